@@ -1,0 +1,127 @@
+//! Words that are written by one process and read by another.
+//!
+//! All fields of a record are one of these. Inside the process they are relaxed atomics (so that a debugger's
+//! or a signal handler's look is no data race); a reader elsewhere copies their bytes.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// A 64-bit word of an image.
+#[repr(transparent)]
+#[derive(Default)]
+pub struct W64(AtomicU64);
+
+/// A 32-bit word of an image.
+#[repr(transparent)]
+#[derive(Default)]
+pub struct W32(AtomicU32);
+
+macro_rules! word {
+    ($word:ident, $int:ty, $atomic:ty) => {
+        impl $word {
+            /// A word that holds `value`.
+            pub const fn new(value: $int) -> Self {
+                Self(<$atomic>::new(value))
+            }
+
+            /// The value, without any ordering.
+            #[inline(always)]
+            pub fn get(&self) -> $int {
+                self.0.load(Ordering::Relaxed)
+            }
+
+            /// Stores `value`, without any ordering.
+            #[inline(always)]
+            pub fn set(&self, value: $int) {
+                self.0.store(value, Ordering::Relaxed);
+            }
+
+            /// Adds to a word that only this thread writes: a load and a store, no locked instruction.
+            #[inline(always)]
+            pub fn add_mine(&self, value: $int) {
+                self.set(self.get().wrapping_add(value));
+            }
+
+            /// The word as an atomic, for the few that several threads write.
+            #[inline(always)]
+            pub fn atomic(&self) -> &$atomic {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Debug for $word {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{:#x}", self.get())
+            }
+        }
+
+        impl Clone for $word {
+            fn clone(&self) -> Self {
+                Self::new(self.get())
+            }
+        }
+    };
+}
+
+word!(W64, u64, AtomicU64);
+word!(W32, u32, AtomicU32);
+
+/// The sequence number at the head of a record: odd while the record is being written.
+#[repr(transparent)]
+#[derive(Default, Debug, Clone)]
+pub struct Seq(W64);
+
+impl Seq {
+    /// Opens the record for writing. Only the record's one writer may call this.
+    #[inline(always)]
+    pub fn begin(&self) {
+        self.0.set(self.0.get().wrapping_add(1) | 1);
+        fence(Ordering::Release);
+    }
+
+    /// Closes the record: all stores since [`begin`](Self::begin) are visible before the even number is.
+    #[inline(always)]
+    pub fn end(&self) {
+        self.0.atomic().store((self.0.get() | 1).wrapping_add(1), Ordering::Release);
+    }
+
+    /// Runs `write` between [`begin`](Self::begin) and [`end`](Self::end).
+    #[inline(always)]
+    pub fn write<R>(&self, write: impl FnOnce() -> R) -> R {
+        self.begin();
+        let result = write();
+        self.end();
+        result
+    }
+
+    /// The number as it is now.
+    #[inline(always)]
+    pub fn get(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_odd_while_it_is_written_and_has_moved_afterwards() {
+        let seq = Seq::default();
+        seq.begin();
+        assert_eq!(seq.get(), 1);
+        seq.end();
+        assert_eq!(seq.get(), 2);
+        seq.write(|| assert_eq!(seq.get(), 3));
+        assert_eq!(seq.get(), 4);
+    }
+
+    #[test]
+    fn a_write_that_was_cut_off_is_still_odd_after_the_next_begin() {
+        let seq = Seq::default();
+        seq.begin();
+        seq.begin();
+        assert_eq!(seq.get() % 2, 1);
+        seq.end();
+        assert_eq!(seq.get() % 2, 0);
+    }
+}

@@ -1,0 +1,471 @@
+//! The records of an image, version 1, byte by byte.
+//!
+//! The same types serve the writer (as a view on the mapping) and the reader (as a copy). Every field is a
+//! word of [`crate::cell`] or plain bytes written once, so that every bit pattern is a valid value. Offsets
+//! are asserted at compile time: change one, and [`VERSION`] must change too.
+
+use crate::cell::{Seq, W32, W64};
+use std::mem::{offset_of, size_of};
+
+/// The first eight bytes of every image.
+pub const MAGIC: [u8; 8] = *b"MPISCOPE";
+/// The version of the layout in this file.
+pub const VERSION: u32 = 1;
+/// What the byte-order word reads as when writer and reader agree.
+pub const BYTE_ORDER: u32 = 0x0102_0304;
+/// Size of the header, and offset of the first section.
+pub const HEADER_SIZE: usize = 4096;
+/// How many sections an image can have.
+pub const DIRECTORY_LEN: usize = 112;
+/// How many functions a thread counts; larger than the number of MPI functions with room for later standards.
+pub const MAX_FUNCTIONS: usize = 768;
+/// Longest host name, file name and so on that [`Process`] keeps, with its terminating zero.
+pub const TEXT: usize = 256;
+
+/// Declares an open set of codes: a `u32` newtype with named constants.
+macro_rules! codes {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $value:ident = $number:expr => $text:expr,)* }) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        #[allow(missing_docs)]
+        impl $name {
+            $($(#[$vdoc])* pub const $value: Self = Self($number);)*
+
+            /// All named values.
+            pub const ALL: &'static [Self] = &[$(Self::$value),*];
+
+            /// The name for people, or `None` for a value of a later version.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 { $($number => Some($text),)* _ => None }
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self.name() { Some(n) => f.write_str(n), None => write!(f, "{}({})", stringify!($name), self.0) }
+            }
+        }
+    };
+}
+pub(crate) use codes;
+
+codes! {
+    /// What the records of a section are.
+    SectionKind {
+        /// One [`Process`].
+        PROCESS = 1 => "process",
+        /// [`FunctionName`], by function number.
+        FUNCTIONS = 2 => "functions",
+        /// [`Module`]: the files mapped into the process.
+        MODULES = 3 => "modules",
+        /// Bytes of names and paths, referred to by [`Text`].
+        STRINGS = 4 => "strings",
+        /// [`Thread`].
+        THREADS = 5 => "threads",
+        /// [`Note`]: sentences about what the layer could not do.
+        NOTES = 6 => "notes",
+        /// Words of arrays that objects refer to (ranks of a group, arguments of a constructor).
+        WORDS = 7 => "words",
+        /// Messages sent and received, in order; see [`crate::objects`].
+        LEDGER = 8 => "ledger",
+        COMMS = 16 => "communicators",
+        GROUPS = 17 => "groups",
+        DATATYPES = 18 => "datatypes",
+        REQUESTS = 19 => "requests",
+        MESSAGES = 20 => "messages",
+        OPS = 21 => "operations",
+        ERRHANDLERS = 22 => "error handlers",
+        INFOS = 23 => "infos",
+        FILES = 24 => "files",
+        WINDOWS = 25 => "windows",
+        SESSIONS = 26 => "sessions",
+        KEYVALS = 27 => "keyvals",
+        ATTRIBUTES = 28 => "attributes",
+        /// [`crate::objects::Peer`]: messages exchanged with one rank of one communicator.
+        PEERS = 29 => "peers",
+        /// Last values of control and performance variables.
+        VARIABLES = 32 => "variables",
+    }
+}
+
+codes! {
+    /// How far the process has come.
+    State {
+        /// Made by `mpiscope run`; no MPI process has taken it yet.
+        UNCLAIMED = 0 => "not an MPI process yet",
+        /// The process called an MPI function.
+        STARTED = 1 => "before MPI_Init",
+        /// `MPI_Init` (or `MPI_Session_init`) has returned.
+        INITIALIZED = 2 => "running",
+        /// `MPI_Finalize` has been entered.
+        FINALIZING = 3 => "in MPI_Finalize",
+        /// `MPI_Finalize` has returned.
+        FINALIZED = 4 => "finalized",
+        /// The process called `MPI_Abort`.
+        ABORTED = 5 => "aborted",
+    }
+}
+
+codes! {
+    /// Which binary interface the MPI library has.
+    AbiCode {
+        UNKNOWN = 0 => "unknown",
+        MPICH = 1 => "mpich",
+        OPENMPI = 2 => "openmpi",
+        STANDARD = 3 => "standard",
+    }
+}
+
+codes! {
+    /// What was lost: index into [`Header::lost`].
+    Loss {
+        /// Calls of threads for which no thread record was left.
+        CALLS = 0 => "calls of threads beyond the limit",
+        /// Objects that no longer found room.
+        OBJECTS = 1 => "objects",
+        /// Freed objects whose tombstone was reused.
+        TOMBSTONES = 2 => "tombstones of freed objects",
+        /// Message ledger entries.
+        MESSAGES = 3 => "messages",
+        /// User callbacks called without a fresh depth, so that MPI calls inside them were not seen.
+        CALLBACKS = 4 => "user callbacks",
+        /// Names and arrays that no longer found room.
+        STRINGS = 5 => "names and arrays",
+        /// Events that no callback received.
+        EVENTS = 6 => "events",
+        /// Requests that could not be followed.
+        REQUESTS = 7 => "requests",
+        /// Notes beyond the limit.
+        NOTES = 8 => "notes",
+    }
+}
+
+/// How many kinds of loss the header has room for.
+pub const LOSSES: usize = 16;
+
+codes! {
+    /// What a tick of the image's clock is.
+    ClockKind {
+        /// The processor's time stamp counter; [`Clock`] has the two points needed to convert it.
+        COUNTER = 1 => "time stamp counter",
+        /// Nanoseconds of `CLOCK_MONOTONIC`.
+        MONOTONIC = 2 => "CLOCK_MONOTONIC",
+    }
+}
+
+/// How the ticks of the image become seconds.
+///
+/// Two points in time, each in ticks and in nanoseconds of `CLOCK_MONOTONIC`. The second point is moved forward
+/// on slow paths; a reader on the same host may use the present moment instead.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Clock {
+    /// A [`ClockKind`].
+    pub kind: W32,
+    _pad: W32,
+    /// First point, in ticks.
+    pub start_ticks: W64,
+    /// First point, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub start_ns: W64,
+    /// First point, in nanoseconds since 1970.
+    pub start_unix_ns: W64,
+    /// Guards the second point.
+    pub seq: Seq,
+    /// Second point, in ticks.
+    pub latest_ticks: W64,
+    /// Second point, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub latest_ns: W64,
+}
+
+/// An entry of the directory: where the records of one section are.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Section {
+    /// A [`SectionKind`]. Written last: an entry whose kind is zero is not there yet.
+    pub kind: W32,
+    /// Bytes from one record to the next.
+    pub record_size: W32,
+    /// Where the first record begins.
+    pub offset: W64,
+    /// How many records fit.
+    pub capacity: W64,
+    /// How many records were ever used (bytes, for strings; words, for words).
+    pub used: W64,
+}
+
+/// The first page of an image.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: W32,
+    /// [`BYTE_ORDER`], as the writer's processor stores it.
+    pub byte_order: W32,
+    /// [`HEADER_SIZE`].
+    pub header_size: W32,
+    /// Bytes of a pointer in the process.
+    pub pointer_size: W32,
+    /// How much of the file is in use.
+    pub len: W64,
+    /// A [`State`].
+    pub state: W32,
+    /// How many entries of the directory are in use.
+    pub sections: W32,
+    /// The process that claimed the image, or zero.
+    pub pid: W32,
+    /// Size of a directory entry.
+    pub section_size: W32,
+    /// Where the process has mapped the image (for debuggers; readers never need it).
+    pub address: W64,
+    /// See [`Clock`].
+    pub clock: Clock,
+    /// Ticks that the layer itself spent outside of calls: starting, growing tables, writing at the end.
+    pub own_ticks: W64,
+    /// Picoseconds that the layer adds to one call, measured in this process at start.
+    pub own_ps_per_call: W64,
+    /// What was lost, by [`Loss`].
+    pub lost: [W64; LOSSES],
+    _reserved: [W64; 32],
+    /// The sections, in the order in which they were made.
+    pub directory: [Section; DIRECTORY_LEN],
+}
+
+/// Fixed-length text: bytes up to the first zero.
+#[repr(transparent)]
+#[derive(Clone)]
+pub struct Chars<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> Chars<N> {
+    /// Text that holds as much of `text` as fits, always ended by a zero.
+    pub fn new(text: &[u8]) -> Self {
+        let mut bytes = [0; N];
+        let room = N.saturating_sub(1);
+        for (to, from) in bytes.iter_mut().take(room).zip(text) {
+            *to = *from;
+        }
+        Self(bytes)
+    }
+
+    /// The text; what is not UTF-8 is replaced.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        let end = self.0.iter().position(|b| *b == 0).unwrap_or(N);
+        String::from_utf8_lossy(self.0.get(..end).unwrap_or_default())
+    }
+}
+
+impl<const N: usize> std::fmt::Debug for Chars<N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.text())
+    }
+}
+
+/// Who the process is. Strings are written once, before [`State::INITIALIZED`] is.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Process {
+    /// Guards the record.
+    pub seq: Seq,
+    /// Process id, in the process's own PID name space.
+    pub pid: W32,
+    /// The parent's process id.
+    pub ppid: W32,
+    /// Rank in `MPI_COMM_WORLD`; `u32::MAX` while it is not known.
+    pub rank: W32,
+    /// Size of `MPI_COMM_WORLD`; zero while it is not known.
+    pub size: W32,
+    /// An [`AbiCode`].
+    pub abi: W32,
+    /// Version and subversion of the MPI standard that the library follows: `major << 16 | minor`.
+    pub mpi_version: W32,
+    /// Granted level of thread support, 0 (`MPI_THREAD_SINGLE`) to 3 (`MPI_THREAD_MULTIPLE`) on every ABI.
+    pub thread_level: W32,
+    /// Bits of what is recorded: see [`Recording`].
+    pub recording: W32,
+    /// When `MPI_Init` was entered and left, `MPI_Finalize` entered and left, in ticks; zero if not yet.
+    pub init_enter: W64,
+    #[allow(missing_docs)]
+    pub init_leave: W64,
+    #[allow(missing_docs)]
+    pub finalize_enter: W64,
+    #[allow(missing_docs)]
+    pub finalize_leave: W64,
+    /// Error code given to `MPI_Abort`.
+    pub abort_code: W64,
+    /// Index of the thread that called `MPI_Init`.
+    pub main_thread: W64,
+    /// Name of the world: the same on all its ranks, different from every other world's.
+    pub world: Chars<64>,
+    /// The host's name.
+    pub host: Chars<TEXT>,
+    /// Path of the executable.
+    pub executable: Chars<TEXT>,
+    /// Arguments, separated by blanks.
+    pub command: Chars<TEXT>,
+    /// What `MPI_Get_library_version` says, first line.
+    pub library: Chars<TEXT>,
+    /// File that the MPI library was loaded from.
+    pub library_path: Chars<TEXT>,
+    /// Name of the job, shared by all processes that one `mpiscope run` or one launcher started.
+    pub job: Chars<64>,
+}
+
+codes! {
+    /// What a process records: bits of [`Process::recording`].
+    Recording {
+        CALLS = 1 => "calls",
+        TIMES = 2 => "times",
+        MESSAGES = 4 => "messages",
+        OBJECTS = 8 => "objects",
+        EVENTS = 16 => "events",
+    }
+}
+
+/// The name of a function; its number is its index in the section.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct FunctionName {
+    /// The name in the C binding.
+    pub name: Chars<48>,
+}
+
+/// A file mapped executable into the process.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// Guards the record.
+    pub seq: Seq,
+    /// What must be added to an address in the file to get one in the process.
+    pub bias: W64,
+    /// First mapped address.
+    pub start: W64,
+    /// First address behind the mapping.
+    pub end: W64,
+    /// Path of the file.
+    pub path: Text,
+}
+
+/// Text in the strings sections.
+#[repr(C)]
+#[derive(Debug, Clone, Default)]
+pub struct Text {
+    /// Offset of the first byte from the start of the image; zero for no text.
+    pub offset: W64,
+    /// Bytes.
+    pub len: W64,
+}
+
+/// An array in the words sections.
+#[repr(C)]
+#[derive(Debug, Clone, Default)]
+pub struct Words {
+    /// Offset of the first word from the start of the image; zero for no array.
+    pub offset: W64,
+    /// 64-bit words.
+    pub len: W64,
+}
+
+/// A sentence about something that the layer could not do or had to leave out.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// Guards the record.
+    pub seq: Seq,
+    /// When, in ticks.
+    pub ticks: W64,
+    /// How often.
+    pub count: W64,
+    /// The sentence.
+    pub text: Chars<232>,
+}
+
+/// The call that a thread is in. Which fields mean something follows from the function's parameters.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Call {
+    /// Guards the record.
+    pub seq: Seq,
+    /// Function number plus one; zero outside of MPI.
+    pub function: W32,
+    /// How many calls of the thread are open below this one (calls made by user callbacks).
+    pub nested: W32,
+    /// When the call began, in ticks (zero while times are not recorded).
+    pub since: W64,
+    /// Address behind the call in the program.
+    pub return_address: W64,
+    /// Stack pointer of the caller, just after the return address was popped.
+    pub stack_pointer: W64,
+    /// The communicator, window, file or session.
+    pub object: W64,
+    /// The datatype.
+    pub datatype: W64,
+    /// How many elements, requests, …
+    pub count: W64,
+    /// Destination, source or root, as the program gave it (sign-extended).
+    pub peer: W64,
+    /// The tag, as the program gave it (sign-extended).
+    pub tag: W64,
+    /// The request or message that is waited for.
+    pub request: W64,
+    /// Calls that this thread has completed.
+    pub completed: W64,
+    /// Second datatype, receive side, and so on: meaning follows from the function.
+    pub extra: [W64; 4],
+}
+
+/// What a thread did in one function.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Counter {
+    /// Completed calls.
+    pub count: W64,
+    /// Ticks spent in them.
+    pub ticks: W64,
+    /// Bytes that the arguments of the calls named.
+    pub bytes: W64,
+}
+
+/// A thread that called MPI.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Thread {
+    /// The kernel's thread id; zero once the thread has ended and the record may be taken by another.
+    pub tid: W32,
+    /// How many threads have used this record.
+    pub generation: W32,
+    /// Ticks spent in outermost calls.
+    pub mpi_ticks: W64,
+    /// Outermost and nested calls together.
+    pub calls: W64,
+    _reserved: [W64; 5],
+    /// The call that the thread is in.
+    pub call: Call,
+    /// By function number.
+    pub counters: [Counter; MAX_FUNCTIONS],
+}
+
+const _: () = {
+    assert!(size_of::<Section>() == 32);
+    assert!(size_of::<Clock>() == 56);
+    assert!(size_of::<Header>() == HEADER_SIZE);
+    assert!(offset_of!(Header, len) == 24);
+    assert!(offset_of!(Header, state) == 32);
+    assert!(offset_of!(Header, sections) == 36);
+    assert!(offset_of!(Header, address) == 48);
+    assert!(offset_of!(Header, clock) == 56);
+    assert!(offset_of!(Header, own_ticks) == 112);
+    assert!(offset_of!(Header, lost) == 128);
+    assert!(offset_of!(Header, directory) == 512);
+    assert!(size_of::<Call>() == 128);
+    assert!(offset_of!(Call, return_address) == 24);
+    assert!(size_of::<Counter>() == 24);
+    assert!(offset_of!(Thread, call) == 64);
+    assert!(offset_of!(Thread, counters) == 192);
+    assert!(offset_of!(Process, world) == 88);
+    assert!(size_of::<Module>() == 48);
+    assert!(size_of::<Note>() == 256);
+};
