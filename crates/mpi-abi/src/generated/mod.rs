@@ -1,0 +1,4 @@
+//! What `cargo xtask gen` made from the tables in `spec/`.
+
+#[rustfmt::skip]
+pub mod functions;
