@@ -4,7 +4,9 @@
 //! `--from-standard` refreshes `functions.tsv` from the machine-readable description of MPI 5.0.
 //! `--check` writes nothing and fails where the checked-in Rust is not what the tables say.
 
+mod constants;
 mod functions;
+mod headers;
 mod hooks;
 mod notes;
 mod output;
@@ -28,6 +30,9 @@ pub struct Args {
     /// First refresh functions.tsv from the standard's apis.json (needs pip and the network)
     #[arg(long)]
     from_standard: bool,
+    /// First refresh constants.tsv from the headers in target/mpi (needs `cargo xtask mpi` and gcc)
+    #[arg(long)]
+    from_headers: bool,
 }
 
 /// Runs the verb.
@@ -44,8 +49,13 @@ pub fn run(args: &Args) -> Result<()> {
     } else {
         table::read(&spec.join("functions.tsv"))?
     };
+    if args.from_headers {
+        output.put("crates/mpi-abi/spec/constants.tsv", &headers::tsv(&root.join("target"))?)?;
+    }
     let rows = all(functions, table::read(&spec.join("extra.tsv"))?);
     output.put("crates/mpi-abi/src/generated/functions.rs", &functions::rust(&rows, &kinds)?)?;
+    output.put("crates/mpi-abi/src/generated/constants.rs", &constants::constants(&spec)?)?;
+    output.put("crates/mpi-abi/src/generated/predefined.rs", &constants::predefined(&spec)?)?;
     let overlay = overlay::read(&root.join("crates/layer/hooks.tsv"))?;
     overlay.all_match(&rows)?;
     output.put("crates/layer/src/generated/hooks.rs", &hooks::hooks(&rows, &kinds, &overlay)?)?;
