@@ -36,7 +36,9 @@ pub fn send(name: &[u8], file: i32, pid: u32) -> bool {
 /// One message: 16 bytes, and the file as ancillary data.
 unsafe fn send_file(socket: i32, file: i32, pid: u32) -> bool {
     let mut body = [0u8; 16];
-    for (to, from) in body.iter_mut().zip(b"MPSC".iter().copied().chain(VERSION.to_ne_bytes()).chain(pid.to_ne_bytes())) {
+    for (to, from) in
+        body.iter_mut().zip(b"MPSC".iter().copied().chain(VERSION.to_ne_bytes()).chain(pid.to_ne_bytes()))
+    {
         *to = from;
     }
     let mut control = [0u64; 8];

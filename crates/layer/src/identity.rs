@@ -117,7 +117,8 @@ fn library_version() -> String {
         let get: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = std::mem::transmute(get);
         get(text.as_mut_ptr().cast(), &mut len);
     }
-    let text = CStr::from_bytes_until_nul(&text).map_or_else(|_| String::new(), |t| t.to_string_lossy().into_owned());
+    let text = CStr::from_bytes_until_nul(&text)
+        .map_or_else(|_| String::new(), |t| t.to_string_lossy().into_owned());
     text.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -143,7 +144,8 @@ pub fn list_modules(writer: &'static Writer) {
         let code = headers.iter().find(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
         if let Some(code) = code {
             // SAFETY: null or a C string of the dynamic linker.
-            let name = (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes());
+            let name =
+                (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes());
             let path = name.filter(|n| !n.is_empty()).map_or_else(executable, <[u8]>::to_vec);
             let start = info.dlpi_addr + code.p_vaddr;
             add_module(writer, info.dlpi_addr, start, start + code.p_memsz, &path);

@@ -134,7 +134,8 @@ fn inherited() -> Option<i32> {
     }
     // SAFETY: a header's worth of words, just mapped.
     let header = unsafe { &*page.cast::<Header>() };
-    let claimed = header.pid.atomic().compare_exchange(0, own_pid(), Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    let claimed =
+        header.pid.atomic().compare_exchange(0, own_pid(), Ordering::AcqRel, Ordering::Relaxed).is_ok();
     // SAFETY: the mapping made above; the descriptor is ours now and must not reach children.
     unsafe {
         libc::munmap(page, HEADER_SIZE);

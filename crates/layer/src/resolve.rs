@@ -222,9 +222,8 @@ fn install<A: Abi>(library: &Library) {
     for (function, hook) in stubs::hooks::<A>() {
         HOOK.store(usize::from(function.0), hook);
     }
-    let recording = settings::variable(c"MPISCOPE_RECORD").map_or(Ok(settings::DEFAULT_RECORDING), |value| {
-        settings::parse_recording(&value.to_string_lossy())
-    });
+    let recording = settings::variable(c"MPISCOPE_RECORD")
+        .map_or(Ok(settings::DEFAULT_RECORDING), |value| settings::parse_recording(&value.to_string_lossy()));
     let recording = recording.unwrap_or_else(|word| {
         complain(&format!("MPISCOPE_RECORD: '{word}' is not known; recording what is recorded by default"));
         settings::DEFAULT_RECORDING
