@@ -1,10 +1,10 @@
 //! One process, as its image tells it: who it is, how far it came, what its threads do and did.
 
 use crate::clock::{Moment, TickClock};
+use mpiscope_image::layout::{self, LOSSES};
 use mpiscope_image::layout::{
     AbiCode, Call, Counter, FunctionName, Header, Loss, Module, Note, Recording, SectionKind, State, Thread,
 };
-use mpiscope_image::layout::{self, LOSSES};
 use mpiscope_image::{Error, Image, Record, Snapshot, Source};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -138,6 +138,11 @@ impl Process {
             process.know(&facts.value);
         }
         Ok(process)
+    }
+
+    /// A process that was started under the layer and never touched its image.
+    pub fn untouched() -> Self {
+        Self::unknown(TickClock::new(&layout::Clock::default(), None))
     }
 
     fn unknown(clock: TickClock) -> Self {

@@ -27,8 +27,6 @@ pub struct Observed {
     pub launcher_rank: Option<u32>,
     /// Process id in the name space of the observer.
     pub pid: u32,
-    /// Arguments, separated by blanks, if the observer knows them.
-    pub command: Option<String>,
     /// When the process ended, nanoseconds of `CLOCK_MONOTONIC`; `None` while it lives.
     pub ended_ns: Option<u64>,
     /// How it ended.
@@ -190,7 +188,8 @@ impl JobReport {
             command,
             library: first.map_or_else(String::new, |p| p.library.clone()),
             abi: first.map_or(AbiCode::UNKNOWN, |p| p.abi).name().unwrap_or("unknown").to_owned(),
-            mpi_version: first.map_or_else(String::new, |p| format!("{}.{}", p.mpi_version.0, p.mpi_version.1)),
+            mpi_version: first
+                .map_or_else(String::new, |p| format!("{}.{}", p.mpi_version.0, p.mpi_version.1)),
             size: first.and_then(|p| p.size).unwrap_or(0),
             hosts: hosts(&ranks),
             wall_s: ranks.iter().map(|r| r.wall_s).fold(0.0, f64::max),
@@ -305,7 +304,8 @@ fn functions(ranks: &[RankReport], times: bool) -> Vec<FunctionReport> {
     names.dedup();
     let mut functions: Vec<FunctionReport> = names.into_iter().map(|name| function(name, ranks)).collect();
     functions.sort_by(|a, b| {
-        let by_time = if times { b.total.time_s.total_cmp(&a.total.time_s) } else { std::cmp::Ordering::Equal };
+        let by_time =
+            if times { b.total.time_s.total_cmp(&a.total.time_s) } else { std::cmp::Ordering::Equal };
         by_time.then(b.total.count.cmp(&a.total.count))
     });
     functions

@@ -30,7 +30,10 @@ pub fn open_file(path: &Path) -> Result<Image<Bytes>, Error> {
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
     let file = File::open(path).map_err(fail)?;
     if !file.metadata().map_err(fail)?.is_file() {
-        return Err(Error::File { path: path.to_owned(), why: "not a file: name an image or a core file".into() });
+        return Err(Error::File {
+            path: path.to_owned(),
+            why: "not a file: name an image or a core file".into(),
+        });
     }
     let bytes: Bytes = Box::new(Plain::new(file));
     Image::open(bytes).map_err(|why| Error::Image { what: path.display().to_string(), why })
@@ -141,7 +144,10 @@ mod tests {
     fn memfd(bytes: &[u8]) -> OwnedFd {
         // SAFETY: a new descriptor, owned from here on.
         let fd = unsafe {
-            OwnedFd::from_raw_fd(libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING))
+            OwnedFd::from_raw_fd(libc::memfd_create(
+                c"test".as_ptr(),
+                libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
+            ))
         };
         File::from(fd.try_clone().unwrap()).write_all(bytes).unwrap();
         fd
