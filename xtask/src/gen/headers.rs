@@ -187,7 +187,12 @@ fn values(header: &Header, names: &BTreeSet<String>, work: &Path) -> Result<BTre
     let (source, binary) = (work.join("constants.c"), work.join("constants"));
     std::fs::write(&source, program)?;
     let mut gcc = Command::new("gcc");
-    gcc.arg("-w").arg("-I").arg(&header.dir).arg(&source).arg("-o").arg(&binary);
+    gcc.args(["-w", "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"])
+        .arg("-I")
+        .arg(&header.dir)
+        .arg(&source)
+        .arg("-o")
+        .arg(&binary);
     let status = gcc.status().context("cannot run gcc")?;
     ensure!(status.success(), "gcc failed on {} with {}", source.display(), header.dir.display());
     let output = Command::new(&binary).output()?;
@@ -208,8 +213,8 @@ fn known(header: &Header) -> Result<BTreeSet<String>> {
         ensure!(output.status.success(), "gcc cannot read {}", path.display());
         Ok(String::from_utf8(output.stdout)?)
     };
-    let macros = run(&["-E", "-dM", "-w"])?;
-    let text = run(&["-E", "-P", "-w"])?;
+    let macros = run(&["-E", "-dM", "-w", "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"])?;
+    let text = run(&["-E", "-P", "-w", "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"])?;
     let mut known: BTreeSet<String> =
         macros.lines().filter_map(|l| l.split_whitespace().nth(1)).map(str::to_owned).collect();
     let words = |s: &str| -> Vec<String> {

@@ -142,7 +142,7 @@ fn param(p: &Parameter, is_c: bool) -> Result<Param> {
         Value::Array(dims) => dims.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
         other => bail!("{}: length {other} is not understood", p.name),
     };
-    let is_const = p.constant == Value::Bool(true) || p.constant == Value::from("true");
+    let is_const = p.constant == Value::Bool(true) || p.constant == "true";
     let levels = levels(p);
     let function = match p.kind.as_str() {
         "POLYFUNCTION" if is_c => format!("{}_c", p.func_type),

@@ -536,12 +536,15 @@ pub mod openmpi {
     pub const MPI_COMBINER_F90_REAL: i64 = 14;
     pub const MPI_COMBINER_HINDEXED: i64 = 8;
     pub const MPI_COMBINER_HINDEXED_BLOCK: i64 = 18;
+    pub const MPI_COMBINER_HINDEXED_INTEGER: i64 = 7;
     pub const MPI_COMBINER_HVECTOR: i64 = 5;
+    pub const MPI_COMBINER_HVECTOR_INTEGER: i64 = 4;
     pub const MPI_COMBINER_INDEXED: i64 = 6;
     pub const MPI_COMBINER_INDEXED_BLOCK: i64 = 9;
     pub const MPI_COMBINER_NAMED: i64 = 0;
     pub const MPI_COMBINER_RESIZED: i64 = 17;
     pub const MPI_COMBINER_STRUCT: i64 = 11;
+    pub const MPI_COMBINER_STRUCT_INTEGER: i64 = 10;
     pub const MPI_COMBINER_SUBARRAY: i64 = 12;
     pub const MPI_COMBINER_VECTOR: i64 = 3;
     pub const MPI_APPNUM: i64 = 4;
@@ -820,15 +823,15 @@ pub static CONSTANTS: [Constant; 256] = [
     Constant { name: "MPI_COMBINER_F90_REAL", category: Category::COMBINER, values: [Some(113), Some(15), Some(14)] },
     Constant { name: "MPI_COMBINER_HINDEXED", category: Category::COMBINER, values: [Some(107), Some(9), Some(8)] },
     Constant { name: "MPI_COMBINER_HINDEXED_BLOCK", category: Category::COMBINER, values: [Some(109), Some(19), Some(18)] },
-    Constant { name: "MPI_COMBINER_HINDEXED_INTEGER", category: Category::COMBINER, values: [None, Some(8), None] },
+    Constant { name: "MPI_COMBINER_HINDEXED_INTEGER", category: Category::COMBINER, values: [None, Some(8), Some(7)] },
     Constant { name: "MPI_COMBINER_HVECTOR", category: Category::COMBINER, values: [Some(105), Some(6), Some(5)] },
-    Constant { name: "MPI_COMBINER_HVECTOR_INTEGER", category: Category::COMBINER, values: [None, Some(5), None] },
+    Constant { name: "MPI_COMBINER_HVECTOR_INTEGER", category: Category::COMBINER, values: [None, Some(5), Some(4)] },
     Constant { name: "MPI_COMBINER_INDEXED", category: Category::COMBINER, values: [Some(106), Some(7), Some(6)] },
     Constant { name: "MPI_COMBINER_INDEXED_BLOCK", category: Category::COMBINER, values: [Some(108), Some(10), Some(9)] },
     Constant { name: "MPI_COMBINER_NAMED", category: Category::COMBINER, values: [Some(101), Some(1), Some(0)] },
     Constant { name: "MPI_COMBINER_RESIZED", category: Category::COMBINER, values: [Some(116), Some(18), Some(17)] },
     Constant { name: "MPI_COMBINER_STRUCT", category: Category::COMBINER, values: [Some(110), Some(12), Some(11)] },
-    Constant { name: "MPI_COMBINER_STRUCT_INTEGER", category: Category::COMBINER, values: [None, Some(11), None] },
+    Constant { name: "MPI_COMBINER_STRUCT_INTEGER", category: Category::COMBINER, values: [None, Some(11), Some(10)] },
     Constant { name: "MPI_COMBINER_SUBARRAY", category: Category::COMBINER, values: [Some(111), Some(13), Some(12)] },
     Constant { name: "MPI_COMBINER_VALUE_INDEX", category: Category::COMBINER, values: [Some(117), Some(20), None] },
     Constant { name: "MPI_COMBINER_VECTOR", category: Category::COMBINER, values: [Some(104), Some(4), Some(3)] },

@@ -367,7 +367,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "string", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
     Function { name: "MPI_Address", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
-        Param { name: "location", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "location", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "address", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Aint_add", returns: Kind::LOCATION_SMALL, flags: Flags::UNTRACED, params: &[
