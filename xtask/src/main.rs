@@ -1,25 +1,27 @@
-//! The project's own commands: `cargo xtask VERB`.
+//! What the project does with itself: fetching of real MPI libraries, the test matrix, the demo, benchmarks, the
+//! generator of its tables.
+//!
+//! One verb, one file.
 
-mod r#gen;
-
+use anyhow::Result;
 use clap::Parser;
 
-/// The project's own commands
-#[derive(Parser)]
-#[command(bin_name = "cargo xtask")]
-struct Cli {
-    #[command(subcommand)]
-    verb: Verb,
-}
+mod r#gen;
+mod mpi;
 
-#[derive(clap::Subcommand)]
+/// The project's own tasks
+#[derive(Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
 enum Verb {
     /// Make the Rust tables from the checked-in tables
     Gen(r#gen::Args),
+    /// Fetch the real MPI libraries and print what there is
+    Mpi(mpi::Args),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().verb {
+fn main() -> Result<()> {
+    match Verb::parse() {
         Verb::Gen(args) => r#gen::run(&args),
+        Verb::Mpi(args) => mpi::run(&args),
     }
 }

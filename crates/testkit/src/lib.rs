@@ -1,1 +1,11 @@
-//! Under construction.
+//! What the tests of mpiscope stand on.
+//!
+//! * [`mpi`]: the real MPI libraries at hand, how to compile for each and how to launch on each;
+//! * [`run`]: child processes that cannot outlive their time;
+//! * [`paths`]: where cargo puts what the tests use.
+//!
+//! Nothing here is linked into what users run.
+
+pub mod mpi;
+pub mod paths;
+pub mod run;

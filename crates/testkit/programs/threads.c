@@ -1,0 +1,49 @@
+/* MPI_THREAD_MULTIPLE: four threads in each process, each with a communicator of its own. */
+#include "expect.h"
+
+enum { THREADS = 4, ROUNDS = 50 };
+static MPI_Comm comms[THREADS];
+static long sums[THREADS];
+
+static void *work(void *argument)
+{
+    int me = (int) (long) argument, peer = expect_rank ^ 1;
+    for (int i = 0; i < ROUNDS; i++) {
+        int value = me + i, got = 0;
+        MPI_Request requests[2];
+        CALL(MPI_Irecv, &got, 1, MPI_INT, peer, me, comms[me], &requests[0]);
+        CALL(MPI_Isend, &value, 1, MPI_INT, peer, me, comms[me], &requests[1]);
+        CALL(MPI_Waitall, 2, requests, MPI_STATUSES_IGNORE);
+        sums[me] += got;
+    }
+    int here = 0;
+    CALL(MPI_Is_thread_main, &here);
+    CALL(MPI_Allreduce, MPI_IN_PLACE, &sums[me], 1, MPI_LONG, MPI_SUM, comms[me]);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int provided = 0, level = 0;
+    long sum = 0;
+    pthread_t threads[THREADS];
+    CALL(MPI_Init_thread, &argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    expect_who();
+    CALL(MPI_Query_thread, &level);
+    if (provided != MPI_THREAD_MULTIPLE || level != provided) {
+        fprintf(stderr, "this library gives no MPI_THREAD_MULTIPLE\n");
+        MPI_Abort(MPI_COMM_WORLD, 98);
+    }
+    for (int i = 0; i < THREADS; i++)
+        CALL(MPI_Comm_dup, MPI_COMM_WORLD, &comms[i]);
+    for (long i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, work, (void *) i);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += sums[i];
+        CALL(MPI_Comm_free, &comms[i]);
+    }
+    expect_summary("threads", sum);
+    expect_finish();
+    return 0;
+}

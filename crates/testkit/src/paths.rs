@@ -1,0 +1,43 @@
+//! Where cargo puts what the tests use.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The root of the workspace.
+#[must_use]
+pub fn workspace() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+/// Cargo's target directory: `CARGO_TARGET_DIR`, or `target` in the workspace.
+#[must_use]
+pub fn target_dir() -> PathBuf {
+    match env::var_os("CARGO_TARGET_DIR").filter(|dir| !dir.is_empty()) {
+        Some(dir) => workspace().join(dir),
+        None => workspace().join("target"),
+    }
+}
+
+/// Where fetched MPI libraries lie: `MPISCOPE_MPI_DIR`, so that several checkouts can share one copy, or `mpi`
+/// in the target directory.
+#[must_use]
+pub fn mpi_dir() -> PathBuf {
+    match env::var_os("MPISCOPE_MPI_DIR").filter(|dir| !dir.is_empty()) {
+        Some(dir) => workspace().join(dir),
+        None => target_dir().join("mpi"),
+    }
+}
+
+/// The C and Fortran sources of the test programs.
+#[must_use]
+pub fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
+}
+
+/// The first file called `name` in `PATH`.
+#[must_use]
+pub fn in_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+}

@@ -1,0 +1,219 @@
+//! Child processes that cannot outlive their time.
+//!
+//! A launcher starts helpers, and some of them leave its process group. So at the end of the time everything
+//! that descends from the child is killed too, not the group alone.
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// How long a launcher gets to clean up behind itself before it is killed.
+const GRACE: Duration = Duration::from_secs(3);
+/// Pause between two looks at the child.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What came out of a bounded run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Standard output, with undecodable bytes replaced.
+    pub stdout: String,
+    /// Standard error, likewise.
+    pub stderr: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// It did not end by itself.
+    pub timed_out: bool,
+    /// From start to end.
+    pub wall: Duration,
+}
+
+impl Outcome {
+    /// The exit status as a shell gives it: the code, or 128 and the signal.
+    #[must_use]
+    pub fn code(&self) -> i32 {
+        self.status.code().or_else(|| self.status.signal().map(|s| 128 + s)).unwrap_or(-1)
+    }
+
+    /// Ended by itself and with success.
+    #[must_use]
+    pub fn success(&self) -> bool {
+        !self.timed_out && self.status.success()
+    }
+
+    /// A text for a failed test: how it ended and what it wrote.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let how =
+            if self.timed_out { "killed at the end of its time".to_owned() } else { self.status.to_string() };
+        format!(
+            "{how} after {:.1} s\n--- stdout\n{}\n--- stderr\n{}",
+            self.wall.as_secs_f64(),
+            tail(&self.stdout),
+            tail(&self.stderr)
+        )
+    }
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(60)..].join("\n")
+}
+
+/// Runs `command` with no standard input for at most `limit`.
+///
+/// # Errors
+/// When the program cannot be started, with its name in the message.
+pub fn bounded(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
+    let start = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot start {command:?}: {error}")))?;
+    let stdout = collect(child.stdout.take());
+    let stderr = collect(child.stderr.take());
+    let ended = wait_until(&mut child, start + limit)?;
+    let timed_out = ended.is_none();
+    let status = match ended {
+        Some(status) => status,
+        None => end(&mut child)?,
+    };
+    Ok(Outcome {
+        stdout: finish(stdout, timed_out),
+        stderr: finish(stderr, timed_out),
+        status,
+        timed_out,
+        wall: start.elapsed(),
+    })
+}
+
+/// Ends a child that was started in a process group of its own, and everything that descends from it.
+///
+/// # Errors
+/// When the child cannot be waited for.
+pub fn end(child: &mut Child) -> io::Result<ExitStatus> {
+    let family = descendants(child.id());
+    signal(child.id(), &family, Signal::TERM);
+    if let Some(status) = wait_until(child, Instant::now() + GRACE)? {
+        signal(child.id(), &family, Signal::KILL);
+        return Ok(status);
+    }
+    signal(child.id(), &descendants(child.id()), Signal::KILL);
+    child.wait()
+}
+
+fn wait_until(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            return Ok(None);
+        }
+        thread::sleep(POLL);
+    }
+}
+
+fn signal(leader: u32, family: &[u32], which: Signal) {
+    // A process that is already gone is what we want, so failures do not matter.
+    if let Some(pid) = to_pid(leader) {
+        let _ = kill_process_group(pid, which);
+    }
+    for pid in family.iter().copied().filter_map(to_pid) {
+        let _ = kill_process(pid, which);
+    }
+}
+
+fn to_pid(raw: u32) -> Option<Pid> {
+    i32::try_from(raw).ok().and_then(Pid::from_raw)
+}
+
+/// All processes below `root`, parents first.
+fn descendants(root: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, parent_of(pid)?)))
+        .collect();
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(parents.iter().filter(|(_, p)| *p == parent).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.remove(0);
+    found
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything, so count from its end.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+type Reader = JoinHandle<Vec<u8>>;
+
+fn collect(pipe: Option<impl Read + Send + 'static>) -> Reader {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+fn finish(reader: Reader, timed_out: bool) -> String {
+    // A survivor that was reparented may hold the pipe open for ever; its text is then given up.
+    let patience = if timed_out { Duration::from_secs(2) } else { Duration::from_secs(20) };
+    let deadline = Instant::now() + patience;
+    while !reader.is_finished() {
+        if Instant::now() >= deadline {
+            return "(the pipe is still held open by a process that was left behind)\n".to_owned();
+        }
+        thread::sleep(POLL);
+    }
+    String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn output_and_exit_code_are_those_of_the_child() {
+        let seen = bounded(&mut shell("echo out; echo err >&2; exit 3"), Duration::from_secs(10)).unwrap();
+        assert_eq!((seen.stdout.as_str(), seen.stderr.as_str(), seen.code()), ("out\n", "err\n", 3));
+        assert!(!seen.timed_out);
+    }
+
+    #[test]
+    fn a_signal_becomes_128_and_its_number() {
+        let seen = bounded(&mut shell("kill -9 $$"), Duration::from_secs(10)).unwrap();
+        assert_eq!(seen.code(), 137);
+    }
+
+    #[test]
+    fn a_descendant_in_its_own_session_ends_with_the_run() {
+        let script = "setsid sh -c 'echo $$; exec sleep 60' & wait";
+        let seen = bounded(&mut shell(script), Duration::from_millis(700)).unwrap();
+        assert!(seen.timed_out);
+        let pid: u32 = seen.stdout.trim().parse().unwrap();
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "still alive: {state}");
+    }
+}
