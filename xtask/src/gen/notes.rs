@@ -45,7 +45,7 @@ fn single_handle(row: &Row, kind: &str) -> Option<String> {
 
 /// The value of a parameter, through its pointer if it is one.
 fn value_of(p: &Param) -> String {
-    format!("{}{}", "*".repeat(p.levels()), p.ident())
+    if p.levels() == 0 { p.ident() } else { format!("at({})", p.ident()) }
 }
 
 fn named<'a>(row: &'a Row, name: &str) -> Option<&'a Param> {
@@ -103,8 +103,8 @@ pub fn bytes(row: &Row) -> String {
     };
     match base.as_str() {
         "alltoall" | "reduce_scatter_block" => format!("{single} * peers(comm)"),
-        "alltoallv" => "vector(sendcounts, sendtype, comm)".to_owned(),
-        "alltoallw" => "vector_w(sendcounts, sendtypes, comm)".to_owned(),
+        "alltoallv" => "vector(sendbuf, sendcounts, sendtype, comm)".to_owned(),
+        "alltoallw" => "vector_w(sendbuf, sendcounts, sendtypes, comm)".to_owned(),
         "reduce_scatter" => "vector(recvcounts, datatype, comm)".to_owned(),
         "neighbor_alltoallv" => "neighbor_vector(sendcounts, sendtype, comm)".to_owned(),
         "neighbor_alltoallw" => "neighbor_vector_w(sendcounts, sendtypes, comm)".to_owned(),
