@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::generated::functions::{FUNCTIONS, KINDS};
+use crate::predefined::ObjectKind;
 
 /// The number of a function: its index in [`FUNCTIONS`]. Numbers are those of one build; across builds use names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +23,9 @@ pub struct Function {
     pub returns: Kind,
     /// What else is to be known of it.
     pub flags: Flags,
+    /// Index of the parameter with the object that a call is about: communicator, window, file or session, else the
+    /// first handle that goes in.
+    pub object: Option<u8>,
     /// The parameters of the C binding, in order.
     pub params: &'static [Param],
 }
@@ -174,6 +178,12 @@ impl Function {
     pub fn is_traced(&self) -> bool {
         !self.flags.has(Flags::TOOL) && !self.flags.has(Flags::UNTRACED)
     }
+
+    /// The kind of the object that a call is about.
+    pub fn object_kind(&self) -> Option<ObjectKind> {
+        let param = self.params.get(usize::from(self.object?))?;
+        ObjectKind::from_c_type(param.kind.c_type(self.flags))
+    }
 }
 
 #[cfg(test)]
@@ -199,6 +209,19 @@ mod tests {
                     assert!(usize::from(i) < function.params.len(), "{} {}", function.name, param.name);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_call_is_about_the_object_it_works_on() {
+        let kind = |id: FunctionId| id.function().unwrap().object_kind();
+        assert_eq!(kind(f::MPI_Send), Some(ObjectKind::COMM));
+        assert_eq!(kind(f::MPI_Put), Some(ObjectKind::WIN));
+        assert_eq!(kind(f::MPI_File_read), Some(ObjectKind::FILE));
+        assert_eq!(kind(f::MPI_Type_commit), Some(ObjectKind::DATATYPE));
+        assert_eq!(kind(f::MPI_Init), None);
+        for function in FUNCTIONS.iter().filter(|f| f.object.is_some()) {
+            assert!(function.object_kind().is_some(), "{}", function.name);
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Result, ensure};
 
+use super::notes;
 use super::table::{Kinds, Param, Row};
 
 /// Slots that the preload library reserves.
@@ -69,9 +70,10 @@ fn write_function(text: &mut String, row: &Row, kinds: &Kinds) -> Result<()> {
         let one = format!("Flags::{}", flag.to_uppercase());
         if all == "Flags::NONE" { one } else { format!("{all}.with({one})") }
     });
+    let object = notes::object_index(row).map_or_else(|| "None".to_owned(), |index| format!("Some({index})"));
     let _ = write!(
         text,
-        "    Function {{ name: {:?}, returns: Kind::{}, flags: {flags}, params: &[",
+        "    Function {{ name: {:?}, returns: Kind::{}, flags: {flags}, object: {object}, params: &[",
         row.name, row.returns
     );
     for param in &row.params {

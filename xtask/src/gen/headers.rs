@@ -11,12 +11,11 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// Names that no header of the standard ABI has, but MPICH's or Open MPI's.
-const OLDER: &[&str] = &[
-    "MPI_COMBINER_HINDEXED_INTEGER",
-    "MPI_COMBINER_HVECTOR_INTEGER",
-    "MPI_COMBINER_STRUCT_INTEGER",
-    "MPI_T_ERR_INVALID",
-];
+const OLDER: &[&str] =
+    &["MPI_COMBINER_HINDEXED_INTEGER", "MPI_COMBINER_HVECTOR_INTEGER", "MPI_COMBINER_STRUCT_INTEGER"];
+
+/// Open MPI: declare what was removed in MPI-3.0, instead of an error when it is used.
+const COMPATIBLE: &str = "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0";
 
 /// Sizes and offsets, which are constants of an ABI too: name, C expression.
 const LAYOUT: &[(&str, &str)] = &[
@@ -187,12 +186,7 @@ fn values(header: &Header, names: &BTreeSet<String>, work: &Path) -> Result<BTre
     let (source, binary) = (work.join("constants.c"), work.join("constants"));
     std::fs::write(&source, program)?;
     let mut gcc = Command::new("gcc");
-    gcc.args(["-w", "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"])
-        .arg("-I")
-        .arg(&header.dir)
-        .arg(&source)
-        .arg("-o")
-        .arg(&binary);
+    gcc.args(["-w", COMPATIBLE]).arg("-I").arg(&header.dir).arg(&source).arg("-o").arg(&binary);
     let status = gcc.status().context("cannot run gcc")?;
     ensure!(status.success(), "gcc failed on {} with {}", source.display(), header.dir.display());
     let output = Command::new(&binary).output()?;
@@ -213,8 +207,8 @@ fn known(header: &Header) -> Result<BTreeSet<String>> {
         ensure!(output.status.success(), "gcc cannot read {}", path.display());
         Ok(String::from_utf8(output.stdout)?)
     };
-    let macros = run(&["-E", "-dM", "-w", "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"])?;
-    let text = run(&["-E", "-P", "-w", "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0"])?;
+    let macros = run(&["-E", "-dM", "-w", COMPATIBLE])?;
+    let text = run(&["-E", "-P", "-w", COMPATIBLE])?;
     let mut known: BTreeSet<String> =
         macros.lines().filter_map(|l| l.split_whitespace().nth(1)).map(str::to_owned).collect();
     let words = |s: &str| -> Vec<String> {

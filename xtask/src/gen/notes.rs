@@ -29,12 +29,18 @@ pub fn note(row: &Row) -> Vec<Note> {
     note
 }
 
-/// The object that a call is about: communicator, window, file or session, else the first handle that goes in.
 fn object(row: &Row) -> Option<String> {
+    object_index(row).map(|index| value_of(&row.params[index]))
+}
+
+/// The parameter with the object that a call is about: communicator, window, file or session, else the first handle
+/// that goes in.
+pub fn object_index(row: &Row) -> Option<usize> {
     const FIRST: &[&str] = &["COMMUNICATOR", "WINDOW", "FILE", "SESSION"];
     const REST: &[&str] = &["GROUP", "DATATYPE", "INFO", "OPERATION", "ERRHANDLER", "REQUEST", "MESSAGE"];
     let of = |kinds: &[&str]| {
-        row.find(|p| kinds.contains(&p.kind.as_str()) && p.is_single() && p.direction != "out").map(value_of)
+        let is_one = |p: &Param| kinds.contains(&p.kind.as_str()) && p.is_single() && p.direction != "out";
+        row.params.iter().position(is_one)
     };
     FIRST.iter().find_map(|kind| of(&[kind])).or_else(|| of(REST))
 }
@@ -125,7 +131,12 @@ fn moves_data(row: &Row) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::base;
+    use super::{base, bytes, note};
+    use crate::r#gen::table::{Row, parse};
+
+    fn row(text: &str) -> Row {
+        parse(text).unwrap()
+    }
 
     #[test]
     fn variants_of_an_operation_share_their_base() {
@@ -136,5 +147,27 @@ mod tests {
         }
         assert_eq!(base("MPI_Ineighbor_alltoallv_c"), "neighbor_alltoallv");
         assert_eq!(base("MPI_Isend"), "isend");
+    }
+
+    #[test]
+    fn a_freed_object_is_read_through_its_pointer() {
+        let row = row("MPI_Win_free\tERROR_CODE\t-\twin:WINDOW:inout:-:*");
+        assert_eq!(note(&row), [("object", "at(win)".to_owned())]);
+    }
+
+    #[test]
+    fn the_initialisation_of_a_persistent_operation_moves_no_bytes() {
+        let params = "buf:BUFFER:in:-:const*\tcount:POLYXFER_NUM_ELEM_NNI:in:-\tdatatype:DATATYPE:in:-";
+        assert_eq!(bytes(&row(&format!("MPI_Send\tERROR_CODE\t-\t{params}"))), "count * datatype");
+        assert_eq!(bytes(&row(&format!("MPI_Send_init\tERROR_CODE\t-\t{params}"))), "");
+        assert_eq!(bytes(&row(&format!("MPI_Send_init_c\tERROR_CODE\tc\t{params}"))), "");
+    }
+
+    #[test]
+    fn waiting_for_many_notes_how_many() {
+        let row = row(
+            "MPI_Waitall\tERROR_CODE\t-\tcount:ARRAY_LENGTH_NNI:in:-\tarray_of_requests:REQUEST:inout:count:*",
+        );
+        assert_eq!(note(&row), [("count", "count".to_owned())]);
     }
 }

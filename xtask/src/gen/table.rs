@@ -98,7 +98,8 @@ pub fn read(path: &Path) -> Result<Vec<Row>> {
         .collect()
 }
 
-fn parse(line: &str) -> Result<Row> {
+/// Reads one row.
+pub fn parse(line: &str) -> Result<Row> {
     let mut fields = line.split('\t');
     let mut next = || fields.next().context("a row needs name, return kind and flags");
     let (name, returns, flags) = (next()?.to_owned(), next()?.to_owned(), next()?);

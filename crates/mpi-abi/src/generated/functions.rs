@@ -305,35 +305,35 @@ pub(crate) static KINDS: [(&str, &str, &str); 145] = [
 
 /// Every function, in order of name; the index is the [`FunctionId`].
 pub static FUNCTIONS: [Function; COUNT] = [
-    Function { name: "MPI_Abi_get_fortran_booleans", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Abi_get_fortran_booleans", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "logical_size", kind: Kind::TYPECLASS_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "logical_true", kind: Kind::LOGICAL_VOID, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "logical_false", kind: Kind::LOGICAL_VOID, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "is_set", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Abi_get_fortran_info", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Abi_get_fortran_info", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Abi_get_info", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Abi_get_info", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Abi_get_version", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Abi_get_version", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "abi_major", kind: Kind::VERSION, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "abi_minor", kind: Kind::VERSION, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Abi_set_fortran_booleans", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Abi_set_fortran_booleans", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "logical_size", kind: Kind::TYPECLASS_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "logical_true", kind: Kind::LOGICAL_VOID, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "logical_false", kind: Kind::LOGICAL_VOID, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Abi_set_fortran_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Abi_set_fortran_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Abort", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Abort", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Accumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Accumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -344,7 +344,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Accumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Accumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -355,30 +355,30 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Add_error_class", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Add_error_class", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorclass", kind: Kind::ERROR_CLASS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Add_error_code", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Add_error_code", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorclass", kind: Kind::ERROR_CLASS, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Add_error_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Add_error_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "string", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Address", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Address", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: None, params: &[
         Param { name: "location", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "address", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Aint_add", returns: Kind::LOCATION_SMALL, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Aint_add", returns: Kind::LOCATION_SMALL, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "base", kind: Kind::LOCATION_SMALL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Aint_diff", returns: Kind::DISPLACEMENT, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Aint_diff", returns: Kind::DISPLACEMENT, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "addr1", kind: Kind::LOCATION_SMALL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "addr2", kind: Kind::LOCATION_SMALL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Allgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Allgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -387,7 +387,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Allgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Allgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -396,18 +396,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Allgather_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Allgather_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Allgather_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -418,39 +407,38 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Allgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Allgather_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Allgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Allgatherv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Allgatherv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Allgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Allgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Allgatherv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -462,12 +450,24 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Alloc_mem", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Allgatherv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Alloc_mem", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "size", kind: Kind::ALLOC_MEM_NUM_BYTES, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Allreduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Allreduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -475,7 +475,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Allreduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Allreduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -483,17 +483,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Allreduce_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Allreduce_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Allreduce_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -503,36 +493,35 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Alltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Allreduce_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Alltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Alltoall_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Alltoall_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Alltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Alltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Alltoall_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -543,7 +532,18 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Alltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Alltoall_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Alltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -554,7 +554,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Alltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Alltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -565,20 +565,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Alltoallv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Alltoallv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Alltoallv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -591,7 +578,20 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Alltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Alltoallv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Alltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -602,7 +602,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Alltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Alltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -613,20 +613,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Alltoallw_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sendtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Alltoallw_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Alltoallw_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -639,53 +626,57 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Attr_delete", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Alltoallw_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sendtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Attr_delete", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Attr_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Attr_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL_10, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Attr_put", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Attr_put", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL_10, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Barrier", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Barrier", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Barrier_init", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Bcast", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Bcast_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Bcast_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+    Function { name: "MPI_Barrier_init", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Bcast_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Bcast", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(4), params: &[
+        Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Bcast_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(4), params: &[
+        Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Bcast_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(4), params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -694,7 +685,16 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Bsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Bcast_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(4), params: &[
+        Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Bsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -702,7 +702,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Bsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Bsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -710,7 +710,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Bsend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Bsend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -719,7 +719,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Bsend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Bsend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -728,36 +728,36 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Buffer_attach", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Buffer_attach", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: None, params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Buffer_attach_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Buffer_attach_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: None, params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Buffer_detach", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Buffer_detach", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: None, params: &[
         Param { name: "buffer_addr", kind: Kind::C_BUFFER2, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Buffer_detach_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Buffer_detach_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: None, params: &[
         Param { name: "buffer_addr", kind: Kind::C_BUFFER2, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Buffer_flush", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[] },
-    Function { name: "MPI_Buffer_iflush", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Buffer_flush", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[] },
+    Function { name: "MPI_Buffer_iflush", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Cancel", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cancel", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Cart_coords", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cart_coords", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "maxdims", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "coords", kind: Kind::COORDINATE, dir: Dir::Out, len: Len::Param(2), shape: "*" },
     ] },
-    Function { name: "MPI_Cart_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cart_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm_old", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ndims", kind: Kind::NUM_DIMS, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "dims", kind: Kind::DIMENSION, dir: Dir::In, len: Len::Param(1), shape: "const*" },
@@ -765,228 +765,228 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "reorder", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_cart", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Cart_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cart_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "maxdims", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "dims", kind: Kind::DIMENSION, dir: Dir::Out, len: Len::Param(1), shape: "*" },
         Param { name: "periods", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::Param(1), shape: "*" },
         Param { name: "coords", kind: Kind::COORDINATE, dir: Dir::Out, len: Len::Param(1), shape: "*" },
     ] },
-    Function { name: "MPI_Cart_map", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cart_map", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ndims", kind: Kind::NUM_DIMS, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "dims", kind: Kind::DIMENSION, dir: Dir::In, len: Len::Param(1), shape: "const*" },
         Param { name: "periods", kind: Kind::LOGICAL, dir: Dir::In, len: Len::Param(1), shape: "const*" },
         Param { name: "newrank", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Cart_rank", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cart_rank", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "coords", kind: Kind::COORDINATE, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "rank", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Cart_shift", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cart_shift", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "direction", kind: Kind::INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp", kind: Kind::DIMENSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank_source", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "rank_dest", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Cart_sub", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cart_sub", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "remain_dims", kind: Kind::LOGICAL, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Cartdim_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Cartdim_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ndims", kind: Kind::NUM_DIMS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Close_port", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Close_port", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Comm_accept", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_accept", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(3), params: &[
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_attach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Comm_attach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_attach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Comm_attach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_c2f", returns: Kind::F90_COMM, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Comm_c2f", returns: Kind::F90_COMM, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_compare", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_compare", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm1", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm2", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "result", kind: Kind::COMM_COMPARISON, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_connect", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_connect", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(3), params: &[
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "comm_errhandler_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Comm_errhandler_function*" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_create_from_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_create_from_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "stringtag", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_create_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_create_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_create_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_create_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "comm_copy_attr_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Comm_copy_attr_function*" },
         Param { name: "comm_delete_attr_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Comm_delete_attr_function*" },
         Param { name: "comm_keyval", kind: Kind::KEYVAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "extra_state", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_delete_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_delete_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_detach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Comm_detach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer_addr", kind: Kind::C_BUFFER2, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_detach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Comm_detach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer_addr", kind: Kind::C_BUFFER2, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_disconnect", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_disconnect", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_dup", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_dup", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_dup_with_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_dup_with_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_f2c", returns: Kind::COMMUNICATOR, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Comm_f2c", returns: Kind::COMMUNICATOR, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "comm", kind: Kind::F90_COMM, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_flush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_flush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_free_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_free_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "comm_keyval", kind: Kind::KEYVAL, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_fromint", returns: Kind::COMMUNICATOR, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Comm_fromint", returns: Kind::COMMUNICATOR, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "comm", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_get_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_get_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info_used", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_get_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_get_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_name", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_OBJECT_NAME"), shape: "*" },
         Param { name: "resultlen", kind: Kind::STRING_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_get_parent", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_get_parent", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "parent", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_idup", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_idup", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_idup_with_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_idup_with_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_iflush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_iflush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_join", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_join", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "fd", kind: Kind::FILE_DESCRIPTOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "intercomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_rank", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_rank", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_remote_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_remote_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_remote_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_remote_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::COMM_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_set_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_set_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_set_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_set_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Comm_set_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_set_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Comm_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::COMM_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_spawn", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_spawn", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(5), params: &[
         Param { name: "command", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "argv", kind: Kind::STRING_ARRAY, dir: Dir::In, len: Len::One, shape: "**" },
         Param { name: "maxprocs", kind: Kind::COMM_SIZE, dir: Dir::In, len: Len::One, shape: "" },
@@ -996,7 +996,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "intercomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "array_of_errcodes", kind: Kind::ERROR_CODE, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_spawn_multiple", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_spawn_multiple", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(6), params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_PI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_commands", kind: Kind::STRING_ARRAY, dir: Dir::In, len: Len::One, shape: "**" },
         Param { name: "array_of_argv", kind: Kind::STRING_2DARRAY, dir: Dir::In, len: Len::Param(0), shape: "***" },
@@ -1007,27 +1007,27 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "intercomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "array_of_errcodes", kind: Kind::ERROR_CODE, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_split", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_split", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "color", kind: Kind::COLOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::KEY, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_split_type", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_split_type", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "split_type", kind: Kind::SPLIT_TYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::KEY, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newcomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_test_inter", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Comm_test_inter", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Comm_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Comm_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Compare_and_swap", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Compare_and_swap", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(6), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "compare_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "result_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1036,12 +1036,12 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "target_disp", kind: Kind::RMA_DISPLACEMENT_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Dims_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Dims_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "nnodes", kind: Kind::COMM_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ndims", kind: Kind::NUM_DIMS, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "dims", kind: Kind::DIMENSION, dir: Dir::InOut, len: Len::Param(1), shape: "*" },
     ] },
-    Function { name: "MPI_Dist_graph_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Dist_graph_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm_old", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sources", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::Param(1), shape: "const*" },
@@ -1052,7 +1052,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "reorder", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_dist_graph", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Dist_graph_create_adjacent", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Dist_graph_create_adjacent", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm_old", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "indegree", kind: Kind::DEGREE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sources", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::Param(1), shape: "const*" },
@@ -1064,7 +1064,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "reorder", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_dist_graph", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Dist_graph_neighbors", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Dist_graph_neighbors", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "maxindegree", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sources", kind: Kind::RANK_NNI, dir: Dir::Out, len: Len::Param(1), shape: "*" },
@@ -1073,49 +1073,49 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "destinations", kind: Kind::RANK_NNI, dir: Dir::Out, len: Len::Param(4), shape: "*" },
         Param { name: "destweights", kind: Kind::WEIGHT, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Dist_graph_neighbors_count", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Dist_graph_neighbors_count", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "indegree", kind: Kind::DEGREE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "outdegree", kind: Kind::DEGREE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "weighted", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Errhandler_c2f", returns: Kind::F90_ERRHANDLER, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Errhandler_c2f", returns: Kind::F90_ERRHANDLER, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Errhandler_create", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Errhandler_create", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: None, params: &[
         Param { name: "comm_errhandler_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Comm_errhandler_function*" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Errhandler_f2c", returns: Kind::ERRHANDLER, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Errhandler_f2c", returns: Kind::ERRHANDLER, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "errhandler", kind: Kind::F90_ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Errhandler_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Errhandler_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Errhandler_fromint", returns: Kind::ERRHANDLER, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Errhandler_fromint", returns: Kind::ERRHANDLER, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "errhandler", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Errhandler_get", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Errhandler_get", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Errhandler_set", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Errhandler_set", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Errhandler_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Errhandler_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Error_class", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Error_class", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errorclass", kind: Kind::ERROR_CLASS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Error_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Error_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "string", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_ERROR_STRING"), shape: "*" },
         Param { name: "resultlen", kind: Kind::STRING_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Exscan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Exscan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -1123,7 +1123,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Exscan_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Exscan_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -1131,17 +1131,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Exscan_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Exscan_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Exscan_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -1151,7 +1141,17 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Fetch_and_op", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Exscan_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Fetch_and_op", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(6), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "result_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1160,106 +1160,106 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_c2f", returns: Kind::F90_FILE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_File_c2f", returns: Kind::F90_FILE, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "file", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_close", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_close", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "file_errhandler_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_File_errhandler_function*" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_delete", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_delete", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "filename", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_f2c", returns: Kind::FILE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_File_f2c", returns: Kind::FILE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "file", kind: Kind::F90_FILE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_fromint", returns: Kind::FILE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_File_fromint", returns: Kind::FILE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "file", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_get_amode", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_amode", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "amode", kind: Kind::ACCESS_MODE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_atomicity", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_atomicity", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_byte_offset", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_byte_offset", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp", kind: Kind::OFFSET, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "file", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info_used", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_position", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_position", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_position_shared", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_position_shared", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::OFFSET, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_type_extent", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_get_type_extent", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "extent", kind: Kind::POLYDISPOFFSET, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_type_extent_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_get_type_extent_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "extent", kind: Kind::POLYDISPOFFSET, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_get_view", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_get_view", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp", kind: Kind::OFFSET, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "etype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "filetype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iread", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iread_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iread_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iread_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1267,7 +1267,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iread_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1275,7 +1275,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iread_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1283,7 +1283,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iread_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1291,57 +1291,49 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iread_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iread_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iread_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iread_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iwrite", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iwrite_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iwrite_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_iwrite_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iwrite_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1349,7 +1341,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iwrite_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1357,7 +1349,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iwrite_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1365,77 +1357,85 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iwrite_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_iwrite_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_iwrite_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_iwrite_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_iwrite_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_open", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_open", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "filename", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "amode", kind: Kind::ACCESS_MODE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "fh", kind: Kind::FILE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_preallocate", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_preallocate", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_read", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_read", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_read_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_read_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_read_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_read_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_read_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_read_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_read_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_read_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1443,7 +1443,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_read_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1451,34 +1451,21 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_at_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_read_at_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_read_at_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_read_at_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_read_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_read_at_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_read_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_read_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -1486,85 +1473,98 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_read_ordered", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_read_ordered_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_File_read_ordered_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_File_read_ordered_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_read_ordered_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_read_at_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_read_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_read_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_seek", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_read_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "whence", kind: Kind::UPDATE_MODE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_seek_shared", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_read_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_read_ordered", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_read_ordered_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_File_read_ordered_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_File_read_ordered_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_read_ordered_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_read_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_read_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_seek", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "whence", kind: Kind::UPDATE_MODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_set_atomicity", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_seek_shared", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "whence", kind: Kind::UPDATE_MODE, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_File_set_atomicity", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "file", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_set_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_set_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_set_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_set_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_set_view", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_set_view", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "etype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1572,51 +1572,51 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_sync", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_sync", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_File_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "file", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_write", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_write_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_write_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_write_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_write_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_write_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_at", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1624,7 +1624,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_at_all", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1632,34 +1632,21 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_at_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_at_all_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_write_at_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_write_at_all_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_write_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_write_at_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_write_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_write_at_all_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1667,66 +1654,79 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_write_at_all_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_write_at_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "offset", kind: Kind::OFFSET, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_write_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_ordered", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_ordered", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_ordered_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_ordered_begin", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_write_ordered_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_write_ordered_begin_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_File_write_ordered_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_write_ordered_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
-        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_File_write_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_File_write_ordered_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_File_write_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_File_write_ordered_end", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_File_write_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Finalize", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[] },
-    Function { name: "MPI_Finalized", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_File_write_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
+        Param { name: "fh", kind: Kind::FILE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Finalize", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[] },
+    Function { name: "MPI_Finalized", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Free_mem", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Free_mem", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "base", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Gather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Gather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1736,7 +1736,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Gather_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Gather_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1746,19 +1746,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Gather_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Gather_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Gather_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1770,42 +1758,41 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Gatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Gather_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Gatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Gatherv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Gatherv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Gatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Gatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Gatherv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1818,7 +1805,20 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Gatherv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Get", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1828,7 +1828,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "target_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Get_accumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Get_accumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(11), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1842,7 +1842,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Get_accumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Get_accumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(11), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1856,11 +1856,11 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Get_address", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Get_address", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "location", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "address", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Get_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -1870,47 +1870,47 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "target_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Get_count", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Get_count", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_count_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Get_count_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_elements", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Get_elements", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_elements_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Get_elements_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_elements_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Get_elements_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::NUM_BYTES, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_hw_resource_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Get_hw_resource_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "hw_info", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_library_version", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Get_library_version", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "version", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_LIBRARY_VERSION_STRING"), shape: "*" },
         Param { name: "resultlen", kind: Kind::STRING_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_processor_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Get_processor_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_PROCESSOR_NAME"), shape: "*" },
         Param { name: "resultlen", kind: Kind::STRING_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Get_version", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Get_version", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "version", kind: Kind::VERSION, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "subversion", kind: Kind::VERSION, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Graph_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Graph_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm_old", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "nnodes", kind: Kind::COMM_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "index", kind: Kind::INDEX, dir: Dir::In, len: Len::Param(1), shape: "const*" },
@@ -1918,126 +1918,126 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "reorder", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm_graph", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Graph_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Graph_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "maxindex", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "maxedges", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "index", kind: Kind::INDEX, dir: Dir::Out, len: Len::Param(1), shape: "*" },
         Param { name: "edges", kind: Kind::RANK, dir: Dir::Out, len: Len::Param(2), shape: "*" },
     ] },
-    Function { name: "MPI_Graph_map", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Graph_map", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "nnodes", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "index", kind: Kind::INDEX, dir: Dir::In, len: Len::Param(1), shape: "const*" },
         Param { name: "edges", kind: Kind::RANK, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "newrank", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Graph_neighbors", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Graph_neighbors", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "maxneighbors", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "neighbors", kind: Kind::RANK, dir: Dir::Out, len: Len::Param(2), shape: "*" },
     ] },
-    Function { name: "MPI_Graph_neighbors_count", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Graph_neighbors_count", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "nneighbors", kind: Kind::ARRAY_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Graphdims_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Graphdims_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "nnodes", kind: Kind::ARRAY_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "nedges", kind: Kind::ARRAY_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Grequest_complete", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Grequest_complete", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Grequest_start", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Grequest_start", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "query_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Grequest_query_function*" },
         Param { name: "free_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Grequest_free_function*" },
         Param { name: "cancel_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Grequest_cancel_function*" },
         Param { name: "extra_state", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_c2f", returns: Kind::F90_GROUP, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Group_c2f", returns: Kind::F90_GROUP, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Group_compare", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_compare", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group1", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group2", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "result", kind: Kind::GROUP_COMPARISON, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_difference", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_difference", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group1", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group2", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_excl", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_excl", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ranks", kind: Kind::RANK, dir: Dir::In, len: Len::Param(1), shape: "const*" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_f2c", returns: Kind::GROUP, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Group_f2c", returns: Kind::GROUP, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "group", kind: Kind::F90_GROUP, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Group_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_from_session_pset", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_from_session_pset", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "pset_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_fromint", returns: Kind::GROUP, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Group_fromint", returns: Kind::GROUP, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "group", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Group_incl", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_incl", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ranks", kind: Kind::RANK, dir: Dir::In, len: Len::Param(1), shape: "const*" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_intersection", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_intersection", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group1", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group2", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_range_excl", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_range_excl", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ranges", kind: Kind::RANK, dir: Dir::In, len: Len::Triples(1), shape: "*" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_range_incl", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_range_incl", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ranges", kind: Kind::RANK, dir: Dir::In, len: Len::Triples(1), shape: "*" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_rank", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_rank", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::COMM_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Group_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Group_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Group_translate_ranks", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_translate_ranks", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group1", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ranks1", kind: Kind::RANK, dir: Dir::In, len: Len::Param(1), shape: "const*" },
         Param { name: "group2", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ranks2", kind: Kind::RANK, dir: Dir::Out, len: Len::Param(1), shape: "*" },
     ] },
-    Function { name: "MPI_Group_union", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Group_union", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "group1", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group2", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iallgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Iallgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2047,7 +2047,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iallgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Iallgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2057,7 +2057,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iallgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Iallgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2068,7 +2068,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iallgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Iallgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2079,7 +2079,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iallreduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Iallreduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2088,7 +2088,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iallreduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Iallreduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2097,7 +2097,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ialltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ialltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2107,7 +2107,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ialltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ialltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2117,7 +2117,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ialltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ialltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2129,7 +2129,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ialltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ialltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2141,19 +2141,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ialltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sendtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Ialltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ialltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2165,11 +2153,23 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ibarrier", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Ialltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sendtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ibcast", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ibarrier", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Ibcast", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(4), params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2177,7 +2177,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ibcast_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ibcast_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(4), params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2185,7 +2185,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ibsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ibsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2194,7 +2194,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ibsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ibsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2203,7 +2203,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iexscan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Iexscan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2212,7 +2212,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iexscan_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Iexscan_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2221,7 +2221,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Igather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Igather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2232,7 +2232,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Igather_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Igather_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2243,7 +2243,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Igatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Igatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2255,7 +2255,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Igatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Igatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2267,7 +2267,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Improbe", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Improbe", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "source", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
@@ -2275,21 +2275,21 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Imrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Imrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(2), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Imrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Imrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(2), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_allgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ineighbor_allgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2299,7 +2299,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_allgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ineighbor_allgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2309,7 +2309,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_allgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ineighbor_allgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2320,7 +2320,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_allgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ineighbor_allgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2331,7 +2331,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_alltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ineighbor_alltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2341,7 +2341,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_alltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ineighbor_alltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2351,7 +2351,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_alltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ineighbor_alltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2363,7 +2363,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_alltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ineighbor_alltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2375,7 +2375,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_alltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ineighbor_alltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2387,7 +2387,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ineighbor_alltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ineighbor_alltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2399,85 +2399,85 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_c2f", returns: Kind::F90_INFO, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Info_c2f", returns: Kind::F90_INFO, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Info_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_create_env", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_create_env", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "argc", kind: Kind::ARGUMENT_COUNT, dir: Dir::InOut, len: Len::One, shape: "" },
         Param { name: "argv", kind: Kind::ARGUMENT_LIST, dir: Dir::InOut, len: Len::Param(0), shape: "**" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_delete", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_delete", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Info_dup", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_dup", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newinfo", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_f2c", returns: Kind::INFO, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Info_f2c", returns: Kind::INFO, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "info", kind: Kind::F90_INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Info_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_fromint", returns: Kind::INFO, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Info_fromint", returns: Kind::INFO, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "info", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Info_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_get", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "valuelen", kind: Kind::INFO_VALUE_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "value", kind: Kind::STRING, dir: Dir::Out, len: Len::Param(2), shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_get_nkeys", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_get_nkeys", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "nkeys", kind: Kind::KEY_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_get_nthkey", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_get_nthkey", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_get_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_get_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "buflen", kind: Kind::INFO_VALUE_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "value", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_get_valuelen", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_get_valuelen", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "valuelen", kind: Kind::INFO_VALUE_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Info_set", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Info_set", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "key", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "value", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Info_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Info_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Init", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Init", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "argc", kind: Kind::ARGUMENT_COUNT, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "argv", kind: Kind::ARGUMENT_LIST, dir: Dir::InOut, len: Len::Param(0), shape: "***" },
     ] },
-    Function { name: "MPI_Init_thread", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Init_thread", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "argc", kind: Kind::ARGUMENT_COUNT, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "argv", kind: Kind::ARGUMENT_LIST, dir: Dir::InOut, len: Len::One, shape: "***" },
         Param { name: "required", kind: Kind::THREAD_LEVEL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "provided", kind: Kind::THREAD_LEVEL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Initialized", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Initialized", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Intercomm_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Intercomm_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "local_comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "local_leader", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "peer_comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
@@ -2485,7 +2485,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newintercomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Intercomm_create_from_groups", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Intercomm_create_from_groups", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "local_group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "local_leader", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "remote_group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
@@ -2495,19 +2495,19 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newintercomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Intercomm_merge", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Intercomm_merge", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "intercomm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "high", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newintracomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iprobe", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Iprobe", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "source", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Irecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Irecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2516,7 +2516,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Irecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Irecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2525,7 +2525,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ireduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ireduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2535,7 +2535,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ireduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ireduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2545,7 +2545,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ireduce_scatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ireduce_scatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2554,7 +2554,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ireduce_scatter_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ireduce_scatter_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2563,7 +2563,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ireduce_scatter_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ireduce_scatter_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2572,7 +2572,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Ireduce_scatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ireduce_scatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2581,7 +2581,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Irsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Irsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2590,7 +2590,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Irsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Irsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2599,10 +2599,10 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Is_thread_main", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Is_thread_main", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iscan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Iscan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2611,7 +2611,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iscan_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Iscan_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -2620,7 +2620,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iscatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Iscatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2631,7 +2631,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iscatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Iscatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2642,7 +2642,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iscatterv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Iscatterv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2654,7 +2654,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Iscatterv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Iscatterv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2666,7 +2666,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Isend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Isend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2675,7 +2675,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Isend_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Isend_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2684,7 +2684,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Isendrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Isendrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(10), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2698,7 +2698,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Isendrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Isendrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(10), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2712,7 +2712,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Isendrecv_replace", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Isendrecv_replace", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2723,7 +2723,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Isendrecv_replace_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Isendrecv_replace_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2734,7 +2734,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Issend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Issend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2743,7 +2743,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Issend_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Issend_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2752,54 +2752,54 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Keyval_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Keyval_create", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "copy_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Copy_function*" },
         Param { name: "delete_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Delete_function*" },
         Param { name: "keyval", kind: Kind::KEYVAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "extra_state", kind: Kind::EXTRA_STATE2, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Keyval_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Keyval_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "keyval", kind: Kind::KEYVAL, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Lookup_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Lookup_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "service_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_PORT_NAME"), shape: "*" },
     ] },
-    Function { name: "MPI_Message_c2f", returns: Kind::F90_MESSAGE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Message_c2f", returns: Kind::F90_MESSAGE, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Message_f2c", returns: Kind::MESSAGE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Message_f2c", returns: Kind::MESSAGE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "message", kind: Kind::F90_MESSAGE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Message_fromint", returns: Kind::MESSAGE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Message_fromint", returns: Kind::MESSAGE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "message", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Message_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Message_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Mprobe", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Mprobe", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "source", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Mrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Mrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(2), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Mrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Mrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(2), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "message", kind: Kind::MESSAGE, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_allgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Neighbor_allgather", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2808,7 +2808,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_allgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_allgather_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2817,18 +2817,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_allgather_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Neighbor_allgather_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_allgather_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2839,39 +2828,38 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_allgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Neighbor_allgather_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Neighbor_allgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Neighbor_allgatherv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_allgatherv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_allgatherv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Neighbor_allgatherv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Neighbor_allgatherv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2883,7 +2871,19 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_alltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Neighbor_allgatherv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Neighbor_alltoall", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2892,7 +2892,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_alltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_alltoall_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2901,7 +2901,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_alltoall_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Neighbor_alltoall_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2912,7 +2912,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_alltoall_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_alltoall_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -2923,7 +2923,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_alltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Neighbor_alltoallv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2934,7 +2934,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_alltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_alltoallv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2945,20 +2945,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_alltoallv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Neighbor_alltoallv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_alltoallv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2971,7 +2958,20 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_alltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Neighbor_alltoallv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "rdispls", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Neighbor_alltoallw", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2982,7 +2982,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_alltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_alltoallw_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -2993,7 +2993,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "recvtypes", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Neighbor_alltoallw_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Neighbor_alltoallw_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3006,7 +3006,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Neighbor_alltoallw_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Neighbor_alltoallw_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "sdispls", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3019,40 +3019,40 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Op_c2f", returns: Kind::F90_OP, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Op_c2f", returns: Kind::F90_OP, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Op_commutative", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Op_commutative", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "commute", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Op_create", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Op_create", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: None, params: &[
         Param { name: "user_fn", kind: Kind::POLYFUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_User_function*" },
         Param { name: "commute", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Op_create_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Op_create_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: None, params: &[
         Param { name: "user_fn", kind: Kind::POLYFUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_User_function_c*" },
         Param { name: "commute", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Op_f2c", returns: Kind::OPERATION, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Op_f2c", returns: Kind::OPERATION, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "op", kind: Kind::F90_OP, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Op_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Op_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Op_fromint", returns: Kind::OPERATION, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Op_fromint", returns: Kind::OPERATION, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "op", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Op_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Op_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Open_port", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Open_port", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_PORT_NAME"), shape: "*" },
     ] },
-    Function { name: "MPI_Pack", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Pack", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3061,7 +3061,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "position", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Pack_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Pack_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3070,7 +3070,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "position", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Pack_external", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Pack_external", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
@@ -3079,7 +3079,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "outsize", kind: Kind::POLYDTYPE_PACK_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "position", kind: Kind::POLYLOCATION, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Pack_external_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Pack_external_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
@@ -3088,54 +3088,54 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "outsize", kind: Kind::POLYDTYPE_PACK_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "position", kind: Kind::POLYLOCATION, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Pack_external_size", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Pack_external_size", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(2), params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYDTYPE_PACK_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Pack_external_size_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Pack_external_size_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(2), params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYDTYPE_PACK_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Pack_size", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Pack_size", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(2), params: &[
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Pack_size_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Pack_size_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(2), params: &[
         Param { name: "incount", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Parrived", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Parrived", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "partition", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Pcontrol", returns: Kind::ERROR_CODE, flags: Flags::VARIADIC, params: &[
+    Function { name: "MPI_Pcontrol", returns: Kind::ERROR_CODE, flags: Flags::VARIADIC, object: None, params: &[
         Param { name: "level", kind: Kind::PROFILE_LEVEL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "varargs", kind: Kind::VARARGS, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Pready", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Pready", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "partition", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Pready_list", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Pready_list", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "length", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_partitions", kind: Kind::PARTITION, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Pready_range", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Pready_range", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "partition_low", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "partition_high", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Precv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Precv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "partitions", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::XFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3146,7 +3146,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Precv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Precv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "partitions", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::XFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3157,13 +3157,13 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Probe", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Probe", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "source", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Psend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Psend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "partitions", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::XFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3174,7 +3174,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Psend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Psend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "partitions", kind: Kind::PARTITION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::XFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3185,12 +3185,12 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Publish_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Publish_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "service_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Put", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Put", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3200,7 +3200,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "target_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Put_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Put_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3210,10 +3210,10 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "target_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Query_thread", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Query_thread", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "provided", kind: Kind::THREAD_LEVEL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Raccumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Raccumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3225,7 +3225,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Raccumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Raccumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3237,7 +3237,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Recv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Recv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3246,7 +3246,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Recv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Recv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3255,7 +3255,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Recv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Recv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3264,7 +3264,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Recv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Recv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3273,7 +3273,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Reduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Reduce", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3282,7 +3282,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Reduce_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3291,18 +3291,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Reduce_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Reduce_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3313,21 +3302,32 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Reduce_local", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Reduce_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Reduce_local", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "inoutbuf", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_local_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Reduce_local_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "inoutbuf", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_scatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Reduce_scatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3335,7 +3335,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_scatter_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Reduce_scatter_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3343,7 +3343,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_scatter_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Reduce_scatter_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3351,17 +3351,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_scatter_block_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Reduce_scatter_block_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Reduce_scatter_block_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3371,7 +3361,17 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Reduce_scatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Reduce_scatter_block_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Reduce_scatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3379,7 +3379,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Reduce_scatter_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Reduce_scatter_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3389,7 +3389,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Reduce_scatter_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Reduce_scatter_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "recvcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3399,70 +3399,70 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Register_datarep", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Register_datarep", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: None, params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "read_conversion_fn", kind: Kind::POLYFUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Datarep_conversion_function*" },
         Param { name: "write_conversion_fn", kind: Kind::POLYFUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Datarep_conversion_function*" },
         Param { name: "dtype_file_extent_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Datarep_extent_function*" },
         Param { name: "extra_state", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Register_datarep_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Register_datarep_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: None, params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "read_conversion_fn", kind: Kind::POLYFUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Datarep_conversion_function_c*" },
         Param { name: "write_conversion_fn", kind: Kind::POLYFUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Datarep_conversion_function_c*" },
         Param { name: "dtype_file_extent_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Datarep_extent_function*" },
         Param { name: "extra_state", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Remove_error_class", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Remove_error_class", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorclass", kind: Kind::ERROR_CLASS, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Remove_error_code", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Remove_error_code", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Remove_error_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Remove_error_string", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Request_c2f", returns: Kind::F90_REQUEST, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Request_c2f", returns: Kind::F90_REQUEST, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Request_f2c", returns: Kind::REQUEST, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Request_f2c", returns: Kind::REQUEST, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "request", kind: Kind::F90_REQUEST, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Request_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Request_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Request_fromint", returns: Kind::REQUEST, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Request_fromint", returns: Kind::REQUEST, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "request", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Request_get_status", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Request_get_status", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Request_get_status_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Request_get_status_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "array_of_statuses", kind: Kind::STATUS, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Request_get_status_any", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Request_get_status_any", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "index", kind: Kind::INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Request_get_status_some", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Request_get_status_some", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "incount", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "outcount", kind: Kind::ARRAY_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "array_of_indices", kind: Kind::INDEX, dir: Dir::Out, len: Len::Text, shape: "*" },
         Param { name: "array_of_statuses", kind: Kind::STATUS, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Request_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Request_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Rget", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Rget", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3473,7 +3473,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Rget_accumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Rget_accumulate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(11), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3488,7 +3488,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Rget_accumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Rget_accumulate_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(11), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3503,7 +3503,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Rget_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Rget_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3514,7 +3514,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Rput", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Rput", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3525,7 +3525,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Rput_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Rput_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "origin_count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "origin_datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3536,7 +3536,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Rsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Rsend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3544,7 +3544,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Rsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Rsend_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3552,16 +3552,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Rsend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "dest", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Rsend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Rsend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3570,33 +3561,32 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Scan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+    Function { name: "MPI_Rsend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "dest", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Scan_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Scan_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Scan_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Scan", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Scan_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Scan_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
@@ -3606,39 +3596,37 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Scatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Scan_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Scatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-    ] },
-    Function { name: "MPI_Scatter_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "op", kind: Kind::OPERATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Scatter_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Scatter", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Scatter_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+    ] },
+    Function { name: "MPI_Scatter_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3650,7 +3638,19 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Scatterv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Scatter_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Scatterv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3661,7 +3661,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Scatterv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Scatterv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3672,20 +3672,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Scatterv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
-        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
-        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Scatterv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Scatterv_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
@@ -3698,7 +3685,20 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Send", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Scatterv_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
+        Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "sendcounts", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "displs", kind: Kind::POLYDISPLACEMENT, dir: Dir::In, len: Len::Text, shape: "const*" },
+        Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvbuf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
+        Param { name: "recvcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "recvtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "root", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Send", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3706,7 +3706,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Send_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Send_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3714,7 +3714,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Send_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Send_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3723,7 +3723,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Send_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Send_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3732,7 +3732,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Sendrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Sendrecv", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(10), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3746,7 +3746,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Sendrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Sendrecv_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(10), params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "sendcount", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "sendtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3760,7 +3760,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Sendrecv_replace", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Sendrecv_replace", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(7), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3771,7 +3771,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Sendrecv_replace_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Sendrecv_replace_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(7), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3782,91 +3782,91 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_attach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Session_attach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_attach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Session_attach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_c2f", returns: Kind::F90_SESSION, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Session_c2f", returns: Kind::F90_SESSION, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "session_errhandler_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Session_errhandler_function*" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_detach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Session_detach_buffer", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer_addr", kind: Kind::C_BUFFER2, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_detach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Session_detach_buffer_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer_addr", kind: Kind::C_BUFFER2, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::POLYNUM_BYTES, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_f2c", returns: Kind::SESSION, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Session_f2c", returns: Kind::SESSION, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "session", kind: Kind::F90_SESSION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_finalize", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_finalize", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_flush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_flush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_fromint", returns: Kind::SESSION, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Session_fromint", returns: Kind::SESSION, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "session", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info_used", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_get_nth_pset", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_get_nth_pset", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "n", kind: Kind::INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "pset_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "pset_name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_get_num_psets", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_get_num_psets", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "npset_names", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_get_pset_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_get_pset_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "pset_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_iflush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_iflush_buffer", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_init", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_init", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "session", kind: Kind::SESSION, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Session_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Session_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Session_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Session_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "session", kind: Kind::SESSION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Ssend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Ssend", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3874,7 +3874,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Ssend_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ssend_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3882,16 +3882,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Ssend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
-        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
-        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "dest", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
-        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
-    ] },
-    Function { name: "MPI_Ssend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Ssend_init", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -3900,103 +3891,112 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Start", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Ssend_init_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
+        Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
+        Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "dest", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
+        Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
+    ] },
+    Function { name: "MPI_Start", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Startall", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Startall", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::Param(0), shape: "*" },
     ] },
-    Function { name: "MPI_Status_c2f", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Status_c2f", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "c_status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "f_status", kind: Kind::F90_STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_c2f08", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Status_c2f08", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "c_status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "f08_status", kind: Kind::F08_STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_f082c", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Status_f082c", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "f08_status", kind: Kind::F08_STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "c_status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_f082f", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Status_f082f", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "f08_status", kind: Kind::F08_STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "f_status", kind: Kind::F90_STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_f2c", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Status_f2c", returns: Kind::ERROR_CLASS, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "f_status", kind: Kind::F90_STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "c_status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_f2f08", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Status_f2f08", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "f_status", kind: Kind::F90_STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "f08_status", kind: Kind::F08_STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_get_error", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_get_error", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "err", kind: Kind::ERROR_CODE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_get_source", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_get_source", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "source", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_get_tag", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_get_tag", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_set_cancelled", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_set_cancelled", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_elements", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Status_set_elements", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_elements_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Status_set_elements_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_elements_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_set_elements_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::XFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_error", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_set_error", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "err", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_source", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_set_source", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "source", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_tag", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Status_set_tag", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_category_changed", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_changed", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "update_number", kind: Kind::UPDATE_NUMBER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_categories", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_categories", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cat_index", kind: Kind::CAT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "len", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "indices", kind: Kind::CAT_INDEX, dir: Dir::Out, len: Len::Param(1), shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_cvars", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_cvars", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cat_index", kind: Kind::CAT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "len", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "indices", kind: Kind::CVAR_INDEX, dir: Dir::Out, len: Len::Param(1), shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_events", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_events", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cat_index", kind: Kind::CAT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "len", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "indices", kind: Kind::CAT_INDEX, dir: Dir::Out, len: Len::Param(1), shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "cat_index", kind: Kind::CAT_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cat_index", kind: Kind::CAT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -4006,23 +4006,23 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "num_pvars", kind: Kind::PVAR_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "num_categories", kind: Kind::CAT_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "num_cat", kind: Kind::CAT_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_num_events", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_num_events", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cat_index", kind: Kind::CAT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "num_events", kind: Kind::EVENT_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_category_get_pvars", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_category_get_pvars", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cat_index", kind: Kind::CAT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "len", kind: Kind::ARRAY_LENGTH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "indices", kind: Kind::PVAR_INDEX, dir: Dir::Out, len: Len::Param(1), shape: "*" },
     ] },
-    Function { name: "MPI_T_cvar_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_cvar_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "cvar_index", kind: Kind::CVAR_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_cvar_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_cvar_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cvar_index", kind: Kind::CVAR_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -4034,58 +4034,58 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "bind", kind: Kind::BIND_TYPE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "scope", kind: Kind::VARIABLE_SCOPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_cvar_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_cvar_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "num_cvar", kind: Kind::CVAR_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_cvar_handle_alloc", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_cvar_handle_alloc", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "cvar_index", kind: Kind::CVAR_INDEX_SPECIAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "obj_handle", kind: Kind::TOOL_MPI_OBJ, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "handle", kind: Kind::CVAR, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::TOOLS_NUM_ELEM_SMALL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_cvar_handle_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_cvar_handle_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "handle", kind: Kind::CVAR, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_cvar_read", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_cvar_read", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "handle", kind: Kind::CVAR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_cvar_write", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_cvar_write", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "handle", kind: Kind::CVAR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_T_enum_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_enum_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "enumtype", kind: Kind::TOOLS_ENUM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "num", kind: Kind::TOOLENUM_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_enum_get_item", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_enum_get_item", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "enumtype", kind: Kind::TOOLS_ENUM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "index", kind: Kind::TOOLENUM_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "value", kind: Kind::TOOL_VAR_VALUE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_callback_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_callback_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "cb_safety", kind: Kind::CALLBACK_SAFETY, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info_used", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_callback_set_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_callback_set_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: Some(2), params: &[
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "cb_safety", kind: Kind::CALLBACK_SAFETY, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_event_copy", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_copy", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_instance", kind: Kind::EVENT_INSTANCE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "event_index", kind: Kind::EVENT_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_index", kind: Kind::EVENT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -4099,63 +4099,63 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "desc_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "bind", kind: Kind::BIND_TYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "num_events", kind: Kind::EVENT_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_get_source", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_get_source", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_instance", kind: Kind::EVENT_INSTANCE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "source_index", kind: Kind::SOURCE_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_get_timestamp", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_get_timestamp", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_instance", kind: Kind::EVENT_INSTANCE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "event_timestamp", kind: Kind::TOOLS_TICK_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_handle_alloc", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_handle_alloc", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: Some(2), params: &[
         Param { name: "event_index", kind: Kind::EVENT_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "obj_handle", kind: Kind::TOOL_MPI_OBJ, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_handle_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_handle_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "user_data", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "free_cb_function", kind: Kind::EVENT_FREE_CB_FUNCTION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_event_handle_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_handle_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info_used", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_handle_set_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_handle_set_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: Some(1), params: &[
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_event_read", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_read", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_instance", kind: Kind::EVENT_INSTANCE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "element_index", kind: Kind::INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buffer", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_event_register_callback", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_register_callback", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: Some(2), params: &[
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "cb_safety", kind: Kind::CALLBACK_SAFETY, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "user_data", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "event_cb_function", kind: Kind::EVENT_CB_FUNCTION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_event_set_dropped_handler", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_event_set_dropped_handler", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "event_registration", kind: Kind::EVENT_REGISTRATION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "dropped_cb_function", kind: Kind::EVENT_DROP_CB_FUNCTION, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_finalize", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[] },
-    Function { name: "MPI_T_init_thread", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_finalize", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[] },
+    Function { name: "MPI_T_init_thread", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "required", kind: Kind::THREAD_LEVEL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "provided", kind: Kind::THREAD_LEVEL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_get_index", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "var_class", kind: Kind::PVAR_CLASS, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "pvar_index", kind: Kind::PVAR_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pvar_index", kind: Kind::PVAR_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -4170,54 +4170,54 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "continuous", kind: Kind::LOGICAL_OPTIONAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "atomic", kind: Kind::LOGICAL_OPTIONAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "num_pvar", kind: Kind::PVAR_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_handle_alloc", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_handle_alloc", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "pvar_index", kind: Kind::PVAR_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "obj_handle", kind: Kind::TOOL_MPI_OBJ, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "count", kind: Kind::TOOLS_NUM_ELEM_SMALL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_handle_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_handle_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_read", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_read", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_readreset", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_readreset", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_reset", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_reset", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_pvar_session_create", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_session_create", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_session_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_session_free", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_pvar_start", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_start", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_pvar_stop", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_stop", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_T_pvar_write", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_pvar_write", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "pe_session", kind: Kind::PVAR_SESSION, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "handle", kind: Kind::PVAR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_T_source_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_source_get_info", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "source_index", kind: Kind::SOURCE_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "name", kind: Kind::STRING, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "name_len", kind: Kind::STRING_LENGTH, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -4228,63 +4228,63 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "max_ticks", kind: Kind::TOOLS_TICK_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_source_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_source_get_num", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "num_sources", kind: Kind::SOURCE_INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_T_source_get_timestamp", returns: Kind::ERROR_CODE, flags: Flags::TOOL, params: &[
+    Function { name: "MPI_T_source_get_timestamp", returns: Kind::ERROR_CODE, flags: Flags::TOOL, object: None, params: &[
         Param { name: "source_index", kind: Kind::SOURCE_INDEX, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "timestamp", kind: Kind::TOOLS_TICK_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Test", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Test", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Test_cancelled", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Test_cancelled", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Testall", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Testall", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::Param(0), shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "array_of_statuses", kind: Kind::STATUS, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Testany", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Testany", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::Param(0), shape: "*" },
         Param { name: "index", kind: Kind::INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Testsome", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Testsome", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "incount", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::Param(0), shape: "*" },
         Param { name: "outcount", kind: Kind::ARRAY_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "array_of_indices", kind: Kind::INDEX, dir: Dir::Out, len: Len::Text, shape: "*" },
         Param { name: "array_of_statuses", kind: Kind::STATUS, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Topo_test", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Topo_test", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "status", kind: Kind::TOPOLOGY_TYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_c2f", returns: Kind::F90_DATATYPE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Type_c2f", returns: Kind::F90_DATATYPE, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Type_commit", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_commit", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_contiguous", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_contiguous", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(1), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_contiguous_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_contiguous_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(1), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_darray", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_darray", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(8), params: &[
         Param { name: "size", kind: Kind::COMM_SIZE_PI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ndims", kind: Kind::ARRAY_LENGTH_PI, dir: Dir::In, len: Len::One, shape: "" },
@@ -4296,7 +4296,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_darray_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_darray_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(8), params: &[
         Param { name: "size", kind: Kind::COMM_SIZE_PI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "ndims", kind: Kind::ARRAY_LENGTH_PI, dir: Dir::In, len: Len::One, shape: "" },
@@ -4308,109 +4308,109 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_f90_complex", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_create_f90_complex", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "p", kind: Kind::MATH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "r", kind: Kind::MATH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_f90_integer", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_create_f90_integer", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "r", kind: Kind::MATH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_f90_real", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_create_f90_real", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "p", kind: Kind::MATH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "r", kind: Kind::MATH, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_hindexed", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_hindexed", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_hindexed_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_hindexed_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_hindexed_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_hindexed_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_hindexed_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_hindexed_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_hvector", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_hvector", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "stride", kind: Kind::POLYDTYPE_STRIDE_BYTES, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_hvector_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_hvector_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "stride", kind: Kind::POLYDTYPE_STRIDE_BYTES, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_indexed_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_indexed_block", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_indexed_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_indexed_block_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_create_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "type_copy_attr_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Type_copy_attr_function*" },
         Param { name: "type_delete_attr_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Type_delete_attr_function*" },
         Param { name: "type_keyval", kind: Kind::KEYVAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "extra_state", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_resized", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_resized", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "lb", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "extent", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_resized_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_resized_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "lb", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "extent", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_struct", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_struct", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: None, params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_types", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_struct_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_struct_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: None, params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_types", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_subarray", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_create_subarray", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(5), params: &[
         Param { name: "ndims", kind: Kind::ARRAY_LENGTH_PI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_sizes", kind: Kind::POLYDTYPE_NUM_ELEM_PI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_subsizes", kind: Kind::POLYDTYPE_NUM_ELEM_PI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
@@ -4419,7 +4419,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_create_subarray_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_create_subarray_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(5), params: &[
         Param { name: "ndims", kind: Kind::ARRAY_LENGTH_PI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_sizes", kind: Kind::POLYDTYPE_NUM_ELEM_PI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_subsizes", kind: Kind::POLYDTYPE_NUM_ELEM_PI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
@@ -4428,37 +4428,37 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_delete_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_delete_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "type_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Type_dup", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_dup", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_extent", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Type_extent", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "extent", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_f2c", returns: Kind::DATATYPE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Type_f2c", returns: Kind::DATATYPE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "datatype", kind: Kind::F90_DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Type_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_free_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_free_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "type_keyval", kind: Kind::KEYVAL, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_fromint", returns: Kind::DATATYPE, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Type_fromint", returns: Kind::DATATYPE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "datatype", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Type_get_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_get_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "type_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_contents", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_get_contents", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "max_integers", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "max_addresses", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::In, len: Len::One, shape: "" },
@@ -4467,7 +4467,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "array_of_addresses", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::Param(2), shape: "*" },
         Param { name: "array_of_datatypes", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::Param(3), shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_contents_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_get_contents_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "max_integers", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "max_addresses", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::In, len: Len::One, shape: "" },
@@ -4478,14 +4478,14 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "array_of_large_counts", kind: Kind::GENERIC_DTYPE_COUNT, dir: Dir::Out, len: Len::Param(3), shape: "*" },
         Param { name: "array_of_datatypes", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::Param(4), shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_envelope", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_get_envelope", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "num_integers", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "num_addresses", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "num_datatypes", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "combiner", kind: Kind::COMBINER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_envelope_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_get_envelope_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "num_integers", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "num_addresses", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -4493,133 +4493,133 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "num_datatypes", kind: Kind::POLYNUM_PARAM_VALUES, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "combiner", kind: Kind::COMBINER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_extent", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_get_extent", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "lb", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "extent", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_extent_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_get_extent_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "lb", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "extent", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_extent_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_get_extent_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "lb", kind: Kind::XFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "extent", kind: Kind::XFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_get_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "type_name", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_OBJECT_NAME"), shape: "*" },
         Param { name: "resultlen", kind: Kind::STRING_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_true_extent", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_get_true_extent", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "true_lb", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "true_extent", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_true_extent_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_get_true_extent_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "true_lb", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "true_extent", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_true_extent_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_get_true_extent_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "true_lb", kind: Kind::XFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "true_extent", kind: Kind::XFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_get_value_index", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_get_value_index", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "value_type", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "index_type", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "pair_type", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_hindexed", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Type_hindexed", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "*" },
         Param { name: "array_of_displacements", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Param(0), shape: "*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_hvector", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Type_hvector", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "stride", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_indexed", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_indexed", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_indexed_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_indexed_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "array_of_displacements", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::In, len: Len::Param(0), shape: "const*" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_lb", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Type_lb", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "displacement", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_match_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_match_size", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "typeclass", kind: Kind::TYPECLASS, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::TYPECLASS_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_set_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_set_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "type_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_set_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_set_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "type_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Type_size", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_size", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_size_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_size_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_size_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Type_size_x", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::XFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_struct", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Type_struct", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: None, params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_blocklengths", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::Param(0), shape: "*" },
         Param { name: "array_of_displacements", kind: Kind::DISPLACEMENT, dir: Dir::In, len: Len::Param(0), shape: "*" },
         Param { name: "array_of_types", kind: Kind::DATATYPE, dir: Dir::In, len: Len::Param(0), shape: "*" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Type_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Type_ub", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, params: &[
+    Function { name: "MPI_Type_ub", returns: Kind::ERROR_CODE, flags: Flags::REMOVED, object: Some(0), params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "displacement", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_vector", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Type_vector", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "stride", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Type_vector_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Type_vector_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "blocklength", kind: Kind::POLYDTYPE_NUM_ELEM_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "stride", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "oldtype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "newtype", kind: Kind::DATATYPE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Unpack", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Unpack", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "insize", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "position", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -4628,7 +4628,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Unpack_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Unpack_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "insize", kind: Kind::POLYNUM_BYTES_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "position", kind: Kind::POLYDISPLACEMENT_COUNT, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -4637,7 +4637,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Unpack_external", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Unpack_external", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(6), params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "insize", kind: Kind::POLYDTYPE_PACK_SIZE, dir: Dir::In, len: Len::One, shape: "" },
@@ -4646,7 +4646,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "outcount", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Unpack_external_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Unpack_external_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(6), params: &[
         Param { name: "datarep", kind: Kind::STRING, dir: Dir::In, len: Len::Text, shape: "const*" },
         Param { name: "inbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "insize", kind: Kind::POLYDTYPE_PACK_SIZE, dir: Dir::In, len: Len::One, shape: "" },
@@ -4655,34 +4655,34 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "outcount", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Unpublish_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Unpublish_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "service_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Wait", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Wait", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Waitall", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Waitall", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::Param(0), shape: "*" },
         Param { name: "array_of_statuses", kind: Kind::STATUS, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Waitany", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Waitany", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "count", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::Param(0), shape: "*" },
         Param { name: "index", kind: Kind::INDEX, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Waitsome", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Waitsome", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "incount", kind: Kind::ARRAY_LENGTH_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "array_of_requests", kind: Kind::REQUEST, dir: Dir::InOut, len: Len::Param(0), shape: "*" },
         Param { name: "outcount", kind: Kind::ARRAY_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "array_of_indices", kind: Kind::INDEX, dir: Dir::Out, len: Len::Text, shape: "*" },
         Param { name: "array_of_statuses", kind: Kind::STATUS, dir: Dir::Out, len: Len::Text, shape: "*" },
     ] },
-    Function { name: "MPI_Win_allocate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Win_allocate", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
@@ -4690,7 +4690,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_allocate_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Win_allocate_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
@@ -4698,7 +4698,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_allocate_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Win_allocate_shared", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(3), params: &[
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
@@ -4706,7 +4706,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_allocate_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Win_allocate_shared_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(3), params: &[
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
@@ -4714,22 +4714,22 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_attach", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_attach", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "base", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::WIN_ATTACH_SIZE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_c2f", returns: Kind::F90_WIN, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Win_c2f", returns: Kind::F90_WIN, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_call_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_complete", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_complete", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_create", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Win_create", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(4), params: &[
         Param { name: "base", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
@@ -4737,7 +4737,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_create_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Win_create_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(4), params: &[
         Param { name: "base", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::In, len: Len::One, shape: "" },
@@ -4745,155 +4745,155 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_create_dynamic", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_create_dynamic", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_create_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "win_errhandler_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Win_errhandler_function*" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_create_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_create_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "win_copy_attr_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Win_copy_attr_function*" },
         Param { name: "win_delete_attr_fn", kind: Kind::FUNCTION, dir: Dir::In, len: Len::One, shape: "MPI_Win_delete_attr_function*" },
         Param { name: "win_keyval", kind: Kind::KEYVAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "extra_state", kind: Kind::EXTRA_STATE, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_delete_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_delete_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_detach", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_detach", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "base", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Win_f2c", returns: Kind::WINDOW, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Win_f2c", returns: Kind::WINDOW, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "win", kind: Kind::F90_WIN, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_fence", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_fence", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "assert", kind: Kind::ASSERT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_flush", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_flush", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_flush_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_flush_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_flush_local", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_flush_local", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_flush_local_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_flush_local_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_free", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_free_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_free_keyval", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
         Param { name: "win_keyval", kind: Kind::KEYVAL, dir: Dir::InOut, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_fromint", returns: Kind::WINDOW, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Win_fromint", returns: Kind::WINDOW, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "win", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_get_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_get_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_get_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_get_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_get_group", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_get_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info_used", kind: Kind::INFO, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_get_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_get_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win_name", kind: Kind::STRING, dir: Dir::Out, len: Len::Constant("MPI_MAX_OBJECT_NAME"), shape: "*" },
         Param { name: "resultlen", kind: Kind::STRING_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_lock", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_lock", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(3), params: &[
         Param { name: "lock_type", kind: Kind::LOCK_TYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "assert", kind: Kind::ASSERT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_lock_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_lock_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "assert", kind: Kind::ASSERT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_post", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_post", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "assert", kind: Kind::ASSERT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_set_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_set_attr", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win_keyval", kind: Kind::KEYVAL, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "attribute_val", kind: Kind::ATTRIBUTE_VAL, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_set_errhandler", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "errhandler", kind: Kind::ERRHANDLER, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_set_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_set_info", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "info", kind: Kind::INFO, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_set_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_set_name", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
-    Function { name: "MPI_Win_shared_query", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, params: &[
+    Function { name: "MPI_Win_shared_query", returns: Kind::ERROR_CODE, flags: Flags::HAS_C, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_shared_query_c", returns: Kind::ERROR_CODE, flags: Flags::C, params: &[
+    Function { name: "MPI_Win_shared_query_c", returns: Kind::ERROR_CODE, flags: Flags::C, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::WINDOW_SIZE, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "disp_unit", kind: Kind::POLYRMA_DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_start", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_start", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(2), params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "assert", kind: Kind::ASSERT, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_sync", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_sync", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_test", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_test", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Win_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, params: &[
+    Function { name: "MPI_Win_toint", returns: Kind::KEY_INDEX, flags: Flags::UNTRACED, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_unlock", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_unlock", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(1), params: &[
         Param { name: "rank", kind: Kind::RANK_NNI, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_unlock_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_unlock_all", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Win_wait", returns: Kind::ERROR_CODE, flags: Flags::NONE, params: &[
+    Function { name: "MPI_Win_wait", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: Some(0), params: &[
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Wtick", returns: Kind::TICK_RESOLUTION, flags: Flags::UNTRACED, params: &[] },
-    Function { name: "MPI_Wtime", returns: Kind::WALL_TIME, flags: Flags::UNTRACED, params: &[] },
+    Function { name: "MPI_Wtick", returns: Kind::TICK_RESOLUTION, flags: Flags::UNTRACED, object: None, params: &[] },
+    Function { name: "MPI_Wtime", returns: Kind::WALL_TIME, flags: Flags::UNTRACED, object: None, params: &[] },
 ];
 
 /// The numbers of the functions under their own names.
