@@ -1,6 +1,6 @@
 //! The hooks: what happens around each function, one generic function each.
 //!
-//! `generated/hooks.rs` has an invocation of `hook!` for every function. The overlay `hooks.tsv` names functions of
+//! `generated/hooks.rs` has an invocation of `hook!` for every function. The overlays `hooks/*.tsv` names functions of
 //! this crate to run `before` (they may change the arguments) and `after` (they see the result).
 #![allow(unsafe_code, non_snake_case, clippy::too_many_arguments, clippy::missing_safety_doc, unused_mut)]
 
@@ -53,6 +53,9 @@ macro_rules! bytes {
     ($n:ident * $d:ident) => {
         bytes::elements::<A>(i64::from($n), $d)
     };
+    (unless_in_place($buffer:ident, $n:ident * $d:ident)) => {
+        if $buffer.addr() == A::IN_PLACE { 0 } else { bytes!($n * $d) }
+    };
     ($n:ident * $d:ident * peers($c:ident)) => {
         bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::peers::<A>($c))
     };
@@ -89,17 +92,21 @@ macro_rules! bytes {
     };
 }
 
-/// Calls the function that runs before the library's, if there is one.
+/// Calls the functions that run before the library's.
 macro_rules! before {
     ([] $($rest:tt)*) => {};
-    ([$($path:tt)+] ($call:expr) $($argument:expr),*) => { $($path)+::<A>($call, $($argument),*) };
+    ([($($path:tt)+) $($more:tt)*] ($call:expr) $($argument:expr),*) => {
+        $($path)+::<A>($call, $($argument),*);
+        before!([$($more)*] ($call) $($argument),*);
+    };
 }
 
-/// Calls the function that runs after the library's, if there is one.
+/// Calls the functions that run after the library's.
 macro_rules! after {
     ([] $($rest:tt)*) => {};
-    ([$($path:tt)+] ($call:expr, $result:expr) $($argument:expr),*) => {
-        $($path)+::<A>($call, $result, $($argument),*)
+    ([($($path:tt)+) $($more:tt)*] ($call:expr, $result:expr) $($argument:expr),*) => {
+        $($path)+::<A>($call, $result, $($argument),*);
+        after!([$($more)*] ($call, $result) $($argument),*);
     };
 }
 
@@ -108,17 +115,18 @@ macro_rules! hook {
         $name:ident ($($p:ident : $t:ty),*)
         note { $($field:ident : $value:expr),* }
         bytes { $($bytes:tt)* }
-        before { $($before:tt)* }
-        after { $($after:tt)* }
+        before { $( $( $before:ident )::+ ),* }
+        after { $( $( $after:ident )::+ ),* }
     ) => {
         pub unsafe extern "C" fn $name<A: Abi>($(mut $p: $t),*) -> c_int {
             let call = Call::<A>::enter(f::$name);
             call.publish(|_current| { $( note!(_current, $field, $value); )* });
-            before!([$($before)*] (&call) $(&mut $p),*);
+            before!([$( ($($before)::+) )*] (&call) $(&mut $p),*);
             // SAFETY: the type is the function's own; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
-            after!([$($after)*] (&call, result) $($p),*);
-            let bytes = bytes!($($bytes)*);
+            after!([$( ($($after)::+) )*] (&call, result) $($p),*);
+            // A call that failed may have had arguments that must not be looked at.
+            let bytes = if result == A::SUCCESS { bytes!($($bytes)*) } else { 0 };
             call.leave(bytes);
             result
         }

@@ -15,7 +15,7 @@
 //!   register saving, the thread-local block, the trampolines of user callbacks.
 //! * [`resolve`] finds the real library at the first MPI call, tells its ABI by its symbols, fills the slots.
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
-//! * [`hooks`] are the hooks themselves, generated from the function table and the overlay `hooks.tsv`.
+//! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises

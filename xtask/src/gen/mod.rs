@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<()> {
     output.put("crates/mpi-abi/src/generated/functions.rs", &functions::rust(&rows, &kinds)?)?;
     output.put("crates/mpi-abi/src/generated/constants.rs", &constants::constants(&spec)?)?;
     output.put("crates/mpi-abi/src/generated/predefined.rs", &constants::predefined(&spec)?)?;
-    let overlay = overlay::read(&root.join("crates/layer/hooks.tsv"))?;
+    let overlay = overlay::read(&root.join("crates/layer/hooks"))?;
     overlay.all_match(&rows)?;
     output.put("crates/layer/src/generated/hooks.rs", &hooks::hooks(&rows, &kinds, &overlay)?)?;
     output.put("crates/layer/src/generated/stubs.rs", &hooks::stubs(&rows))?;

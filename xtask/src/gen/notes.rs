@@ -114,6 +114,8 @@ pub fn bytes(row: &Row) -> String {
         "reduce_scatter" => "vector(recvcounts, datatype, comm)".to_owned(),
         "neighbor_alltoallv" => "neighbor_vector(sendcounts, sendtype, comm)".to_owned(),
         "neighbor_alltoallw" => "neighbor_vector_w(sendcounts, sendtypes, comm)".to_owned(),
+        "gather" | "gatherv" | "allgatherv" => format!("unless_in_place(sendbuf, {single})"),
+        "scatter" | "scatterv" => format!("unless_in_place(recvbuf, {single})"),
         _ if base.starts_with("neighbor_") => format!("{single} * neighbors(comm)"),
         "fetch_and_op" | "compare_and_swap" => "1 * datatype".to_owned(),
         _ => single,

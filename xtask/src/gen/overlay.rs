@@ -1,8 +1,9 @@
-//! `crates/layer/hooks.tsv`: what people add to the rules. Kept by hand.
+//! `crates/layer/hooks/*.tsv`: what people add to the rules, one file a concern. Kept by hand.
 //!
 //! A row is a function's name, or a pattern with `*`, and fields separated by tabs: `before=path`, `after=path`,
 //! `bytes=expression`, `note.field=expression` (empty to drop the field), `skip` (the hook is written by hand; the stub stays).
-//! Later rows win.
+//! `before` and `after` of all rows that match are called, files in the order of their names; of the other fields the
+//! last row wins.
 
 use std::path::Path;
 
@@ -15,13 +16,21 @@ pub struct Overlay(Vec<(String, Vec<(String, String)>)>);
 
 const FIELDS: &[&str] = &["before", "after", "bytes", "skip"];
 
-/// Reads the overlay.
-pub fn read(path: &Path) -> Result<Overlay> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    lines(&text)
-        .map(|(number, line)| parse(line).with_context(|| format!("{}:{number}", path.display())))
-        .collect::<Result<_>>()
-        .map(Overlay)
+/// Reads all files of the overlay.
+pub fn read(folder: &Path) -> Result<Overlay> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files: Vec<_> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    files.retain(|path| path.extension().is_some_and(|e| e == "tsv"));
+    files.sort();
+    let mut rows = Vec::new();
+    for path in files {
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        for (number, line) in lines(&text) {
+            rows.push(parse(line).with_context(|| format!("{}:{number}", path.display()))?);
+        }
+    }
+    Ok(Overlay(rows))
 }
 
 fn parse(line: &str) -> Result<(String, Vec<(String, String)>)> {
@@ -45,6 +54,15 @@ impl Overlay {
         rows.flat_map(|(_, fields)| fields).find(|(name, _)| name == field).map(|(_, value)| value.as_str())
     }
 
+    /// What every row that matches the function says of one field, in order.
+    pub fn all(&self, function: &str, field: &str) -> Vec<&str> {
+        let rows = self.0.iter().filter(|(pattern, _)| matches(pattern, function));
+        rows.flat_map(|(_, fields)| fields)
+            .filter(|(name, _)| name == field)
+            .map(|(_, value)| value.as_str())
+            .collect()
+    }
+
     /// All `note.` fields that the overlay names for a function.
     pub fn notes(&self, function: &str) -> Vec<(&str, &str)> {
         let rows = self.0.iter().filter(|(pattern, _)| matches(pattern, function));
@@ -57,7 +75,7 @@ impl Overlay {
     pub fn all_match(&self, rows: &[Row]) -> Result<()> {
         for (pattern, _) in &self.0 {
             let any = rows.iter().any(|row| row.is_traced() && matches(pattern, &row.name));
-            ensure!(any, "crates/layer/hooks.tsv: `{pattern}` matches no traced function");
+            ensure!(any, "crates/layer/hooks: `{pattern}` matches no traced function");
         }
         Ok(())
     }
