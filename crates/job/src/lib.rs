@@ -16,6 +16,8 @@ mod error;
 pub mod process;
 pub mod rankset;
 pub mod report;
+#[cfg(feature = "sample")]
+pub mod sample;
 pub mod source;
 
 pub use error::Error;
