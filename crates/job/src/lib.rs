@@ -12,6 +12,7 @@
 //! what cannot be read is an [`Error`] with the next thing to try.
 
 pub mod clock;
+pub mod core;
 pub mod discover;
 mod error;
 pub mod names;
@@ -23,6 +24,7 @@ pub mod report;
 pub mod sample;
 pub mod significant;
 pub mod source;
+pub mod symbols;
 
 pub use error::Error;
 pub use process::{Ending, Process};

@@ -47,7 +47,7 @@ pub fn fields(function: &Function) -> Fields {
     let requests = find(&|p| p.kind == Kind::REQUEST && p.len != Len::One);
     let counted = requests.is_some_and(|p| matches!(p.len, Len::Param(_)));
     Fields {
-        object: object(function),
+        object: function.object_kind(),
         datatype: find(&|p| p.kind == Kind::DATATYPE && value_in(p)).is_some(),
         count: count || counted,
         peer: find(&|p| role(p).is_some()).and_then(role),
@@ -55,25 +55,6 @@ pub fn fields(function: &Function) -> Fields {
         request: find(&|p| p.kind == Kind::REQUEST && p.len == Len::One && p.dir != Dir::Out).is_some(),
         receive: function.name.to_ascii_lowercase().contains("sendrecv"),
     }
-}
-
-/// The object that a call is about: communicator, window, file or session, else the first handle that goes in.
-fn object(function: &Function) -> Option<ObjectKind> {
-    const FIRST: &[Kind] = &[Kind::COMMUNICATOR, Kind::WINDOW, Kind::FILE, Kind::SESSION];
-    const REST: &[Kind] = &[
-        Kind::GROUP,
-        Kind::DATATYPE,
-        Kind::INFO,
-        Kind::OPERATION,
-        Kind::ERRHANDLER,
-        Kind::REQUEST,
-        Kind::MESSAGE,
-    ];
-    let of = |kinds: &[Kind]| {
-        function.params.iter().find(|p| kinds.contains(&p.kind) && p.len == Len::One && p.dir != Dir::Out)
-    };
-    let param = FIRST.iter().find_map(|kind| of(&[*kind])).or_else(|| of(REST))?;
-    ObjectKind::from_c_type(param.kind.c_type(function.flags))
 }
 
 fn role(p: &Param) -> Option<Role> {

@@ -3,7 +3,8 @@
 use anyhow::{Result, bail};
 use mpiscope_image::Image;
 use mpiscope_job::discover::{Job, discover};
-use mpiscope_job::names::{Locate, NoSymbols};
+use mpiscope_job::names::Locate;
+use mpiscope_job::symbols::FileSymbols;
 use mpiscope_job::{Bytes, Error, open_file};
 use std::path::{Path, PathBuf};
 
@@ -73,5 +74,5 @@ pub fn open(path: &Path) -> Result<Image<Bytes>, Error> {
 
 /// What turns addresses into source lines.
 pub fn symbols() -> Box<dyn Locate> {
-    Box::new(NoSymbols)
+    Box::new(FileSymbols::default())
 }

@@ -85,9 +85,11 @@ fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
         (_, n) => format!("none of {n} processes on this host"),
     };
     let mut lines = vec![format!("  {processes} called MPI under the layer.")];
-    if scope.whole && matches!(scope.ending, Some(Ending::Exit(126 | 127))) {
-        lines.push("  The launcher says that the program cannot be started: see its message above.".into());
-        return lines;
+    if let Some(end) = scope.ending.filter(|end| *end != Ending::Exit(0)) {
+        lines.push(format!(
+            "  The program or its launcher ended with {}: see its own message above.",
+            ending(end)
+        ));
     }
     lines.push(
         "  Not an MPI program, or it ended before MPI_Init? Else: is MPI linked statically (`ldd APP` shows"
