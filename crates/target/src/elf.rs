@@ -52,6 +52,11 @@ impl Mapped {
     pub fn object(&self) -> Result<object::File<'_>> {
         object::File::parse(&**self).map_err(|reason| Error::elf(&self.path, reason))
     }
+
+    /// The file that is mapped.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Deref for Mapped {

@@ -24,7 +24,7 @@ mod own;
 mod permission;
 pub mod process;
 mod remote;
-// mod symbolize;
+mod symbolize;
 mod target;
 
 pub use bytes::Bytes;
@@ -34,5 +34,5 @@ pub use corefile::{Core, Crash, ProcessInfo, Segment, Sender, Thread};
 pub use error::{Error, Result};
 pub use live::Live;
 pub use own::Own;
-// pub use symbolize::{Location, Symbolizer, demangle};
+pub use symbolize::{Location, Symbolizer, demangle};
 pub use target::{ByteOrder, Module, Target};

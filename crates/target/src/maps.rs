@@ -109,7 +109,7 @@ pub fn symbol(
     for table in [Table::Dynamic, Table::Full] {
         for module in modules {
             let found = open(module)
-                .and_then(|file| Ok(file.object().map(|object| elf::find_symbol(&object, table, name))?));
+                .and_then(|file| file.object().map(|object| elf::find_symbol(&object, table, name)));
             match found {
                 Ok(Some(address)) => return Ok(Some(address.wrapping_add(module.bias))),
                 Ok(None) => seen = true,

@@ -78,7 +78,7 @@ unsafe extern "C" fn add_module(
     };
     // The kernel's own page of code has a name but no file.
     if path.is_absolute() {
-        modules.extend(module(path, info.dlpi_addr as u64, headers));
+        modules.extend(module(path, info.dlpi_addr, headers));
     }
     0
 }

@@ -181,8 +181,11 @@ impl Notes {
     }
 }
 
-/// The first note: owner, type, content, and what follows.
-fn split(notes: &[u8], order: ByteOrder) -> Option<(&[u8], u32, &[u8], &[u8])> {
+/// Owner, type and content of a note, and what follows it.
+type Split<'a> = (&'a [u8], u32, &'a [u8], &'a [u8]);
+
+/// Takes the first note off.
+fn split(notes: &[u8], order: ByteOrder) -> Option<Split<'_>> {
     let number = |at: usize| Some(order.number(notes.get(at..at + 4)?) as usize);
     let (name_size, desc_size, kind) = (number(0)?, number(4)?, number(8)?);
     let desc_at = 12_usize.checked_add(name_size.checked_next_multiple_of(4)?)?;
