@@ -1,1 +1,25 @@
-//! Under construction.
+//! The typed model of a rank and of a job, read from images.
+//!
+//! ```text
+//! memfd, saved file, core file ──► Source ──► Image ──► Process ──► JobReport   (what was: run, report)
+//!                                                          └──────► Row         (what is now: ps)
+//! ```
+//!
+//! [`open`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
+//! on the copy), [`report`] joins the processes of a job. Everything is `serde`, so `--json` is the model itself.
+//!
+//! Nothing here stops, slows or changes a process, and nothing trusts what it reads: counts are bounded, and
+//! what cannot be read is an [`Error`] with the next thing to try.
+
+pub mod clock;
+mod error;
+pub mod process;
+pub mod rankset;
+pub mod report;
+pub mod source;
+
+pub use error::Error;
+pub use process::{Ending, Process};
+pub use rankset::RankSet;
+pub use report::{JobReport, RankReport};
+pub use source::{Bytes, open_file};

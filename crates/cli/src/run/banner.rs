@@ -1,0 +1,293 @@
+//! The report at exit: at most twenty lines for people, and `report.json`.
+
+use super::Options;
+use mpiscope_job::process::Ending;
+use mpiscope_job::rankset::RankSet;
+use mpiscope_job::report::{FunctionReport, JobReport, RankReport};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Never more lines than this.
+const MOST_LINES: usize = 20;
+/// Width of lines that hold text of others (command, notes).
+const WIDTH: usize = 110;
+
+/// What the one who reports could see.
+#[derive(Debug)]
+pub struct Scope {
+    /// The whole job (form 1) or the ranks of this host (form 2).
+    pub whole: bool,
+    /// How the launcher ended (form 1).
+    pub ending: Option<Ending>,
+}
+
+/// Writes `report.json` and prints the report. A failure is told; it never changes the program's status.
+pub fn deliver(options: &Options, report: JobReport, scope: &Scope) {
+    let mut written = None;
+    if let Some(dir) = &options.out {
+        match write_json(dir, &report, scope) {
+            Ok(path) => written = Some(path),
+            Err(e) => eprintln!("mpiscope run: --out {}: {e}; is the disk full?", dir.display()),
+        }
+    }
+    if options.quiet {
+        return;
+    }
+    let text = match serde_json::to_string(&report) {
+        Ok(json) if options.json => json + "\n",
+        _ => lines(&report, scope, written.as_deref()).join("\n") + "\n",
+    };
+    // In one piece, so that output of ranks does not come in between; a closed standard error is no failure.
+    let _closed = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The host with rank 0 writes `report.json`; other hosts of the same job must not overwrite it.
+fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathBuf> {
+    let host = report.hosts.first().map(|h| h.host.as_str()).unwrap_or_default();
+    let first = report.ranks.is_empty() || report.ranks.iter().any(|r| r.rank == Some(0));
+    let name = if scope.whole || first { "report.json".to_owned() } else { format!("report.{host}.json") };
+    let path = dir.join(&name);
+    let draft = dir.join(format!(".{name}.{}", std::process::id()));
+    let mut json = serde_json::to_vec_pretty(report)?;
+    json.push(b'\n');
+    std::fs::write(&draft, json)?;
+    std::fs::rename(&draft, &path)?;
+    Ok(path)
+}
+
+fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>) -> Vec<String> {
+    let mut lines = vec![cut(&format!("mpiscope: {}", report.command))];
+    if report.ranks.is_empty() {
+        lines.extend(nobody(report, scope));
+    } else {
+        lines.extend(overview(report));
+        lines.extend(table(report));
+        lines.push(costs(report));
+    }
+    let mut last = ends(report);
+    last.extend(notes(report));
+    let room = MOST_LINES - lines.len() - usize::from(written.is_some());
+    if last.len() > room {
+        let more = last.len() - (room - 1);
+        last.truncate(room - 1);
+        last.push(format!("  ... and {more} more lines: --out DIR writes everything to DIR/report.json"));
+    }
+    lines.extend(last);
+    lines.extend(written.map(|path| format!("  report: {}", path.display())));
+    lines
+}
+
+fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
+    let processes = match (scope.whole, report.silent.len()) {
+        (true, 0) => "no process".to_owned(),
+        (_, n) => format!("none of {n} processes on this host"),
+    };
+    let mut lines = vec![format!("  {processes} called MPI under the layer.")];
+    if scope.whole && matches!(scope.ending, Some(Ending::Exit(126 | 127))) {
+        lines.push("  The launcher says that the program cannot be started: see its message above.".into());
+        return lines;
+    }
+    lines.push(
+        "  Not an MPI program, or it ended before MPI_Init? Else: is MPI linked statically (`ldd APP` shows"
+            .into(),
+    );
+    lines.push(
+        "  no libmpi)? Is the program set-uid or has it capabilities? Did the launcher drop LD_PRELOAD?"
+            .into(),
+    );
+    if scope.whole {
+        lines
+            .push("  For ranks on other hosts, and to rule out the last: mpirun ... mpiscope run APP".into());
+    }
+    lines
+}
+
+fn overview(report: &JobReport) -> Vec<String> {
+    let seen = report.ranks.iter().filter(|r| r.rank.is_some()).count();
+    let hosts: Vec<String> = report.hosts.iter().take(4).map(|h| format!("{} {}", h.host, h.ranks)).collect();
+    let more = if report.hosts.len() > 4 { ", ..." } else { "" };
+    let of = if seen < report.size as usize { format!(" of {}", report.size) } else { String::new() };
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    let ranks = format!(
+        "  {seen}{of} rank{} on {} host{}: {}{more}",
+        plural(seen),
+        report.hosts.len(),
+        plural(report.hosts.len()),
+        hosts.join(", ")
+    );
+    let library = if report.library.is_empty() { "unknown MPI library" } else { &report.library };
+    let library = format!("  {library}; {} ABI, MPI {}", report.abi, report.mpi_version);
+    let mut time = format!("  wall {:.3} s", report.wall_s);
+    if let (Some(share), Some(lb), Some(ce), Some(pe)) =
+        (report.mpi_share, report.load_balance, report.communication_efficiency, report.parallel_efficiency)
+    {
+        let share = share * 100.0;
+        let _infallible = write!(
+            time,
+            "   MPI {share:.1} %   load balance {lb:.2} x communication efficiency {ce:.2} = {pe:.2}"
+        );
+    } else if !report.times {
+        time.push_str("   (calls were counted, not timed)");
+    }
+    vec![cut(&ranks), cut(&library), time]
+}
+
+fn table(report: &JobReport) -> Vec<String> {
+    let top = report.functions.iter().take(5);
+    let mut lines = Vec::new();
+    if report.times {
+        lines.push(format!(
+            "  {:<24} {:>12} {:>10} {:>7} {:>10} {:<7} {:>10} {:<7} {:>9}",
+            "function", "calls", "time s", "% wall", "min s", "@rank", "max s", "@rank", "bytes"
+        ));
+        let wall: f64 = report.ranks.iter().map(|r| r.wall_s).sum();
+        lines.extend(top.map(|f| timed(f, wall)));
+    } else {
+        lines.push(format!("  {:<24} {:>12} {:>9}", "function", "calls", "bytes"));
+        lines.extend(
+            top.map(|f| format!("  {:<24} {:>12} {:>9}", f.name, f.total.count, amount(f.total.bytes))),
+        );
+    }
+    lines
+}
+
+fn timed(f: &FunctionReport, wall: f64) -> String {
+    let rank = |r: Option<u32>| r.map_or_else(|| "@?".to_owned(), |r| format!("@{r}"));
+    let share = if wall > 0.0 { f.total.time_s / wall * 100.0 } else { 0.0 };
+    format!(
+        "  {:<24} {:>12} {:>10.3} {:>7.1} {:>10.4} {:<7} {:>10.4} {:<7} {:>9}",
+        f.name,
+        f.total.count,
+        f.total.time_s,
+        share,
+        f.min.0,
+        rank(f.min.1),
+        f.max.0,
+        rank(f.max.1),
+        amount(f.total.bytes)
+    )
+}
+
+fn costs(report: &JobReport) -> String {
+    let wall: f64 = report.ranks.iter().map(|r| r.wall_s).sum();
+    let share = if wall > 0.0 { report.own_s / wall * 100.0 } else { 0.0 };
+    format!(
+        "  {} in the arguments of all calls   lost records: {}   the layer itself: {:.6} s ({share:.2} %)",
+        amount(report.bytes),
+        report.lost,
+        report.own_s
+    )
+}
+
+/// How ranks ended that did not end as they should, equal ends together.
+fn ends(report: &JobReport) -> Vec<String> {
+    let mut ends: BTreeMap<String, RankSet> = BTreeMap::new();
+    for rank in &report.ranks {
+        if let Some(text) = bad_end(rank) {
+            ends.entry(text).or_default().0.extend(rank.rank);
+        }
+    }
+    for silent in report.silent.iter().filter(|_| !report.ranks.is_empty()) {
+        let end = silent.ending.map_or_else(|| "ended".to_owned(), ending);
+        ends.entry(format!("never called MPI, {end}")).or_default().0.extend(silent.rank);
+    }
+    let mut lines: Vec<(RankSet, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
+    lines.sort_by_key(|(ranks, _)| ranks.0.first().copied());
+    lines.iter().map(|(ranks, text)| cut(&format!("  rank {ranks}: {text}"))).collect()
+}
+
+fn bad_end(rank: &RankReport) -> Option<String> {
+    let mut parts = Vec::new();
+    match (rank.abort_code, rank.finalized) {
+        (Some(code), _) => parts.push(format!("called MPI_Abort with code {code}")),
+        (None, false) if rank.alive => parts.push("still running".to_owned()),
+        (None, false) => parts.push("never left MPI_Finalize".to_owned()),
+        (None, true) => {}
+    }
+    match rank.ending {
+        Some(Ending::Exit(0)) | None => {}
+        Some(end) => parts.push(ending(end)),
+    }
+    if let Some(call) = rank.in_call.as_ref().filter(|_| !rank.finalized && rank.abort_code.is_none()) {
+        parts.push(format!("last seen in {call}"));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Exit(code) => format!("exit status {code}"),
+        Ending::Signal(signal) => match signal_name(signal) {
+            Some(name) => format!("killed by signal {signal} ({name})"),
+            None => format!("killed by signal {signal}"),
+        },
+    }
+}
+
+fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU, out of CPU time",
+        _ => return None,
+    })
+}
+
+fn notes(report: &JobReport) -> Vec<String> {
+    let note = |(text, ranks): &(String, RankSet)| match ranks.0.len() {
+        0 => cut(&format!("  note: {text}")),
+        _ => cut(&format!("  note (rank {ranks}): {text}")),
+    };
+    report.notes.iter().map(note).collect()
+}
+
+/// Bytes for people: three digits and a decimal unit.
+fn amount(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "kB", "MB", "GB", "TB", "PB"] {
+        if value < 999.5 {
+            return if unit == "B" {
+                format!("{value:.0} {unit}")
+            } else {
+                format!("{value:.3} {unit}").shorten()
+            };
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.0} EB")
+}
+
+trait Shorten {
+    fn shorten(self) -> String;
+}
+
+impl Shorten for String {
+    /// Keeps three digits of `12.345 kB`.
+    fn shorten(self) -> String {
+        let Some((number, unit)) = self.split_once(' ') else { return self };
+        let short: String = number.chars().take(4).collect();
+        format!("{} {unit}", short.trim_end_matches('.'))
+    }
+}
+
+/// One line of at most [`WIDTH`] characters, without control characters that others may have put in.
+fn cut(text: &str) -> String {
+    let clean = || text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    if clean().count() <= WIDTH {
+        return clean().collect();
+    }
+    clean().take(WIDTH - 3).chain("...".chars()).collect()
+}

@@ -1,0 +1,119 @@
+//! The program as our child: started with the layer, given the signals that were meant for it, waited for.
+#![allow(unsafe_code)]
+
+use super::collector::Collector;
+use super::environment::Environment;
+use super::signals::{Event, Signals};
+use anyhow::Result;
+use mpiscope_job::process::Ending;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitCode};
+
+/// What becomes of the program when we are killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tie {
+    /// It goes on.
+    Loose,
+    /// It is killed too: the launcher killed us and means the program.
+    Tight,
+}
+
+/// Starts the program.
+pub fn spawn(
+    program: &[OsString],
+    environment: &Environment,
+    signals: &Signals,
+    tie: Tie,
+) -> io::Result<Child> {
+    let Some((name, arguments)) = program.split_first() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let mut command = Command::new(name);
+    command.args(arguments).envs(environment.variables());
+    let image = environment.image;
+    let mask = signals.mask();
+    let parent = std::process::id();
+    let prepare = move || {
+        mask.restore();
+        if let Some(fd) = image {
+            // SAFETY: clears the close-on-exec flag of a descriptor of this process.
+            if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        if tie == Tie::Tight {
+            // SAFETY: sets an attribute of this process; no memory is involved.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            // SAFETY: no arguments. We may have lost the parent before the attribute was set.
+            if unsafe { libc::getppid() } as u32 != parent {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure calls only sigprocmask, fcntl, prctl and getppid.
+    unsafe { command.pre_exec(prepare) };
+    command.spawn()
+}
+
+/// Says why the program could not be started; exit status as a shell's.
+pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
+    let name = program.first().map(|p| p.to_string_lossy()).unwrap_or_default();
+    let missing = error.kind() == io::ErrorKind::NotFound;
+    let advice = if missing { "is it in PATH, or is `./` missing?" } else { "may it be executed?" };
+    eprintln!("mpiscope run: {name}: {error}; {advice}");
+    ExitCode::from(if missing { 127 } else { 126 })
+}
+
+/// Waits for the program and passes signals on; meanwhile the collector works.
+pub fn supervise(
+    mut child: Child,
+    signals: &Signals,
+    mut collector: Option<&mut Collector>,
+) -> Result<Ending> {
+    loop {
+        match &mut collector {
+            Some(collector) => {
+                collector.wait(signals.as_fd(), None)?;
+            }
+            None => {
+                let _interrupted = poll(&mut [PollFd::new(signals, PollFlags::IN)], None);
+            }
+        }
+        while let Some(event) = signals.next() {
+            if let Event::Sent(signal) = event {
+                // SAFETY: a signal to our own child, which we have not waited for yet.
+                unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+            }
+        }
+        if let Some(status) = child.try_wait()? {
+            return Ok(match status.signal() {
+                Some(signal) => Ending::Signal(signal),
+                None => Ending::Exit(status.code().unwrap_or(0)),
+            });
+        }
+    }
+}
+
+/// Ends as the program did: the same status, or by the same signal, so that whoever waits for us sees what he
+/// would have seen without us.
+pub fn end_like(ending: Ending) -> Result<ExitCode> {
+    match ending {
+        Ending::Exit(code) => Ok(ExitCode::from(code as u8)),
+        Ending::Signal(signal) => {
+            let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            // SAFETY: no core of ours (the program's is the one that counts), then the default action of the
+            // signal, which is to end the process.
+            unsafe {
+                libc::setrlimit(libc::RLIMIT_CORE, &none);
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            }
+            Ok(ExitCode::from(128u8.wrapping_add(signal as u8)))
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The collector: keeps the images of a job and makes the report.
+
+use super::peers::Peer;
+use super::protocol::{self, Received};
+use mpiscope_job::JobReport;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::socket_peercred;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+/// How long somebody who connected may take to say who he is.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long processes may outlive their launcher before the report is made without their end.
+const SETTLE: Duration = Duration::from_millis(700);
+
+/// Images and ends of the processes of one job.
+#[derive(Debug)]
+pub struct Collector {
+    listener: UnixListener,
+    peers: Vec<Peer>,
+    problems: Vec<String>,
+}
+
+impl Collector {
+    /// Opens the socket `name`.
+    pub fn bind(name: &str) -> io::Result<Self> {
+        Ok(Self::new(protocol::bind(name)?))
+    }
+
+    /// A collector on a socket that is open already.
+    pub fn new(listener: UnixListener) -> Self {
+        Self { listener, peers: Vec::new(), problems: Vec::new() }
+    }
+
+    /// Waits until something happens on `other` or the time is over, and takes in what the ranks have to say
+    /// meanwhile. True when something happened on `other`.
+    pub fn wait(&mut self, other: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
+        let timeout =
+            timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
+        let watched: Vec<usize> = (0..self.peers.len())
+            .filter(|i| self.peers.get(*i).is_some_and(|p| p.watched().is_some()))
+            .collect();
+        let mut fds =
+            vec![PollFd::from_borrowed_fd(other, PollFlags::IN), PollFd::new(&self.listener, PollFlags::IN)];
+        fds.extend(
+            self.peers.iter().filter_map(Peer::watched).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+        );
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        for (index, _) in watched.iter().zip(ready.iter().skip(2)).filter(|(_, ready)| **ready) {
+            if let Some(peer) = self.peers.get_mut(*index) {
+                peer.update();
+            }
+        }
+        if ready.get(1) == Some(&true) {
+            self.accept();
+        }
+        Ok(ready.first() == Some(&true))
+    }
+
+    /// Takes all connections that wait.
+    fn accept(&mut self) {
+        while let Ok((socket, _)) = self.listener.accept() {
+            // Anybody on the host can connect to an abstract socket: only this user is listened to.
+            let sender = socket_peercred(&socket).ok();
+            if sender.is_some_and(|s| s.uid == rustix::process::geteuid()) {
+                self.greet(socket, sender.map(|s| s.pid));
+            }
+        }
+    }
+
+    fn greet(&mut self, socket: UnixStream, sender: Option<rustix::process::Pid>) {
+        let ready = socket.set_nonblocking(false).and_then(|()| socket.set_read_timeout(Some(PATIENCE)));
+        if ready.is_err() {
+            return;
+        }
+        let Received::Message(message, Some(image)) = protocol::receive(&socket) else { return };
+        let Some(peer) = Peer::new(message, image, socket, sender) else {
+            self.problems.push(
+                "a process speaks another version of the protocol: libmpiscope.so and mpiscope differ".into(),
+            );
+            return;
+        };
+        match self.peers.iter_mut().find(|known| known.same_image(&peer)) {
+            Some(known) if peer.wrapped() => *known = peer,
+            Some(_) => {}
+            None => self.peers.push(peer),
+        }
+    }
+
+    /// How many wrappers have come, how many of them are still there, and how many are expected.
+    pub fn wrappers(&self) -> (usize, usize, Option<usize>) {
+        let wrapped = || self.peers.iter().filter(|p| p.wrapped());
+        let expected = wrapped().filter_map(|p| p.local_size).max();
+        (wrapped().count(), wrapped().filter(|p| p.watched().is_some()).count(), expected.map(|n| n as usize))
+    }
+
+    /// The launcher has ended: hears those that still wait, and gives the ranks a moment to end.
+    pub fn settle(&mut self) {
+        let until = Instant::now() + SETTLE;
+        self.accept();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.peers.iter().all(|p| p.watched().is_none()) {
+                return;
+            }
+            // Nothing else to wait for: the listener stands in for the other descriptor.
+            let Ok(listener) = self.listener.as_fd().try_clone_to_owned() else { return };
+            if self.wait(listener.as_fd(), Some(left)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The report as of now.
+    pub fn report(&self, command: String) -> JobReport {
+        let mut problems = self.problems.clone();
+        let mut observed = Vec::new();
+        for peer in &self.peers {
+            match peer.observe() {
+                Ok(one) => observed.push(one),
+                Err(e) => problems.push(e.to_string()),
+            }
+        }
+        let mut report = JobReport::new(command, observed);
+        report.notes.extend(problems.into_iter().map(|text| (text, Default::default())));
+        report
+    }
+}

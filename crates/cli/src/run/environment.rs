@@ -1,0 +1,107 @@
+//! What a program needs in its environment to run under the layer.
+
+use anyhow::{Result, bail};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::RawFd;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// File name of the layer.
+const LAYER: &str = "libmpiscope.so";
+
+/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib`.
+pub fn find_layer() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("MPISCOPE_LAYER").filter(|p| !p.is_empty()) {
+        return match std::path::absolute(&path) {
+            Ok(path) if path.is_file() => Ok(path),
+            _ => bail!("MPISCOPE_LAYER={}: no such file; unset it or name {LAYER}", path.to_string_lossy()),
+        };
+    }
+    let exe = std::env::current_exe()?;
+    let home = exe.parent().unwrap_or(Path::new("/"));
+    let places = [home.join(LAYER), home.join("../lib").join(LAYER)];
+    match places.iter().find(|p| p.is_file()) {
+        Some(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
+        None => bail!(
+            "{LAYER} is neither in {} nor in {}; build it (`cargo build -p mpiscope-layer`) or name it by \
+             MPISCOPE_LAYER",
+            home.display(),
+            home.join("../lib").display()
+        ),
+    }
+}
+
+/// A name for a job that no other job on this host has.
+pub fn new_job() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
+    format!("{}-{:06x}", std::process::id(), now & 0xff_ffff)
+}
+
+/// Variables to set.
+#[derive(Debug)]
+pub struct Environment {
+    preload: OsString,
+    job: String,
+    /// Name of the collector's socket.
+    pub collector: Option<String>,
+    /// Memory file that the program inherits.
+    pub image: Option<RawFd>,
+}
+
+impl Environment {
+    /// Preloads `layer`, and after it what the user preloads already.
+    pub fn new(layer: &Path, job: &str) -> Result<Self> {
+        let text = layer.to_string_lossy();
+        if text.contains([' ', ':', '\t', '\n']) {
+            bail!(
+                "{text}: LD_PRELOAD cannot name a path with blanks or colons; copy {LAYER} to another place and \
+                 name it by MPISCOPE_LAYER"
+            );
+        }
+        let users = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+        Ok(Self {
+            preload: preload(layer.as_os_str(), &users),
+            job: job.to_owned(),
+            collector: None,
+            image: None,
+        })
+    }
+
+    /// Names and values.
+    pub fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let mut variables =
+            vec![("LD_PRELOAD", self.preload.clone()), ("MPISCOPE_JOB", self.job.clone().into())];
+        variables.extend(self.collector.iter().map(|name| ("MPISCOPE_COLLECTOR", name.into())));
+        variables.extend(self.image.iter().map(|fd| ("MPISCOPE_IMAGE_FD", fd.to_string().into())));
+        variables
+    }
+}
+
+fn preload(layer: &OsStr, users: &OsStr) -> OsString {
+    let mut list = layer.to_owned();
+    let text = users.to_string_lossy();
+    for other in text.split([' ', ':']).filter(|p| !p.is_empty() && *p != layer.to_string_lossy()) {
+        list.push(":");
+        list.push(other);
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layer_comes_first_and_once_and_the_users_libraries_stay() {
+        let list = |users: &str| preload("/l/libmpiscope.so".as_ref(), users.as_ref());
+        assert_eq!(list(""), "/l/libmpiscope.so");
+        assert_eq!(list("/a.so /b.so"), "/l/libmpiscope.so:/a.so:/b.so");
+        assert_eq!(list("/a.so:/l/libmpiscope.so"), "/l/libmpiscope.so:/a.so");
+    }
+
+    #[test]
+    fn a_path_that_ld_preload_cannot_name_is_refused() {
+        let error = Environment::new(Path::new("/my files/libmpiscope.so"), "j").unwrap_err();
+        assert!(error.to_string().contains("MPISCOPE_LAYER"));
+    }
+}

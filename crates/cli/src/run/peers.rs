@@ -1,0 +1,136 @@
+//! A process that the collector knows of: its image, whether it lives, how it ended.
+
+use super::protocol::{self, Kind, Message, Received};
+use mpiscope_job::clock::Moment;
+use mpiscope_job::process::{Ending, Process};
+use mpiscope_job::report::Observed;
+use rustix::fs::fstat;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// What tells us that the process ended.
+#[derive(Debug)]
+enum Watch {
+    /// The connection of its wrapper.
+    Wrapper(UnixStream),
+    /// The process itself.
+    Process(OwnedFd),
+    /// Nothing (any more).
+    None,
+}
+
+/// A process of the job.
+#[derive(Debug)]
+pub struct Peer {
+    image: OwnedFd,
+    inode: (u64, u64),
+    watch: Watch,
+    wrapped: bool,
+    rank: Option<u32>,
+    /// Ranks on this host, if the wrapper knows.
+    pub local_size: Option<u32>,
+    pid: u32,
+    ending: Option<Ending>,
+    ended_ns: Option<u64>,
+}
+
+impl Peer {
+    /// Makes sense of a first message; `sender` is the process at the other end.
+    pub fn new(message: Message, image: OwnedFd, socket: UnixStream, sender: Option<Pid>) -> Option<Self> {
+        let [version, second, third] = message.words;
+        if version != protocol::VERSION {
+            return None;
+        }
+        let stat = fstat(&image).ok()?;
+        let mut peer = Self {
+            image,
+            inode: (stat.st_dev, stat.st_ino),
+            watch: Watch::None,
+            wrapped: message.kind == Kind::WRAPPER,
+            rank: None,
+            local_size: None,
+            pid: second,
+            ending: None,
+            ended_ns: None,
+        };
+        match message.kind {
+            Kind::LAYER => match sender.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
+                Some(fd) => peer.watch = Watch::Process(fd),
+                // It is gone already, or in another name space; then its end is the end of the job.
+                None => peer.ended_ns = sender.map(|_| Moment::now().monotonic_ns),
+            },
+            Kind::WRAPPER => {
+                socket.set_nonblocking(true).ok()?;
+                peer.watch = Watch::Wrapper(socket);
+                peer.rank = Some(second).filter(|rank| *rank != u32::MAX);
+                peer.local_size = Some(third).filter(|size| *size > 0);
+                peer.pid = 0;
+            }
+            _ => return None,
+        }
+        Some(peer)
+    }
+
+    /// The same image came twice: from the wrapper and from the layer.
+    pub fn same_image(&self, other: &Self) -> bool {
+        self.inode == other.inode
+    }
+
+    /// Whether a wrapper stands for the process.
+    pub fn wrapped(&self) -> bool {
+        self.wrapped
+    }
+
+    /// What to poll for news.
+    pub fn watched(&self) -> Option<BorrowedFd<'_>> {
+        match &self.watch {
+            Watch::Wrapper(socket) => Some(socket.as_fd()),
+            Watch::Process(fd) => Some(fd.as_fd()),
+            Watch::None => None,
+        }
+    }
+
+    /// Takes the news.
+    pub fn update(&mut self) {
+        let Watch::Wrapper(socket) = &self.watch else { return self.gone() };
+        match protocol::receive(socket) {
+            Received::Nothing => {}
+            Received::Message(Message { kind: Kind::STARTED, words: [pid, ..] }, _) => self.pid = pid,
+            Received::Message(Message { kind: Kind::ENDED, words: [how, number, _] }, _) => {
+                let number = number as i32;
+                self.ending = Some(if how == 0 { Ending::Exit(number) } else { Ending::Signal(number) });
+                self.ended_ns = Some(Moment::now().monotonic_ns);
+            }
+            _ => self.gone(),
+        }
+    }
+
+    fn gone(&mut self) {
+        self.watch = Watch::None;
+        self.ended_ns.get_or_insert_with(|| Moment::now().monotonic_ns);
+    }
+
+    /// What the image and the observation say together; an image that nobody touched is a silent process.
+    pub fn observe(&self) -> Result<Observed, mpiscope_job::Error> {
+        let what = format!("image of process {}", self.pid);
+        let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
+        let process = match mpiscope_job::source::open_fd(fd, &what) {
+            Ok(image) => Process::read(&image, Some(Moment::now()))
+                .map_err(|why| mpiscope_job::Error::Image { what: what.clone(), why })?,
+            Err(mpiscope_job::Error::Image { why: mpiscope_image::Error::NotAnImage, .. })
+                if self.wrapped =>
+            {
+                Process::untouched()
+            }
+            Err(e) => return Err(e),
+        };
+        Ok(Observed {
+            process,
+            launcher_rank: self.rank,
+            pid: self.pid,
+            ended_ns: self.ended_ns,
+            ending: self.ending,
+        })
+    }
+}

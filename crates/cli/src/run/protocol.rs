@@ -1,0 +1,166 @@
+//! How an image gets from a process to the collector.
+//!
+//! A stream socket in the abstract name space. The first message is 16 bytes with the image's memory file
+//! attached; the magic tells who sends it:
+//!
+//! | magic | words | sender |
+//! | --- | --- | --- |
+//! | `MPSC` | version, pid, 0 | the layer, which then closes the connection |
+//! | `MPSW` | version, rank, ranks on this host | a wrapper, which keeps the connection while its program runs |
+//! | `MPSP` | pid, 0, 0 | the wrapper: the program runs |
+//! | `MPSE` | 0 for exit or 1 for a signal, number, 0 | the wrapper: the program has ended |
+
+use rustix::io::{Errno, IoSlice, IoSliceMut};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags,
+};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+/// Version of the messages.
+pub const VERSION: u32 = 1;
+/// Bytes of a message.
+pub const LEN: usize = 16;
+
+/// Who sends, or what happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind(pub [u8; 4]);
+
+#[allow(missing_docs)]
+impl Kind {
+    pub const LAYER: Self = Self(*b"MPSC");
+    pub const WRAPPER: Self = Self(*b"MPSW");
+    pub const STARTED: Self = Self(*b"MPSP");
+    pub const ENDED: Self = Self(*b"MPSE");
+}
+
+/// A message: its kind and three words in the byte order of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// First four bytes.
+    pub kind: Kind,
+    /// See the module.
+    pub words: [u32; 3],
+}
+
+impl Message {
+    /// The bytes on the socket.
+    pub fn bytes(&self) -> [u8; LEN] {
+        let [a, b, c] = self.words.map(u32::to_ne_bytes);
+        let mut bytes = [0; LEN];
+        for (to, from) in bytes.iter_mut().zip([self.kind.0, a, b, c].concat()) {
+            *to = from;
+        }
+        bytes
+    }
+
+    /// A message from the bytes on the socket.
+    pub fn parse(bytes: &[u8; LEN]) -> Self {
+        let word = |i: usize| [bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]];
+        Self { kind: Kind(word(0)), words: [4, 8, 12].map(|i| u32::from_ne_bytes(word(i))) }
+    }
+}
+
+/// Name of the socket for the job `job` of this user.
+pub fn socket_name(job: &str) -> String {
+    format!("mpiscope/{}/{job}", rustix::process::geteuid().as_raw())
+}
+
+/// Opens the socket; `AddrInUse` if another collector has it.
+pub fn bind(name: &str) -> io::Result<UnixListener> {
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Connects to the collector; `ConnectionRefused` if there is none.
+pub fn connect(name: &str) -> io::Result<UnixStream> {
+    UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)
+}
+
+/// Sends a message, with an image for the first one.
+pub fn send(socket: &UnixStream, message: &Message, image: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let fds = image.map(|fd| [fd]);
+    if let Some(fds) = &fds {
+        control.push(SendAncillaryMessage::ScmRights(fds));
+    }
+    let bytes = message.bytes();
+    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    if sent == LEN { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+}
+
+/// What arrived.
+#[derive(Debug)]
+pub enum Received {
+    /// A message, perhaps with an image.
+    Message(Message, Option<OwnedFd>),
+    /// Nothing yet (the socket does not block, or its time is over).
+    Nothing,
+    /// The other side is gone, or talks nonsense.
+    Closed,
+}
+
+/// Takes the next message.
+pub fn receive(socket: &UnixStream) -> Received {
+    let mut bytes = [0; LEN];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let read = rustix::net::recvmsg(
+        socket.as_fd(),
+        &mut [IoSliceMut::new(&mut bytes)],
+        &mut control,
+        RecvFlags::CMSG_CLOEXEC,
+    );
+    let mut images = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+        _ => None,
+    });
+    let image = images.next().and_then(|mut fds| fds.next());
+    match read {
+        Ok(read) if read.bytes == LEN => Received::Message(Message::parse(&bytes), image),
+        Err(Errno::AGAIN | Errno::INTR) => Received::Nothing,
+        _ => Received::Closed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, fstat, memfd_create};
+
+    #[test]
+    fn a_message_and_its_image_arrive_as_they_were_sent() {
+        let (a, b) = UnixStream::pair().unwrap();
+        let image = memfd_create("x", MemfdFlags::CLOEXEC).unwrap();
+        let message = Message { kind: Kind::WRAPPER, words: [VERSION, 3, u32::MAX] };
+        send(&a, &message, Some(image.as_fd())).unwrap();
+        let Received::Message(received, Some(fd)) = receive(&b) else { panic!("no message with image") };
+        assert_eq!(received, message);
+        assert_eq!(fstat(&fd).unwrap().st_ino, fstat(&image).unwrap().st_ino);
+        drop(a);
+        assert!(matches!(receive(&b), Received::Closed));
+    }
+
+    #[test]
+    fn half_a_message_is_nonsense_and_an_empty_socket_is_nothing() {
+        let (a, b) = UnixStream::pair().unwrap();
+        b.set_nonblocking(true).unwrap();
+        assert!(matches!(receive(&b), Received::Nothing));
+        io::Write::write_all(&mut &a, b"MPSC").unwrap();
+        assert!(matches!(receive(&b), Received::Closed));
+    }
+
+    #[test]
+    fn the_layers_message_has_the_agreed_bytes() {
+        let message = Message { kind: Kind::LAYER, words: [1, 0x01020304, 0] };
+        let wanted =
+            [b"MPSC".to_vec(), 1u32.to_ne_bytes().into(), 0x01020304u32.to_ne_bytes().into(), vec![0; 4]];
+        assert_eq!(message.bytes().to_vec(), wanted.concat());
+    }
+}

@@ -1,0 +1,97 @@
+//! Signals to `mpiscope run`, as events of a poll loop.
+//!
+//! What somebody sends to us goes on to the program. What the terminal sends (Ctrl-C) the program gets from the
+//! terminal itself, since it is in the same process group: sent twice, a launcher would take it as "now at once".
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Signals that are passed on.
+const PASSED: &[libc::c_int] =
+    &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+
+/// A signal that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A child changed its state.
+    Child,
+    /// Somebody sent this signal to us.
+    Sent(libc::c_int),
+    /// The terminal sent this signal to us and to the program.
+    Terminal(libc::c_int),
+}
+
+/// A mask of signals.
+#[derive(Clone, Copy)]
+pub struct Mask(libc::sigset_t);
+
+impl Mask {
+    /// Makes it the mask of this thread. Calls only what is allowed between fork and exec.
+    pub fn restore(&self) {
+        // SAFETY: the set is one that `sigprocmask` gave.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Blocked signals, readable from a descriptor.
+#[derive(Debug)]
+pub struct Signals {
+    fd: OwnedFd,
+    before: libc::sigset_t,
+}
+
+impl Signals {
+    /// Blocks the signals in this thread and opens the descriptor.
+    pub fn block() -> io::Result<Self> {
+        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: the sets are ours; a zeroed set is valid and `sigemptyset` initialises it anyway.
+        let fd = unsafe {
+            let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
+            libc::sigemptyset(&mut set);
+            for signal in PASSED.iter().chain([&libc::SIGCHLD]) {
+                libc::sigaddset(&mut set, *signal);
+            }
+            if libc::sigprocmask(libc::SIG_BLOCK, &set, before.as_mut_ptr()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a new descriptor that nobody else owns; `before` was filled by `sigprocmask`.
+        Ok(unsafe { Self { fd: OwnedFd::from_raw_fd(fd), before: before.assume_init() } })
+    }
+
+    /// The mask that we were started with.
+    pub fn mask(&self) -> Mask {
+        Mask(self.before)
+    }
+
+    /// The next signal that arrived, if one did.
+    pub fn next(&self) -> Option<Event> {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the buffer has room for one record; the kernel writes whole records or nothing.
+        let read = unsafe { libc::read(self.fd.as_raw_fd(), info.as_mut_ptr().cast(), size) };
+        if read != size as isize {
+            return None;
+        }
+        // SAFETY: a whole record was read; every bit pattern is valid.
+        let info = unsafe { info.assume_init() };
+        let signal = info.ssi_signo as libc::c_int;
+        Some(match signal {
+            libc::SIGCHLD => Event::Child,
+            _ if info.ssi_code == libc::SI_KERNEL => Event::Terminal(signal),
+            _ => Event::Sent(signal),
+        })
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,205 @@
+//! Form 2: the parent of one rank, and the collector that the first one on a host leaves behind.
+#![allow(unsafe_code)]
+
+use super::collector::Collector;
+use super::environment::Environment;
+use super::form::Place;
+use super::protocol::{self, Kind, Message, VERSION};
+use super::signals::{Event, Signals};
+use super::{Options, banner, child};
+use anyhow::Result;
+use mpiscope_job::process::Ending;
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::io::{FdFlags, fcntl_getfd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Size of a new image: its header.
+const IMAGE_SIZE: u64 = 4096;
+/// How long ranks may be late when the launcher said how many there are, and when it did not.
+const LATE: Duration = Duration::from_secs(5);
+const LATE_UNKNOWN: Duration = Duration::from_millis(300);
+
+/// Runs one rank; gives its exit status.
+pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
+    let job = job_name(place);
+    let mut environment = Environment::new(layer, &job)?;
+    let (name, socket) = match find_or_become_collector(&job, options) {
+        Ok((name, socket)) => (Some(name), Some(socket)),
+        Err(e) => {
+            eprintln!(
+                "mpiscope run: no report: the collector cannot be reached ({e}); the program runs all the same"
+            );
+            (None, None)
+        }
+    };
+    environment.collector = name;
+    let image = new_image(&job)?;
+    environment.image = Some(image.as_raw_fd());
+    let tell = |kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>| {
+        // A collector that went away costs the report, never the program.
+        let _gone = socket.as_ref().map(|s| protocol::send(s, &Message { kind, words }, image));
+    };
+    let rank = place.rank.unwrap_or(u32::MAX);
+    tell(Kind::WRAPPER, [VERSION, rank, place.local_size.unwrap_or(0)], Some(image.as_fd()));
+    let signals = Signals::block()?;
+    let program = match child::spawn(&options.program, &environment, &signals, child::Tie::Tight) {
+        Ok(program) => program,
+        Err(e) => {
+            tell(Kind::ENDED, [0, 127, 0], None);
+            return Ok(child::not_started(&options.program, &e));
+        }
+    };
+    tell(Kind::STARTED, [program.id(), 0, 0], None);
+    close_inherited();
+    let ending = child::supervise(program, &signals, None)?;
+    match ending {
+        Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),
+        Ending::Signal(signal) => tell(Kind::ENDED, [1, signal as u32, 0], None),
+    }
+    signals.mask().restore();
+    child::end_like(ending)
+}
+
+/// A name that all ranks of the job on this host find: what the launcher calls the job, or which process
+/// the launcher is and when it started.
+fn job_name(place: &Place) -> String {
+    let key = place.job.clone().unwrap_or_else(|| {
+        let launcher = place.pmi_fd.and_then(launcher_at).unwrap_or_else(std::os::unix::process::parent_id);
+        format!("{launcher}@{}", start_of(launcher).unwrap_or_default())
+    });
+    // 48 bits of FNV-1a: short to type; two jobs of one user on one host will not meet.
+    let hash =
+        key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    format!("{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
+}
+
+/// The process at the other end of the launcher's connection.
+fn launcher_at(fd: RawFd) -> Option<u32> {
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: asks about a descriptor that the launcher gave us; nothing closes it meanwhile.
+    let socket = unsafe { BorrowedFd::borrow_raw(fd) };
+    let peer = rustix::net::sockopt::socket_peercred(socket).ok()?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+}
+
+/// When a process started, in the kernel's ticks since boot: field 22 of its stat.
+fn start_of(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command is in parentheses and may hold anything; what follows has no parentheses.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
+}
+
+fn new_image(job: &str) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let image = memfd_create(format!("mpiscope:{job}"), flags)?;
+    ftruncate(&image, IMAGE_SIZE)?;
+    Ok(image)
+}
+
+/// Connects to the collector that `mpiscope run mpirun …` made, or to the one of this job on this host, or
+/// leaves one behind.
+fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(String, UnixStream)> {
+    if let Ok(name) = std::env::var("MPISCOPE_COLLECTOR") {
+        if let Ok(socket) = protocol::connect(&name) {
+            return Ok((name, socket));
+        }
+    }
+    let name = protocol::socket_name(job);
+    let mut last = None;
+    // A collector can end between "in use" and "refused"; more often than a few times it does not.
+    for _ in 0..20 {
+        match protocol::connect(&name) {
+            Ok(socket) => return Ok((name, socket)),
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(e) => return Err(e),
+        }
+        match protocol::bind(&name) {
+            Ok(listener) => leave_behind(listener, options)?,
+            Err(e) => last = Some(e),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::ConnectionRefused.into()))
+}
+
+/// Forks the collector: a process of its own session, so that what is meant for the ranks does not hit it.
+fn leave_behind(listener: UnixListener, options: &Options) -> io::Result<()> {
+    // SAFETY: this process has one thread, so that the child may do what the parent may.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let done = detach().and_then(|()| collect(listener, options));
+            // SAFETY: ends the process without running what belongs to the parent.
+            unsafe { libc::_exit(i32::from(done.is_err())) }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets go of everything of the rank but standard error, where the report goes.
+fn detach() -> io::Result<()> {
+    rustix::process::setsid()?;
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    // SAFETY: replaces standard input and output, which no Rust object owns.
+    unsafe {
+        libc::dup2(null.as_raw_fd(), 0);
+        libc::dup2(null.as_raw_fd(), 1);
+    }
+    close_inherited();
+    Ok(())
+}
+
+/// Closes what we inherited and do not need, above all the connection to the launcher: as long as we hold it,
+/// the launcher would not notice that the rank is gone. Our own descriptors are all marked close-on-exec.
+fn close_inherited() {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let fds: Vec<RawFd> = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
+    for fd in fds.into_iter().filter(|fd| *fd > 2) {
+        // SAFETY: asks about and closes descriptors that no Rust object owns: those are close-on-exec.
+        unsafe {
+            if fcntl_getfd(BorrowedFd::borrow_raw(fd)).is_ok_and(|flags| !flags.contains(FdFlags::CLOEXEC)) {
+                libc::close(fd);
+            }
+        }
+    }
+}
+
+/// The collector's life: until all ranks of this host have ended, or somebody wants us to end.
+fn collect(listener: UnixListener, options: &Options) -> io::Result<()> {
+    let signals = Signals::block()?;
+    let mut collector = Collector::new(listener);
+    let mut quiet_since = Instant::now();
+    loop {
+        let (came, here, expected) = collector.wrappers();
+        let late = if expected.is_some() { LATE } else { LATE_UNKNOWN };
+        let complete = came > 0 && expected.is_some_and(|n| came >= n);
+        if here > 0 {
+            quiet_since = Instant::now();
+        }
+        if here == 0 && (complete || quiet_since.elapsed() > late) {
+            break;
+        }
+        let timeout =
+            (here == 0).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
+        if collector.wait(signals.as_fd(), timeout)? && stopped(&signals) {
+            break;
+        }
+    }
+    collector.settle();
+    if collector.wrappers().0 > 0 {
+        let scope = banner::Scope { whole: false, ending: None };
+        banner::deliver(options, collector.report(options.command()), &scope);
+    }
+    Ok(())
+}
+
+fn stopped(signals: &Signals) -> bool {
+    std::iter::from_fn(|| signals.next()).any(|event| matches!(event, Event::Sent(_) | Event::Terminal(_)))
+}

@@ -1,0 +1,145 @@
+//! The records of MPI objects.
+//!
+//! Every record begins with the same [`Head`]: which handle, whether it lives, who made and freed it and where.
+//! A freed object stays as a tombstone until its record is needed again. What is large or can be worked out
+//! (the type map of a datatype, the members of a group) is left to the reader, which has the constructor's
+//! arguments.
+
+use crate::cell::{Seq, W32, W64};
+use crate::layout::{Chars, Words, codes};
+use std::mem::{offset_of, size_of};
+
+codes! {
+    /// Life of an object.
+    Life {
+        EMPTY = 0 => "unused record",
+        LIVE = 1 => "live",
+        /// Freed by the program, still in use by MPI (pending communication).
+        MARKED = 2 => "marked for freeing",
+        FREED = 3 => "freed",
+    }
+}
+
+codes! {
+    /// Bits of [`Head::flags`].
+    Flag {
+        PREDEFINED = 1 => "predefined",
+        COMMITTED = 2 => "committed",
+        PERSISTENT = 4 => "persistent",
+        STARTED = 8 => "started",
+        COMPLETE = 16 => "complete",
+        INTER = 32 => "intercommunicator",
+        COMMUTATIVE = 64 => "commutative",
+        FORTRAN = 128 => "made by Fortran",
+        /// The library handed out the same handle for several objects (requests complete at start).
+        SHARED_HANDLE = 256 => "shared handle",
+        PINNED = 512 => "kept for a debugger",
+        CANCELLED = 1024 => "cancelled",
+        ACTIVE = 2048 => "active",
+    }
+}
+
+/// What every object's record begins with.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Head {
+    /// Guards the record.
+    pub seq: Seq,
+    /// The handle in C, zero-extended to 64 bits.
+    pub handle: W64,
+    /// Counts the objects of the process over all kinds, from 1; never used twice.
+    pub uid: W64,
+    /// A [`Life`].
+    pub life: W32,
+    /// Bits of [`Flag`].
+    pub flags: W32,
+    /// Function number plus one of the call that made the object; zero for predefined ones.
+    pub made_by: W32,
+    /// Function number plus one of the call that freed it.
+    pub freed_by: W32,
+    /// When it was made, in ticks.
+    pub made_at: W64,
+    /// The address behind the call that made it.
+    pub made_from: W64,
+    /// When it was freed, in ticks.
+    pub freed_at: W64,
+    /// The address behind the call that freed it.
+    pub freed_from: W64,
+    /// Uid of the object that this one was made from (parent communicator, old datatype).
+    pub parent: W64,
+    /// The same object has the same value on every process that shares it, and no other object has it.
+    pub identity: W64,
+    /// For the layer's tables: next record of a chain.
+    pub link: W64,
+}
+
+codes! {
+    /// Topology of a communicator: [`Comm::topology`].
+    Topology {
+        NONE = 0 => "none",
+        CART = 1 => "Cartesian",
+        GRAPH = 2 => "graph",
+        DIST_GRAPH = 3 => "distributed graph",
+    }
+}
+
+/// A communicator.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Comm {
+    #[allow(missing_docs)]
+    pub head: Head,
+    /// This process's rank in the (local) group.
+    pub rank: W32,
+    /// Size of the (local) group.
+    pub size: W32,
+    /// Size of the remote group; zero for an intracommunicator.
+    pub remote_size: W32,
+    /// A [`Topology`].
+    pub topology: W32,
+    /// Communicators made from this one so far, by any operation: part of the identity of the next.
+    pub children: W64,
+    /// Collectives entered on this communicator.
+    pub collectives: W64,
+    /// Ranks in MPI_COMM_WORLD of the (local) group, in order; empty if the members are those of the world.
+    pub members: Words,
+    /// The same for the remote group.
+    pub remote: Words,
+    /// Cartesian: dims then periods; graph: index then edges; distributed graph: in, out, weights.
+    pub topology_args: Words,
+    /// Handle of the error handler last attached, zero if never.
+    pub errhandler: W64,
+    /// Handle of the info last attached, zero if never.
+    pub info: W64,
+    /// First of the [`Peer`] records of this communicator plus one, `size` (or remote size) of them; zero if
+    /// there are none yet.
+    pub peers: W64,
+    /// See `MPI_Comm_set_name`.
+    pub name: Chars<128>,
+}
+
+/// Messages exchanged with one rank of a communicator.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Peer {
+    /// Messages whose send was started to this rank.
+    pub sent: W64,
+    /// Their bytes.
+    pub sent_bytes: W64,
+    /// Messages received from this rank (receive completed).
+    pub received: W64,
+    /// Their bytes.
+    pub received_bytes: W64,
+    /// Receives posted from exactly this rank and not complete.
+    pub posted: W64,
+    _reserved: [W64; 3],
+}
+
+const _: () = {
+    assert!(size_of::<Head>() == 96);
+    assert!(offset_of!(Head, made_at) == 40);
+    assert!(offset_of!(Comm, members) == 128);
+    assert!(offset_of!(Comm, name) == 200);
+    assert!(size_of::<Comm>() == 328);
+    assert!(size_of::<Peer>() == 64);
+};

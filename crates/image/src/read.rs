@@ -1,0 +1,335 @@
+//! Reading an image: from bytes that may be old, foreign, broken, or changing while we look.
+#![allow(unsafe_code)]
+
+use crate::layout::{
+    BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, Process, Section,
+    SectionKind, Text, Thread, VERSION, Words,
+};
+use crate::objects::{Comm, Head, Peer};
+use std::mem::{MaybeUninit, offset_of, size_of};
+use std::sync::atomic::{Ordering, fence};
+
+/// Where the bytes of an image come from.
+pub trait Source {
+    /// Fills `buf` with the bytes at `offset`, or says that they cannot be had.
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String>;
+
+    /// How many bytes there are.
+    fn len(&self) -> u64;
+
+    /// Whether there is nothing at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Source for [u8] {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        let bytes = usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.get(start..start.checked_add(buf.len())?))
+            .ok_or_else(|| format!("{} bytes at {offset} are beyond the end ({})", buf.len(), self.len()))?;
+        buf.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+}
+
+impl Source for Vec<u8> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        self.as_slice().read(offset, buf)
+    }
+
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        (**self).read(offset, buf)
+    }
+
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+}
+
+/// Why an image cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes do not begin with [`MAGIC`].
+    NotAnImage,
+    /// Written by another version of the layer.
+    Version(u32),
+    /// Written on a machine of the other byte order, or with other pointers.
+    Foreign(&'static str),
+    /// Something states a size or place that cannot be.
+    Corrupt(String),
+    /// The bytes cannot be had.
+    Unreadable(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotAnImage => {
+                f.write_str("this is not an image of mpiscope (it does not begin with MPISCOPE)")
+            }
+            Self::Version(found) => write!(
+                f,
+                "the image has layout version {found}, this program reads version {VERSION}: \
+                 use the mpiscope that belongs to the libmpiscope.so of that process"
+            ),
+            Self::Foreign(what) => write!(f, "the image was written on another kind of machine ({what})"),
+            Self::Corrupt(what) => write!(f, "the image is damaged: {what}"),
+            Self::Unreadable(why) => write!(f, "the image cannot be read: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A type that lies in images.
+///
+/// # Safety
+///
+/// The type is `repr(C)`, consists of words of [`crate::cell`] and bytes, and every bit pattern is valid. If
+/// [`SEQUENCED`](Self::SEQUENCED), it begins with a [`Seq`](crate::Seq).
+pub unsafe trait Record: Sized {
+    /// Whether the record begins with a sequence number that tells a torn copy.
+    const SEQUENCED: bool;
+}
+
+macro_rules! records {
+    ($($sequenced:literal $($record:ty),*;)*) => {
+        $($(
+            // SAFETY: repr(C), words and bytes only; the sequence number comes first where stated.
+            unsafe impl Record for $record { const SEQUENCED: bool = $sequenced; }
+        )*)*
+    };
+}
+
+records! {
+    true Process, Module, Note, Call, Head, Comm;
+    false Header, Section, Counter, FunctionName, Thread, Peer;
+}
+
+/// A copy of a record.
+#[derive(Debug)]
+pub struct Snapshot<T> {
+    /// Index in its table.
+    pub index: u64,
+    /// The record as it was.
+    pub value: T,
+    /// The record kept changing while it was copied: parts of `value` may not belong together.
+    pub torn: bool,
+}
+
+/// How often a record that changes under our eyes is copied again.
+const TRIES: u32 = 1000;
+/// More records than this in one table are not believed.
+const MOST_RECORDS: u64 = 1 << 32;
+
+/// The reading end of an image.
+pub struct Image<S> {
+    source: S,
+}
+
+/// The records of one kind.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    runs: Vec<Run>,
+}
+
+#[derive(Debug, Clone)]
+struct Run {
+    offset: u64,
+    record_size: u64,
+    capacity: u64,
+    used: u64,
+}
+
+impl Table {
+    /// How many records were ever used.
+    pub fn len(&self) -> u64 {
+        let full: u64 = self.runs.iter().rev().skip(1).map(|r| r.capacity).sum();
+        full + self.runs.last().map_or(0, |r| r.used)
+    }
+
+    /// Whether no record was used.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Offset and length of a record.
+    fn place(&self, index: u64) -> Option<(u64, u64)> {
+        let mut at = index;
+        for run in &self.runs {
+            if at < run.capacity {
+                return (at < run.used).then_some((run.offset + at * run.record_size, run.record_size));
+            }
+            at -= run.capacity;
+        }
+        None
+    }
+}
+
+impl<S: Source> Image<S> {
+    /// Looks at the header and accepts or refuses the image.
+    pub fn open(source: S) -> Result<Self, Error> {
+        let image = Self { source };
+        let mut magic = [0; 8];
+        if image.source.len() < 8 {
+            return Err(Error::NotAnImage);
+        }
+        image.source.read(0, &mut magic).map_err(Error::Unreadable)?;
+        if magic != MAGIC {
+            return Err(Error::NotAnImage);
+        }
+        if image.source.len() < HEADER_SIZE as u64 {
+            return Err(Error::Corrupt(format!(
+                "it ends after {} bytes, inside the header",
+                image.source.len()
+            )));
+        }
+        let header = image.header()?;
+        if header.byte_order.get() == BYTE_ORDER.swap_bytes() {
+            return Err(Error::Foreign("other byte order"));
+        }
+        if header.version.get() != VERSION {
+            return Err(Error::Version(header.version.get()));
+        }
+        if header.byte_order.get() != BYTE_ORDER || header.header_size.get() as usize != HEADER_SIZE {
+            return Err(Error::Corrupt("the header contradicts itself".into()));
+        }
+        if header.pointer_size.get() != 8 {
+            return Err(Error::Foreign("pointers are not 64 bits wide"));
+        }
+        Ok(image)
+    }
+
+    /// Where the bytes come from.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// A copy of the header.
+    pub fn header(&self) -> Result<Header, Error> {
+        self.copy(0, size_of::<Header>() as u64)
+    }
+
+    /// The table of one kind, as long as it is now. An image without such a section has an empty table.
+    pub fn table<T: Record>(&self, kind: SectionKind) -> Result<Table, Error> {
+        self.runs(kind, size_of::<T>() as u64)
+    }
+
+    fn runs(&self, kind: SectionKind, size: u64) -> Result<Table, Error> {
+        let header = self.header()?;
+        let sections = header
+            .directory
+            .get(..header.sections.get() as usize)
+            .ok_or_else(|| Error::Corrupt(format!("it claims {} sections", header.sections.get())))?;
+        let mut table = Table::default();
+        let mut total = 0u64;
+        for section in sections.iter().filter(|s| s.kind.get() == kind.0) {
+            let run = Run {
+                offset: section.offset.get(),
+                record_size: u64::from(section.record_size.get()),
+                capacity: section.capacity.get(),
+                used: section.used.get().min(section.capacity.get()),
+            };
+            total = total.saturating_add(run.capacity);
+            let end = run.capacity.checked_mul(run.record_size).and_then(|l| l.checked_add(run.offset));
+            let fits = end.is_some_and(|end| end <= self.source.len()) && run.offset >= HEADER_SIZE as u64;
+            if !fits || total > MOST_RECORDS || run.record_size == 0 {
+                return Err(Error::Corrupt(format!("the section of {kind:?} lies outside of the image")));
+            }
+            if run.record_size < size {
+                return Err(Error::Corrupt(format!(
+                    "records of {kind:?} have {} bytes, at least {size} are needed",
+                    run.record_size
+                )));
+            }
+            table.runs.push(run);
+        }
+        Ok(table)
+    }
+
+    /// A record of a table.
+    pub fn get<T: Record>(&self, table: &Table, index: u64) -> Result<Snapshot<T>, Error> {
+        let (offset, size) =
+            table.place(index).ok_or_else(|| Error::Corrupt(format!("there is no record {index}")))?;
+        self.snapshot(index, offset, size)
+    }
+
+    /// All records of one kind, in order.
+    pub fn all<T: Record>(&self, kind: SectionKind) -> Result<Vec<Snapshot<T>>, Error> {
+        let table = self.table::<T>(kind)?;
+        (0..table.len()).filter(|i| table.place(*i).is_some()).map(|i| self.get(&table, i)).collect()
+    }
+
+    /// The call that thread `index` is in.
+    pub fn call(&self, threads: &Table, index: u64) -> Result<Snapshot<Call>, Error> {
+        let (offset, _) =
+            threads.place(index).ok_or_else(|| Error::Corrupt(format!("there is no thread {index}")))?;
+        self.snapshot(index, offset + offset_of!(Thread, call) as u64, size_of::<Call>() as u64)
+    }
+
+    /// Text that a record refers to, at most `max` bytes of it.
+    pub fn text(&self, text: &Text, max: usize) -> Result<String, Error> {
+        let len = usize::try_from(text.len.get()).unwrap_or(usize::MAX).min(max);
+        let mut bytes = vec![0; if text.offset.get() == 0 { 0 } else { len }];
+        self.source.read(text.offset.get(), &mut bytes).map_err(Error::Corrupt)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// An array that a record refers to, at most `max` words of it.
+    pub fn words(&self, words: &Words, max: usize) -> Result<Vec<u64>, Error> {
+        if words.offset.get() == 0 {
+            return Ok(Vec::new());
+        }
+        let len = usize::try_from(words.len.get()).unwrap_or(usize::MAX).min(max);
+        let room = (self.source.len() / 8) as usize;
+        let mut bytes = vec![0; len.min(room) * 8];
+        self.source.read(words.offset.get(), &mut bytes).map_err(Error::Corrupt)?;
+        Ok(bytes.chunks_exact(8).map(|c| u64::from_ne_bytes(c.try_into().unwrap_or_default())).collect())
+    }
+
+    fn snapshot<T: Record>(&self, index: u64, offset: u64, size: u64) -> Result<Snapshot<T>, Error> {
+        if !T::SEQUENCED {
+            return Ok(Snapshot { index, value: self.copy(offset, size)?, torn: false });
+        }
+        for _ in 0..TRIES {
+            let before = self.word(offset)?;
+            fence(Ordering::Acquire);
+            let value = self.copy(offset, size)?;
+            fence(Ordering::Acquire);
+            if before % 2 == 0 && self.word(offset)? == before {
+                return Ok(Snapshot { index, value, torn: false });
+            }
+            std::hint::spin_loop();
+        }
+        Ok(Snapshot { index, value: self.copy(offset, size)?, torn: true })
+    }
+
+    fn word(&self, offset: u64) -> Result<u64, Error> {
+        let mut bytes = [0; 8];
+        self.source.read(offset, &mut bytes).map_err(Error::Unreadable)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    fn copy<T: Record>(&self, offset: u64, size: u64) -> Result<T, Error> {
+        let mut value = MaybeUninit::<T>::zeroed();
+        let len = size_of::<T>().min(size as usize);
+        // SAFETY: the bytes belong to `value`, are initialised (zero), and nothing else refers to them.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(value.as_mut_ptr().cast::<u8>(), len) };
+        self.source.read(offset, bytes).map_err(Error::Unreadable)?;
+        // SAFETY: every bit pattern is a valid record (the contract of `Record`).
+        Ok(unsafe { value.assume_init() })
+    }
+}

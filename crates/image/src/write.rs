@@ -1,0 +1,279 @@
+//! Writing an image: laying it out, growing it, handing out records.
+//!
+//! Everything here is the slow path: it takes a spin lock that is held for a few stores (never across a call
+//! into anything but [`Grow`]). The hot path writes through the references that were handed out.
+#![allow(unsafe_code)]
+
+use crate::layout::{
+    BYTE_ORDER, Chars, DIRECTORY_LEN, HEADER_SIZE, Header, Loss, MAGIC, Note, Section, SectionKind, Text,
+    VERSION, Words,
+};
+use crate::read::Record;
+use std::mem::{align_of, size_of};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What makes the image longer.
+pub trait Grow: Sync {
+    /// Makes the first `len` bytes of the image accessible; false if that cannot be had.
+    fn grow(&self, len: usize) -> bool;
+}
+
+/// Where the bytes of a new image are.
+pub struct NewImage {
+    /// First byte; page-aligned, zero-filled as far as it is accessible.
+    pub base: *mut u8,
+    /// How far the image may ever grow.
+    pub reserved: usize,
+    /// How much is accessible now; at least [`HEADER_SIZE`].
+    pub accessible: usize,
+    /// See [`Grow`].
+    pub grow: &'static dyn Grow,
+}
+
+/// The writing end of an image.
+pub struct Writer {
+    image: NewImage,
+    locked: AtomicBool,
+    accessible: std::sync::atomic::AtomicUsize,
+}
+
+// SAFETY: the base pointer is valid from every thread for the whole life of the process, and all changes of
+// shared state go through atomics or the lock.
+unsafe impl Send for Writer {}
+// SAFETY: as above.
+unsafe impl Sync for Writer {}
+
+struct Unlock<'a>(&'a AtomicBool);
+
+impl Drop for Unlock<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Writer {
+    /// Takes over the bytes of `image` and writes the header unless one is there already (made by
+    /// `mpiscope run`).
+    ///
+    /// # Safety
+    ///
+    /// `image.base` must stay valid for reads and writes of the accessible part until the process ends, be
+    /// aligned to a page, and be written by nothing but this `Writer` and the references it hands out.
+    pub unsafe fn new(image: NewImage) -> Option<Self> {
+        if image.accessible < HEADER_SIZE || image.reserved < image.accessible {
+            return None;
+        }
+        let accessible = image.accessible.into();
+        let writer = Self { image, locked: AtomicBool::new(false), accessible };
+        let header = writer.header();
+        if header.version.get() == 0 {
+            writer.write_header();
+        }
+        header.address.set(writer.image.base as u64);
+        (header.magic == MAGIC && header.version.get() == VERSION).then_some(writer)
+    }
+
+    fn write_header(&self) {
+        let header = self.header();
+        header.byte_order.set(BYTE_ORDER);
+        header.header_size.set(HEADER_SIZE as u32);
+        header.pointer_size.set(size_of::<usize>() as u32);
+        header.section_size.set(size_of::<Section>() as u32);
+        header.len.set(HEADER_SIZE as u64);
+        // SAFETY: the first eight bytes are the magic and nobody else writes them.
+        unsafe { self.image.base.cast::<[u8; 8]>().write(MAGIC) };
+        header.version.atomic().store(VERSION, Ordering::Release);
+    }
+
+    /// The header of the image.
+    pub fn header(&self) -> &'static Header {
+        // SAFETY: `new` checked that the header is accessible; it stays mapped and all fields are words.
+        unsafe { &*self.image.base.cast::<Header>() }
+    }
+
+    /// Counts a loss.
+    pub fn lose(&self, loss: Loss, count: u64) {
+        if let Some(word) = self.header().lost.get(loss.0 as usize) {
+            word.atomic().fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    fn lock(&self) -> Unlock<'_> {
+        while self.locked.swap(true, Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        Unlock(&self.locked)
+    }
+
+    fn sections(&self) -> &'static [Section] {
+        let header = self.header();
+        let count = (header.sections.get() as usize).min(DIRECTORY_LEN);
+        header.directory.get(..count).unwrap_or_default()
+    }
+
+    fn last_of(&self, kind: SectionKind) -> Option<&'static Section> {
+        self.sections().iter().rev().find(|s| s.kind.get() == kind.0)
+    }
+
+    /// Adds a section; the lock must be held.
+    fn add_section(
+        &self,
+        kind: SectionKind,
+        record_size: usize,
+        capacity: usize,
+    ) -> Option<&'static Section> {
+        let header = self.header();
+        let index = header.sections.get() as usize;
+        let entry = header.directory.get(index)?;
+        let offset = (header.len.get() as usize).checked_next_multiple_of(64)?;
+        let end = offset.checked_add(record_size.checked_mul(capacity)?)?;
+        if end > self.image.reserved {
+            return None;
+        }
+        if end > self.accessible.load(Ordering::Relaxed) {
+            let wanted = end.checked_next_multiple_of(1 << 16)?.min(self.image.reserved);
+            if !self.image.grow.grow(wanted) {
+                return None;
+            }
+            self.accessible.store(wanted, Ordering::Relaxed);
+        }
+        entry.record_size.set(record_size as u32);
+        entry.offset.set(offset as u64);
+        entry.capacity.set(capacity as u64);
+        entry.used.set(0);
+        header.len.set(end as u64);
+        entry.kind.atomic().store(kind.0, Ordering::Release);
+        header.sections.atomic().store(index as u32 + 1, Ordering::Release);
+        Some(entry)
+    }
+
+    /// Takes `count` neighbouring records of one section, growing the table when it is full. The lock must be
+    /// held. Gives the section and the first record's place in it.
+    fn take(
+        &self,
+        kind: SectionKind,
+        size: usize,
+        first: usize,
+        count: usize,
+    ) -> Option<(&'static Section, u64)> {
+        if let Some(section) = self.last_of(kind) {
+            let used = section.used.get();
+            if used.checked_add(count as u64)? <= section.capacity.get() {
+                section.used.atomic().store(used + count as u64, Ordering::Release);
+                return Some((section, used));
+            }
+        }
+        let capacity = self.last_of(kind).map_or(first, |s| (s.capacity.get() as usize).saturating_mul(2));
+        let section = self.add_section(kind, size, capacity.max(count))?;
+        section.used.atomic().store(count as u64, Ordering::Release);
+        Some((section, 0))
+    }
+
+    /// A new, zero-filled record and its index in the table; the table begins with room for `first` records
+    /// and doubles. `None` when the image is full: the caller counts the loss.
+    pub fn new_record<T: Record>(&self, kind: SectionKind, first: usize) -> Option<(u64, &'static T)> {
+        let _held = self.lock();
+        let (section, place) = self.take(kind, size_of::<T>(), first, 1)?;
+        let before: u64 = self
+            .sections()
+            .iter()
+            .take_while(|s| !std::ptr::eq(*s, section))
+            .filter(|s| s.kind.get() == kind.0)
+            .map(|s| s.capacity.get())
+            .sum();
+        Some((before + place, self.at::<T>(section.offset.get() + place * size_of::<T>() as u64)?))
+    }
+
+    /// The record of a table with this index, if it was handed out.
+    pub fn record<T: Record>(&self, kind: SectionKind, index: u64) -> Option<&'static T> {
+        let mut place = index;
+        for section in self.sections().iter().filter(|s| s.kind.get() == kind.0) {
+            if place < section.capacity.get() {
+                let size = u64::from(section.record_size.get());
+                return (place < section.used.get()).then(|| self.at(section.offset.get() + place * size))?;
+            }
+            place -= section.capacity.get();
+        }
+        None
+    }
+
+    fn at<T: Record>(&self, offset: u64) -> Option<&'static T> {
+        let end = (offset as usize).checked_add(size_of::<T>())?;
+        if end > self.accessible.load(Ordering::Relaxed) || !(offset as usize).is_multiple_of(align_of::<T>())
+        {
+            return None;
+        }
+        // SAFETY: in bounds and aligned (checked above); records are words or bytes, valid for every bit
+        // pattern; the mapping lives as long as the process.
+        Some(unsafe { &*self.image.base.add(offset as usize).cast::<T>() })
+    }
+
+    /// Copies text into the image. Losing it is counted.
+    pub fn text(&self, text: &[u8]) -> Text {
+        let result = Text::default();
+        if let Some(offset) = self.copy_in(SectionKind::STRINGS, text, 1 << 14) {
+            result.offset.set(offset);
+            result.len.set(text.len() as u64);
+        }
+        result
+    }
+
+    /// Copies an array into the image. Losing it is counted.
+    pub fn words(&self, words: &[u64]) -> Words {
+        let result = Words::default();
+        // SAFETY: a slice of u64 may be seen as the bytes it consists of.
+        let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), size_of_val(words)) };
+        if let Some(offset) = self.copy_in(SectionKind::WORDS, bytes, 1 << 12) {
+            result.offset.set(offset);
+            result.len.set(words.len() as u64);
+        }
+        result
+    }
+
+    fn copy_in(&self, kind: SectionKind, bytes: &[u8], first: usize) -> Option<u64> {
+        if bytes.is_empty() {
+            return None;
+        }
+        let unit = if kind == SectionKind::WORDS { size_of::<u64>() } else { 1 };
+        let _held = self.lock();
+        let Some((section, place)) = self.take(kind, unit, first, bytes.len() / unit) else {
+            self.lose(Loss::STRINGS, 1);
+            return None;
+        };
+        let offset = section.offset.get() + place * unit as u64;
+        // SAFETY: `take` reserved these bytes for us alone; they are in the accessible part.
+        unsafe {
+            let to = self.image.base.add(offset as usize);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+        }
+        Some(offset)
+    }
+
+    /// Notes a sentence; the same sentence again only counts.
+    pub fn note(&self, ticks: u64, text: &str) {
+        let text = Chars::new(text.as_bytes());
+        for index in 0..64 {
+            let Some(note) = self.record::<Note>(SectionKind::NOTES, index) else { break };
+            if note.text.0 == text.0 {
+                note.count.atomic().fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+        }
+        let Some((_, note)) = self.new_record::<Note>(SectionKind::NOTES, 16) else {
+            self.lose(Loss::NOTES, 1);
+            return;
+        };
+        note.seq.write(|| {
+            note.ticks.set(ticks);
+            note.count.set(1);
+            self.put_chars(&note.text, &text);
+        });
+    }
+
+    /// Overwrites fixed-length text of a record. The caller has the record's sequence number open.
+    pub fn put_chars<const N: usize>(&self, to: &'static Chars<N>, text: &Chars<N>) {
+        // SAFETY: `to` lies in the mapping, which is writable memory shared with readers that copy bytes and
+        // check the sequence number; no Rust code holds a reference to its bytes across this store.
+        unsafe { std::ptr::from_ref(to).cast_mut().write_volatile(text.clone()) };
+    }
+}

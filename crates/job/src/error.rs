@@ -1,0 +1,27 @@
+//! What can go wrong on the way from bytes to the model.
+
+use std::path::PathBuf;
+
+/// Why a process or a job cannot be looked at. The text ends with the next thing to try.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be opened or mapped.
+    #[error("{path}: {why}")]
+    #[allow(missing_docs)]
+    File { path: PathBuf, why: String },
+    /// The bytes are no image that this version reads.
+    #[error("{what}: {why}")]
+    #[allow(missing_docs)]
+    Image { what: String, why: mpiscope_image::Error },
+    /// A core file without an image.
+    #[error(
+        "{path}: a core file, but no image of mpiscope is in it. Was the program run under `mpiscope run`? \
+         Shared memory may be left out of core files: see coredump_filter in core(5)"
+    )]
+    #[allow(missing_docs)]
+    NoImageInCore { path: PathBuf },
+    /// Nothing that could be meant.
+    #[error("{0}")]
+    NotFound(String),
+}

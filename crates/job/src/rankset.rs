@@ -1,0 +1,72 @@
+//! Sets of ranks as people read them: `[0,4-31]`.
+
+use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A set of ranks that prints compressed.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct RankSet(pub BTreeSet<u32>);
+
+impl FromIterator<u32> for RankSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(ranks: I) -> Self {
+        Self(ranks.into_iter().collect())
+    }
+}
+
+impl RankSet {
+    /// The neighbouring ranks of the set, as first and last.
+    fn runs(&self) -> Vec<(u32, u32)> {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for rank in &self.0 {
+            match runs.last_mut() {
+                Some((_, last)) if last.checked_add(1) == Some(*rank) => *last = *rank,
+                _ => runs.push((*rank, *rank)),
+            }
+        }
+        runs
+    }
+}
+
+/// One rank stands alone (`3`), several in brackets (`[0,4-31]`).
+impl fmt::Display for RankSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (1, Some(only)) = (self.0.len(), self.0.first()) {
+            return f.pad(&only.to_string());
+        }
+        let parts: Vec<String> = self
+            .runs()
+            .iter()
+            .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
+            .collect();
+        f.pad(&format!("[{}]", parts.join(",")))
+    }
+}
+
+impl Serialize for RankSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_joined_and_gaps_are_kept() {
+        let set: RankSet = [0].into_iter().chain(4..32).chain([40, 41]).collect();
+        assert_eq!(set.to_string(), "[0,4-31,40-41]");
+    }
+
+    #[test]
+    fn one_rank_needs_no_brackets_and_none_shows_empty_ones() {
+        assert_eq!(RankSet::from_iter([7]).to_string(), "7");
+        assert_eq!(RankSet::default().to_string(), "[]");
+    }
+
+    #[test]
+    fn the_largest_rank_does_not_overflow() {
+        assert_eq!(RankSet::from_iter([u32::MAX - 1, u32::MAX]).to_string(), "[4294967294-4294967295]");
+    }
+}

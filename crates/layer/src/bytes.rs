@@ -1,0 +1,155 @@
+//! How many bytes a call names: counts times sizes of datatypes.
+#![allow(unsafe_code)]
+
+use crate::call::Call;
+use crate::real;
+use crate::threads;
+use crate::tls::Tls;
+use mpi_abi::{Abi, AbiKind, Handle};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Raised when a datatype is freed: its handle may come back with another size.
+static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// How many sizes a thread remembers.
+const SLOTS: usize = 64;
+
+/// Sizes of the datatypes that this thread used last, by handle.
+pub struct SizeCache {
+    epoch: AtomicU64,
+    slots: [(AtomicU64, AtomicU64); SLOTS],
+}
+
+impl Default for SizeCache {
+    fn default() -> Self {
+        Self { epoch: AtomicU64::new(0), slots: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; SLOTS] }
+    }
+}
+
+/// `MPI_Type_free`: forgets all sizes, in every thread.
+pub fn type_free<A: Abi>(_: &Call<A>, _: &mut *mut A::Handle) {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Size in bytes of a datatype, 0 if it has none.
+#[inline(always)]
+pub fn size_of<A: Abi>(datatype: A::Handle) -> u64 {
+    let raw = datatype.raw();
+    // A built-in datatype of the MPICH family has its size in its handle.
+    if A::CODE == AbiKind::MPICH && raw & 0xff00_0000 == 0x4c00_0000 {
+        return (raw >> 8) & 0xff;
+    }
+    remembered::<A>(datatype, raw)
+}
+
+#[inline]
+fn remembered<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
+    let Some(cache) = threads::local(Tls::get()).map(|l| &l.sizes) else { return ask::<A>(datatype) };
+    let epoch = EPOCH.load(Ordering::Relaxed);
+    if cache.epoch.load(Ordering::Relaxed) != epoch {
+        for (handle, _) in &cache.slots {
+            handle.store(0, Ordering::Relaxed);
+        }
+        cache.epoch.store(epoch, Ordering::Relaxed);
+    }
+    let place = (raw >> 4 ^ raw >> 10 ^ raw) as usize % SLOTS;
+    let Some((handle, size)) = cache.slots.get(place) else { return 0 };
+    if handle.load(Ordering::Relaxed) == raw {
+        return size.load(Ordering::Relaxed);
+    }
+    let found = ask::<A>(datatype);
+    size.store(found, Ordering::Relaxed);
+    handle.store(raw, Ordering::Relaxed);
+    found
+}
+
+/// Asks the library. Null and invalid handles are not asked about: some libraries abort.
+#[cold]
+fn ask<A: Abi>(datatype: A::Handle) -> u64 {
+    if datatype.raw() == 0 || crate::objects::is_null_datatype::<A>(datatype.raw()) {
+        return 0;
+    }
+    let mut size: c_int = 0;
+    match real::type_size::<A>(datatype, &mut size) {
+        Some(0) => u64::try_from(size).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// `count` elements of a datatype.
+#[inline(always)]
+pub fn elements<A: Abi>(count: i64, datatype: A::Handle) -> u64 {
+    if count <= 0 { 0 } else { (count as u64).wrapping_mul(size_of::<A>(datatype)) }
+}
+
+/// To how many ranks each rank of a collective sends.
+pub fn peers<A: Abi>(comm: A::Handle) -> u64 {
+    u64::try_from(real::remote_or_local_size::<A>(comm)).unwrap_or(0)
+}
+
+/// How many ranks are in the (local) group.
+pub fn members<A: Abi>(comm: A::Handle) -> u64 {
+    let mut size = 0;
+    real::comm_size::<A>(comm, &mut size);
+    u64::try_from(size).unwrap_or(0)
+}
+
+/// To how many neighbours a rank of a topology sends.
+pub fn neighbors<A: Abi>(comm: A::Handle) -> u64 {
+    u64::try_from(real::out_neighbors::<A>(comm)).unwrap_or(0)
+}
+
+/// An element count of an array parameter: `int` or `MPI_Count`.
+pub trait Count: Copy {
+    /// The count.
+    fn count(self) -> i64;
+}
+
+impl Count for c_int {
+    fn count(self) -> i64 {
+        i64::from(self)
+    }
+}
+
+impl Count for i64 {
+    fn count(self) -> i64 {
+        self
+    }
+}
+
+/// Sum over `n` counts of one datatype. Null when the send side is `MPI_IN_PLACE`: nothing is named then.
+///
+/// # Safety
+///
+/// `counts` is null or points to `n` counts.
+pub unsafe fn vector<A: Abi, C: Count>(counts: *const C, datatype: A::Handle, n: u64) -> u64 {
+    if counts.is_null() || !plausible(counts.cast()) {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    let counts = unsafe { std::slice::from_raw_parts(counts, n as usize) };
+    let size = size_of::<A>(datatype);
+    counts.iter().map(|c| c.count().max(0) as u64).sum::<u64>().wrapping_mul(size)
+}
+
+/// Sum over `n` counts, each of its own datatype.
+///
+/// # Safety
+///
+/// Both are null or point to `n` elements.
+pub unsafe fn vector_w<A: Abi, C: Count>(counts: *const C, datatypes: *const A::Handle, n: u64) -> u64 {
+    if counts.is_null() || datatypes.is_null() || !plausible(counts.cast()) {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    let counts = unsafe { std::slice::from_raw_parts(counts, n as usize) };
+    // SAFETY: the caller's promise.
+    let datatypes = unsafe { std::slice::from_raw_parts(datatypes, n as usize) };
+    counts.iter().zip(datatypes).map(|(c, d)| elements::<A>(c.count(), *d)).sum()
+}
+
+/// Small numbers are special values of some ABI, not addresses.
+fn plausible(pointer: *const c_void) -> bool {
+    pointer.addr() > 4096 && pointer.addr().is_multiple_of(4)
+}

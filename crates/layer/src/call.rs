@@ -1,0 +1,223 @@
+//! The frame around a hooked call: what the thread is doing, how often, how long, how much.
+#![allow(unsafe_code)]
+
+use crate::tls::Tls;
+use crate::{clock, settings, threads};
+use mpi_abi::{Abi, FunctionId, Handle};
+use mpiscope_image::layout::{Call as Current, Recording, Thread};
+use std::marker::PhantomData;
+
+/// A hooked call that is under way on this thread.
+pub struct Call<A> {
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    real: usize,
+    /// Address behind the call in the program.
+    pub return_address: u64,
+    stack_pointer: u64,
+    /// When the call began, in ticks; zero if times are not recorded.
+    pub since: u64,
+    /// Whether a user callback made the call, so that an outer call must be put back.
+    inside: bool,
+    abi: PhantomData<A>,
+}
+
+impl<A: Abi> Call<A> {
+    /// Opens the frame. Comes first in every hook: it raises the depth.
+    #[inline(always)]
+    pub fn enter(function: FunctionId) -> Self {
+        let tls = Tls::get();
+        tls.depth.set(1);
+        let pointer = tls.thread.get();
+        // SAFETY: `threads::attach` stored a record that lives as long as the process.
+        let thread = if pointer.is_null() { threads::attach(tls) } else { unsafe { &*pointer } };
+        let since = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
+        let inside = tls.nested.get() != 0 && interrupted(tls, thread);
+        Self {
+            tls,
+            thread,
+            function,
+            real: tls.real.get(),
+            return_address: tls.return_address.get(),
+            stack_pointer: tls.stack_pointer.get(),
+            since,
+            inside,
+            abi: PhantomData,
+        }
+    }
+
+    /// Publishes the call; `fill` adds what the function's parameters say.
+    #[inline(always)]
+    pub fn publish(&self, fill: impl FnOnce(&Current)) {
+        let current = &self.thread.call;
+        current.seq.begin();
+        current.function.set(u32::from(self.function.0) + 1);
+        current.nested.set(self.tls.nested.get());
+        current.since.set(self.since);
+        current.return_address.set(self.return_address);
+        current.stack_pointer.set(self.stack_pointer);
+        fill(current);
+        current.seq.end();
+    }
+
+    /// The thread's record.
+    pub fn thread(&self) -> &'static Thread {
+        self.thread
+    }
+
+    /// Which function this is.
+    pub fn function(&self) -> FunctionId {
+        self.function
+    }
+
+    /// The function that the program would have reached without us.
+    ///
+    /// # Safety
+    ///
+    /// `F` must be the C type of the function.
+    #[inline(always)]
+    pub unsafe fn real<F: Copy>(&self) -> F {
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        // SAFETY: the gate stored the address of the real function, and the caller states its type.
+        unsafe { std::mem::transmute_copy(&self.real) }
+    }
+
+    /// Closes the frame: counts the call with its time and its bytes.
+    #[inline(always)]
+    pub fn leave(self, bytes: u64) {
+        let until = if self.since != 0 { clock::now() } else { 0 };
+        let spent = until.wrapping_sub(self.since);
+        if let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) {
+            counter.count.add_mine(1);
+            counter.ticks.add_mine(spent);
+            counter.bytes.add_mine(bytes);
+        }
+        self.thread.calls.add_mine(1);
+        if self.inside {
+            resume(self.tls, self.thread);
+        } else {
+            // Nested calls are part of the outer one's time.
+            self.thread.mpi_ticks.add_mine(spent);
+            let current = &self.thread.call;
+            current.seq.begin();
+            current.function.set(0);
+            current.since.set(until);
+            current.completed.add_mine(1);
+            current.seq.end();
+        }
+        self.tls.depth.set(0);
+    }
+}
+
+/// Keeps the call below the innermost user callback, if that callback is still open.
+#[cold]
+fn interrupted(tls: &Tls, thread: &Thread) -> bool {
+    if tls.stack_pointer.get() > tls.callback_stack.get() {
+        // The callback was left by longjmp or an exception: its frames are gone, we are in the program again.
+        tls.nested.set(0);
+        return false;
+    }
+    if let Some(local) = threads::local(tls)
+        && let Some(place) = local.interrupted.get(tls.nested.get() as usize)
+    {
+        copy(&thread.call, place);
+    }
+    true
+}
+
+/// Puts back the call that a user callback interrupted.
+#[cold]
+fn resume(tls: &Tls, thread: &Thread) {
+    let current = &thread.call;
+    current.seq.begin();
+    current.completed.add_mine(1);
+    if let Some(local) = threads::local(tls)
+        && let Some(place) = local.interrupted.get(tls.nested.get() as usize)
+    {
+        copy(place, current);
+    }
+    current.seq.end();
+}
+
+/// Copies all that describes one call; not the sequence number, not the count of completed calls.
+fn copy(from: &Current, to: &Current) {
+    to.function.set(from.function.get());
+    to.nested.set(from.nested.get());
+    to.since.set(from.since.get());
+    to.return_address.set(from.return_address.get());
+    to.stack_pointer.set(from.stack_pointer.get());
+    to.object.set(from.object.get());
+    to.datatype.set(from.datatype.get());
+    to.count.set(from.count.get());
+    to.peer.set(from.peer.get());
+    to.tag.set(from.tag.get());
+    to.request.set(from.request.get());
+    for (to, from) in to.extra.iter().zip(&from.extra) {
+        to.set(from.get());
+    }
+}
+
+/// A parameter as the 64-bit word that the image keeps.
+pub trait Word {
+    /// Integers are sign-extended, handles zero-extended.
+    fn word(self) -> u64;
+}
+
+impl Word for i32 {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        i64::from(self) as u64
+    }
+}
+
+impl Word for i64 {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+impl Word for usize {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+/// A handle as the word that the image keeps.
+#[inline(always)]
+pub fn handle_word(handle: impl Handle) -> u64 {
+    handle.raw()
+}
+
+/// What the layer adds to a call, in picoseconds: measured with calls to nothing on a record of their own.
+#[cold]
+pub fn own_picoseconds() -> u64 {
+    const CALLS: u64 = 1000;
+    let tls = Tls::get();
+    let (depth, thread, nested) = (tls.depth.get(), tls.thread.get(), tls.nested.get());
+    // SAFETY: a record is words only: all zero is a valid value.
+    let scratch: &'static Thread = Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() });
+    tls.thread.set(scratch);
+    tls.nested.set(0);
+    let begin = clock::monotonic_ns();
+    for number in 0..CALLS {
+        let call = Call::<mpi_abi::Mpich>::enter(mpi_abi::f::MPI_Send);
+        call.publish(|current| {
+            current.object.set(number);
+            current.datatype.set(number);
+            current.count.set(number);
+            current.peer.set(number);
+            current.tag.set(number);
+        });
+        call.leave(number);
+    }
+    let spent = clock::monotonic_ns().saturating_sub(begin);
+    tls.depth.set(depth);
+    tls.nested.set(nested);
+    tls.thread.set(thread);
+    // SAFETY: made above, and the thread points at its own record again.
+    drop(unsafe { Box::from_raw(std::ptr::from_ref(scratch).cast_mut()) });
+    spent.saturating_mul(1000) / CALLS
+}

@@ -1,0 +1,141 @@
+//! The hooks: what happens around each function, one generic function each.
+//!
+//! `generated/hooks.rs` has an invocation of `hook!` for every function. The overlays `hooks/*.tsv` names functions of
+//! this crate to run `before` (they may change the arguments) and `after` (they see the result).
+#![allow(unsafe_code, non_snake_case, clippy::too_many_arguments, clippy::missing_safety_doc, unused_mut)]
+
+use crate::bytes;
+use crate::call::{Call, Word, handle_word};
+use crate::{callbacks, lifecycle};
+use mpi_abi::{Abi, Handle, f};
+use std::ffi::{c_char, c_int, c_void};
+
+/// Stores one noted argument: handles zero-extended, integers sign-extended.
+macro_rules! note {
+    ($call:ident, object, $e:expr) => {
+        $call.object.set(handle_word($e))
+    };
+    ($call:ident, datatype, $e:expr) => {
+        $call.datatype.set(handle_word($e))
+    };
+    ($call:ident, request, $e:expr) => {
+        $call.request.set(handle_word($e))
+    };
+    ($call:ident, message, $e:expr) => {
+        $call.request.set(handle_word($e))
+    };
+    ($call:ident, extra0, $e:expr) => {
+        $call.extra[0].set($e.word())
+    };
+    ($call:ident, extra1, $e:expr) => {
+        $call.extra[1].set($e.word())
+    };
+    ($call:ident, $field:ident, $e:expr) => {
+        $call.$field.set($e.word())
+    };
+}
+
+/// The handle that a parameter points to.
+#[inline(always)]
+fn at<H: Handle>(pointer: *const H) -> H {
+    // SAFETY: the standard requires the parameter to point to a handle; null is looked at.
+    unsafe { pointer.as_ref() }.map_or(H::from_raw(0), |handle| *handle)
+}
+
+/// How many bytes the call names.
+macro_rules! bytes {
+    () => {
+        0
+    };
+    (1 * $d:ident) => {
+        bytes::elements::<A>(1, $d)
+    };
+    ($n:ident * $d:ident) => {
+        bytes::elements::<A>(i64::from($n), $d)
+    };
+    (unless_in_place($buffer:ident, $n:ident * $d:ident)) => {
+        if $buffer.addr() == A::IN_PLACE { 0 } else { bytes!($n * $d) }
+    };
+    ($n:ident * $d:ident * peers($c:ident)) => {
+        bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::peers::<A>($c))
+    };
+    ($n:ident * $d:ident * neighbors($c:ident)) => {
+        bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::neighbors::<A>($c))
+    };
+    (vector($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: the standard requires an element for each rank.
+        unsafe { bytes::vector::<A, _>($n, $d, bytes::members::<A>($c)) }
+    };
+    (vector($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
+        if $buffer.addr() == A::IN_PLACE {
+            0
+        } else {
+            // SAFETY: the standard requires an element for each rank.
+            unsafe { bytes::vector::<A, _>($n, $d, bytes::peers::<A>($c)) }
+        }
+    };
+    (vector_w($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
+        if $buffer.addr() == A::IN_PLACE {
+            0
+        } else {
+            // SAFETY: the standard requires an element for each rank.
+            unsafe { bytes::vector_w::<A, _>($n, $d, bytes::peers::<A>($c)) }
+        }
+    };
+    (neighbor_vector($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: the standard requires an element for each neighbour.
+        unsafe { bytes::vector::<A, _>($n, $d, bytes::neighbors::<A>($c)) }
+    };
+    (neighbor_vector_w($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: the standard requires an element for each neighbour.
+        unsafe { bytes::vector_w::<A, _>($n, $d, bytes::neighbors::<A>($c)) }
+    };
+}
+
+/// Calls the functions that run before the library's.
+macro_rules! before {
+    ([] $($rest:tt)*) => {};
+    ([($($path:tt)+) $($more:tt)*] ($call:expr) $($argument:expr),*) => {
+        $($path)+::<A>($call, $($argument),*);
+        before!([$($more)*] ($call) $($argument),*);
+    };
+}
+
+/// Calls the functions that run after the library's.
+macro_rules! after {
+    ([] $($rest:tt)*) => {};
+    ([($($path:tt)+) $($more:tt)*] ($call:expr, $result:expr) $($argument:expr),*) => {
+        $($path)+::<A>($call, $result, $($argument),*);
+        after!([$($more)*] ($call, $result) $($argument),*);
+    };
+}
+
+macro_rules! hook {
+    (
+        $name:ident ($($p:ident : $t:ty),*)
+        note { $($field:ident : $value:expr),* }
+        bytes { $($bytes:tt)* }
+        before { $( $( $before:ident )::+ ),* }
+        after { $( $( $after:ident )::+ ),* }
+    ) => {
+        pub unsafe extern "C" fn $name<A: Abi>($(mut $p: $t),*) -> c_int {
+            let call = Call::<A>::enter(f::$name);
+            call.publish(|_current| { $( note!(_current, $field, $value); )* });
+            before!([$( ($($before)::+) )*] (&call) $(&mut $p),*);
+            // SAFETY: the type is the function's own; the arguments are the program's.
+            let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+            after!([$( ($($after)::+) )*] (&call, result) $($p),*);
+            // A call that failed may have had arguments that must not be looked at.
+            let bytes = if result == A::SUCCESS { bytes!($($bytes)*) } else { 0 };
+            call.leave(bytes);
+            result
+        }
+    };
+}
+
+include!("generated/hooks.rs");
+
+/// `MPI_Pcontrol` has an entry of its own ([`crate::arch::pcontrol`]) and never comes through the gate.
+pub unsafe extern "C" fn MPI_Pcontrol<A: Abi>() -> c_int {
+    A::SUCCESS
+}

@@ -1,0 +1,138 @@
+//! Beginning and end: `MPI_Init`, `MPI_Session_init`, `MPI_Finalize`, `MPI_Abort`, `MPI_Pcontrol`.
+#![allow(unsafe_code)]
+
+use crate::call::Call;
+use crate::tls::Tls;
+use crate::{clock, identity, image, real, threads};
+use mpi_abi::{Abi, f};
+use mpiscope_image::layout::State;
+use std::ffi::{c_char, c_int};
+
+/// `MPI_Init`.
+pub fn before_init<A: Abi>(_: &Call<A>, _: &mut *mut c_int, _: &mut *mut *mut *mut c_char) {
+    entered();
+}
+
+/// `MPI_Init_thread`.
+pub fn before_init_thread<A: Abi>(
+    _: &Call<A>,
+    _: &mut *mut c_int,
+    _: &mut *mut *mut *mut c_char,
+    _: &mut c_int,
+    _: &mut *mut c_int,
+) {
+    entered();
+}
+
+fn entered() {
+    if let Some(process) = identity::process() {
+        process.seq.write(|| {
+            process.init_enter.set(clock::now());
+            process.main_thread.set(threads::index(Tls::get()));
+        });
+    }
+}
+
+/// `MPI_Init`.
+pub fn after_init<A: Abi>(_: &Call<A>, result: c_int, _: *mut c_int, _: *mut *mut *mut c_char) {
+    initialized::<A>(result);
+}
+
+/// `MPI_Init_thread`.
+pub fn after_init_thread<A: Abi>(
+    _: &Call<A>,
+    result: c_int,
+    _: *mut c_int,
+    _: *mut *mut *mut c_char,
+    _: c_int,
+    _: *mut c_int,
+) {
+    initialized::<A>(result);
+}
+
+/// `MPI_Session_init`: a program may never have a world. Rank and size stay what the launcher said.
+pub fn after_session_init<A: Abi>(_: &Call<A>, result: c_int, _: A::Handle, _: A::Handle, _: *mut A::Handle) {
+    let fresh = identity::process().is_some_and(|p| p.init_enter.get() == 0);
+    if result == A::SUCCESS && fresh {
+        entered();
+        started(|| {});
+    }
+}
+
+fn initialized<A: Abi>(result: c_int) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let (mut rank, mut size, mut level) = (-1, 0, A::THREAD_SINGLE);
+    if let Some(world) = real::comm_world::<A>() {
+        real::comm_rank::<A>(world, &mut rank);
+        real::comm_size::<A>(world, &mut size);
+    }
+    real::query_thread::<A>(&mut level);
+    let levels = [A::THREAD_SINGLE, A::THREAD_FUNNELED, A::THREAD_SERIALIZED, A::THREAD_MULTIPLE];
+    started(|| {
+        let Some(process) = identity::process() else { return };
+        if let (Ok(rank), Ok(size)) = (u32::try_from(rank), u32::try_from(size)) {
+            process.rank.set(rank);
+            process.size.set(size);
+        }
+        process.thread_level.set(levels.iter().position(|l| *l == level).unwrap_or(0) as u32);
+    });
+}
+
+/// The process can communicate from now on.
+fn started(fill: impl FnOnce()) {
+    let (Some(writer), Some(process)) = (image::writer(), identity::process()) else { return };
+    let begun = clock::now();
+    identity::list_modules(writer);
+    clock::latest(&writer.header().clock);
+    writer.header().own_ps_per_call.set(crate::call::own_picoseconds());
+    process.seq.write(|| {
+        fill();
+        process.init_leave.set(clock::now());
+    });
+    writer.header().state.set(State::INITIALIZED.0);
+    writer.header().own_ticks.add_mine(clock::now().wrapping_sub(begun));
+}
+
+/// `MPI_Finalize`.
+pub fn before_finalize<A: Abi>(_: &Call<A>) {
+    let (Some(writer), Some(process)) = (image::writer(), identity::process()) else { return };
+    let begun = clock::now();
+    identity::list_modules(writer);
+    process.seq.write(|| process.finalize_enter.set(begun));
+    clock::latest(&writer.header().clock);
+    writer.header().state.set(State::FINALIZING.0);
+    writer.header().own_ticks.add_mine(clock::now().wrapping_sub(begun));
+}
+
+/// `MPI_Finalize`.
+pub fn after_finalize<A: Abi>(_: &Call<A>, result: c_int) {
+    let (Some(writer), Some(process)) = (image::writer(), identity::process()) else { return };
+    if result == A::SUCCESS {
+        process.seq.write(|| process.finalize_leave.set(clock::now()));
+        clock::latest(&writer.header().clock);
+        writer.header().state.set(State::FINALIZED.0);
+    }
+}
+
+/// `MPI_Abort`: usually does not return.
+pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
+    let (Some(writer), Some(process)) = (image::writer(), identity::process()) else { return };
+    process.seq.write(|| process.abort_code.set(i64::from(*code) as u64));
+    clock::latest(&writer.header().clock);
+    writer.header().state.set(State::ABORTED.0);
+}
+
+/// `MPI_Pcontrol`, which the library must get with all its arguments: only counted here.
+pub unsafe extern "C" fn observe_pcontrol(_level: c_int, return_address: u64, stack_pointer: u64) {
+    let tls = Tls::get();
+    if tls.depth.get() != 0 {
+        return;
+    }
+    tls.return_address.set(return_address);
+    tls.stack_pointer.set(stack_pointer);
+    let call = Call::<mpi_abi::Mpich>::enter(f::MPI_Pcontrol);
+    call.publish(|_| {});
+    call.leave(0);
+}

@@ -1,0 +1,70 @@
+//! What is recorded, and the environment variables that say so.
+#![allow(unsafe_code)]
+
+use mpiscope_image::layout::Recording;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What is recorded: bits of [`Recording`].
+static RECORDING: AtomicU32 = AtomicU32::new(0);
+
+/// What is recorded unless `MPISCOPE_RECORD` says otherwise.
+pub const DEFAULT_RECORDING: u32 = Recording::CALLS.0 | Recording::TIMES.0 | Recording::OBJECTS.0;
+
+/// Whether `what` is being recorded.
+#[inline(always)]
+pub fn records(what: Recording) -> bool {
+    RECORDING.load(Ordering::Relaxed) & what.0 != 0
+}
+
+/// All that is being recorded.
+pub fn recording() -> u32 {
+    RECORDING.load(Ordering::Relaxed)
+}
+
+/// Changes what is recorded. The caller switches the slots.
+pub fn set_recording(bits: u32) {
+    RECORDING.store(bits, Ordering::Relaxed);
+}
+
+/// The value of an environment variable, read where the C library keeps it (a program may have changed it).
+pub fn variable(name: &std::ffi::CStr) -> Option<&'static std::ffi::CStr> {
+    // SAFETY: `name` is a C string; the result is null or a string that outlives its use here (it is read at once).
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: not null, and a C string by the contract of getenv.
+    (!value.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(value) })
+}
+
+/// Reads `MPISCOPE_RECORD`: `off`, or names separated by commas. Gives the bits and the words not understood.
+pub fn parse_recording(text: &str) -> Result<u32, String> {
+    let mut bits = 0;
+    for word in text.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+        match word {
+            "off" | "none" => {}
+            "all" => bits = Recording::ALL.iter().fold(bits, |b, r| b | r.0),
+            "default" => bits |= DEFAULT_RECORDING,
+            _ => match Recording::ALL.iter().find(|r| r.name() == Some(word)) {
+                Some(recording) => bits |= recording.0,
+                None => return Err(word.to_owned()),
+            },
+        }
+    }
+    // Everything else hangs on the calls being hooked.
+    Ok(if bits == 0 { 0 } else { bits | Recording::CALLS.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_names_becomes_their_bits_and_always_counts_calls() {
+        assert_eq!(parse_recording("times"), Ok(Recording::CALLS.0 | Recording::TIMES.0));
+        assert_eq!(parse_recording("off"), Ok(0));
+        assert_eq!(parse_recording("default"), Ok(DEFAULT_RECORDING));
+    }
+
+    #[test]
+    fn a_word_that_is_not_known_is_named() {
+        assert_eq!(parse_recording("calls,tims"), Err("tims".to_owned()));
+    }
+}

@@ -1,0 +1,103 @@
+//! The record of a thread: taken at the thread's first MPI call, given back when the thread ends.
+#![allow(unsafe_code)]
+
+use crate::tls::Tls;
+use crate::{clock, image};
+use mpiscope_image::layout::{Call, Loss, SectionKind, State, Thread};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// How many open user callbacks keep the call that they interrupt.
+const NESTING: usize = 8;
+
+/// Memory of a thread that readers never see.
+#[derive(Default)]
+pub struct Local {
+    /// Calls interrupted by user callbacks, by level.
+    pub interrupted: [Call; NESTING],
+    /// See [`crate::bytes`].
+    pub sizes: crate::bytes::SizeCache,
+    /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
+    pub index: AtomicU64,
+}
+
+/// The key whose destructor tells that a thread has ended; `u32::MAX` while there is none.
+static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// The private memory of this thread, once it has made a call.
+#[inline(always)]
+pub fn local(tls: &Tls) -> Option<&'static Local> {
+    // SAFETY: null, or stored by `attach`, which leaks it.
+    unsafe { tls.local.get().as_ref() }
+}
+
+/// Makes the key. Called once, when the library was found.
+pub fn start() {
+    let mut key: libc::pthread_key_t = 0;
+    // SAFETY: `key` is ours; the destructor has the right type.
+    if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0 {
+        KEY.store(key, Ordering::Release);
+    }
+}
+
+/// Gives this thread a record. The record always exists: without room in the image it is private memory whose
+/// calls are counted as lost when the thread ends.
+#[cold]
+pub fn attach(tls: &Tls) -> &'static Thread {
+    let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
+    let local: &'static Local = Box::leak(Box::default());
+    local.index.store(index, Ordering::Relaxed);
+    // SAFETY: no arguments; the kernel always answers.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+    thread.tid.set(tid);
+    thread.generation.add_mine(1);
+    thread.call.since.set(clock::now());
+    tls.local.set(local);
+    tls.thread.set(thread);
+    let key = KEY.load(Ordering::Acquire);
+    if key != u32::MAX {
+        // SAFETY: the key was created by `start`; the value is the record, which is never freed.
+        unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(thread).cast()) };
+    }
+    thread
+}
+
+/// A record of a thread that has ended, or a new one.
+fn take() -> Option<(u64, &'static Thread)> {
+    let writer = image::writer()?;
+    for index in 0.. {
+        let Some(thread) = writer.record::<Thread>(SectionKind::THREADS, index) else { break };
+        if thread.tid.atomic().compare_exchange(0, u32::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return Some((index, thread));
+        }
+    }
+    let (index, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 4)?;
+    thread.tid.set(u32::MAX);
+    Some((index, thread))
+}
+
+/// A zero record outside of the image.
+fn private() -> &'static Thread {
+    // SAFETY: a thread's record is words only: all zero is a valid value.
+    Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() })
+}
+
+/// The thread of `record` has ended: what it counted stays, the record may be taken by another.
+unsafe extern "C" fn ended(record: *mut libc::c_void) {
+    let tls = Tls::get();
+    let in_image = local(tls).is_some_and(|l| l.index.load(Ordering::Relaxed) != u64::MAX);
+    tls.thread.set(std::ptr::null());
+    // SAFETY: `attach` stored a record that is never freed.
+    let Some(thread) = (unsafe { record.cast::<Thread>().as_ref() }) else { return };
+    if let Some(writer) = image::writer() {
+        if !in_image {
+            writer.lose(Loss::CALLS, thread.calls.get());
+        } else if writer.header().state.get() < State::FINALIZED.0 {
+            thread.tid.atomic().store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Index of this thread's record in the image.
+pub fn index(tls: &Tls) -> u64 {
+    local(tls).map_or(u64::MAX, |l| l.index.load(Ordering::Relaxed))
+}

@@ -1,0 +1,236 @@
+//! Every C function of MPI, with the kind, direction and length of each parameter.
+//!
+//! The table comes from the standard's machine-readable description. `kind`, `direction` and `length` together say what
+//! a call does with an argument: a `REQUEST` that goes out is a new request, a `COMMUNICATOR` that goes in and out is
+//! freed, a `DATATYPE` array of length `count` has as many members as the parameter `count` says.
+
+use std::fmt;
+
+use crate::generated::functions::{FUNCTIONS, KINDS};
+use crate::predefined::ObjectKind;
+
+/// The number of a function: its index in [`FUNCTIONS`]. Numbers are those of one build; across builds use names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct FunctionId(pub u16);
+
+/// A C function.
+#[derive(Debug)]
+pub struct Function {
+    /// The standard's name, `MPI_Send_c` and the like under their own.
+    pub name: &'static str,
+    /// Kind of the return value; [`Kind::ERROR_CODE`] for nearly all.
+    pub returns: Kind,
+    /// What else is to be known of it.
+    pub flags: Flags,
+    /// Index of the parameter with the object that a call is about: communicator, window, file or session, else the
+    /// first handle that goes in.
+    pub object: Option<u8>,
+    /// The parameters of the C binding, in order.
+    pub params: &'static [Param],
+}
+
+/// A parameter of a function.
+#[derive(Debug)]
+pub struct Param {
+    /// The standard's name.
+    pub name: &'static str,
+    /// The standard's kind.
+    pub kind: Kind,
+    /// Which way it goes.
+    pub dir: Dir,
+    /// How many there are.
+    pub len: Len,
+    /// Pointers of the C declaration, `const*` and the like; for callbacks with their type before it; empty for a value.
+    pub shape: &'static str,
+}
+
+/// Which way an argument goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dir {
+    /// Read by the call.
+    In,
+    /// Written by the call.
+    Out,
+    /// Read and written, such as a handle that is freed.
+    InOut,
+}
+
+/// How many things a parameter points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Len {
+    /// One: a value, a pointer to one, a buffer, a string.
+    One,
+    /// As many as the parameter with this index says.
+    Param(u8),
+    /// Triples, as many as the parameter with this index says.
+    Triples(u8),
+    /// At most a constant of the standard.
+    Constant(&'static str),
+    /// As the text of the standard says: mostly the size of the communicator.
+    Text,
+}
+
+/// Flags of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Flags = Flags(0);
+    /// A large-count variant: its name ends in `_c`.
+    pub const C: Flags = Flags(1);
+    /// Has a large-count variant.
+    pub const HAS_C: Flags = Flags(1 << 1);
+    /// Of the tool information interface, `MPI_T_*`.
+    pub const TOOL: Flags = Flags(1 << 2);
+    /// The preload library leaves it alone.
+    pub const UNTRACED: Flags = Flags(1 << 3);
+    /// Takes variable arguments.
+    pub const VARIADIC: Flags = Flags(1 << 4);
+    /// Removed in MPI-3.0, but exported by libraries.
+    pub const REMOVED: Flags = Flags(1 << 5);
+
+    /// Both.
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// Whether all flags of `other` are set.
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [(Flags, &str); 6] = [
+            (Flags::C, "c"),
+            (Flags::HAS_C, "has_c"),
+            (Flags::TOOL, "tool"),
+            (Flags::UNTRACED, "untraced"),
+            (Flags::VARIADIC, "variadic"),
+            (Flags::REMOVED, "removed"),
+        ];
+        f.debug_set().entries(NAMES.iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| name)).finish()
+    }
+}
+
+/// What a parameter is: one of the standard's kinds, such as `COMMUNICATOR` or `POLYXFER_NUM_ELEM_NNI`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Kind(pub u8);
+
+impl Kind {
+    /// The standard's name of the kind.
+    pub fn name(self) -> &'static str {
+        KINDS.get(usize::from(self.0)).map_or("?", |k| k.0)
+    }
+
+    /// The C type in a function, without pointers; `-` when the parameter's shape has it.
+    pub fn c_type(self, flags: Flags) -> &'static str {
+        match KINDS.get(usize::from(self.0)) {
+            Some((_, _, large)) if flags.has(Flags::C) && !large.is_empty() => large,
+            Some((_, small, _)) => small,
+            None => "?",
+        }
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FunctionId {
+    /// The function with this name; `PMPI_` names are not known.
+    pub fn from_name(name: &str) -> Option<FunctionId> {
+        let index = FUNCTIONS.binary_search_by(|f| f.name.cmp(name)).ok()?;
+        u16::try_from(index).ok().map(FunctionId)
+    }
+
+    /// The function, if the number is one of this build's.
+    pub fn function(self) -> Option<&'static Function> {
+        FUNCTIONS.get(usize::from(self.0))
+    }
+
+    /// The function's name, or `MPI_?` for a number that this build does not have.
+    pub fn name(self) -> &'static str {
+        self.function().map_or("MPI_?", |f| f.name)
+    }
+
+    /// All functions in order.
+    pub fn all() -> impl Iterator<Item = FunctionId> {
+        (0..).take(FUNCTIONS.len()).map(FunctionId)
+    }
+}
+
+impl fmt::Debug for FunctionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name())
+    }
+}
+
+impl Function {
+    /// Whether the preload library has a stub for it.
+    pub fn is_traced(&self) -> bool {
+        !self.flags.has(Flags::TOOL) && !self.flags.has(Flags::UNTRACED)
+    }
+
+    /// The kind of the object that a call is about.
+    pub fn object_kind(&self) -> Option<ObjectKind> {
+        let param = self.params.get(usize::from(self.object?))?;
+        ObjectKind::from_c_type(param.kind.c_type(self.flags))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generated::functions::f;
+
+    #[test]
+    fn names_are_sorted_and_lead_back_to_their_numbers() {
+        assert!(FUNCTIONS.windows(2).all(|w| w[0].name < w[1].name));
+        for id in FunctionId::all() {
+            assert_eq!(FunctionId::from_name(id.name()), Some(id));
+        }
+        assert_eq!(FunctionId::from_name("PMPI_Send"), None);
+        assert_eq!(FunctionId(u16::MAX).name(), "MPI_?");
+    }
+
+    #[test]
+    fn every_length_names_a_parameter_that_exists() {
+        for function in &FUNCTIONS {
+            for param in function.params {
+                if let Len::Param(i) | Len::Triples(i) = param.len {
+                    assert!(usize::from(i) < function.params.len(), "{} {}", function.name, param.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_is_about_the_object_it_works_on() {
+        let kind = |id: FunctionId| id.function().unwrap().object_kind();
+        assert_eq!(kind(f::MPI_Send), Some(ObjectKind::COMM));
+        assert_eq!(kind(f::MPI_Put), Some(ObjectKind::WIN));
+        assert_eq!(kind(f::MPI_File_read), Some(ObjectKind::FILE));
+        assert_eq!(kind(f::MPI_Type_commit), Some(ObjectKind::DATATYPE));
+        assert_eq!(kind(f::MPI_Init), None);
+        for function in FUNCTIONS.iter().filter(|f| f.object.is_some()) {
+            assert!(function.object_kind().is_some(), "{}", function.name);
+        }
+    }
+
+    #[test]
+    fn send_and_its_large_count_variant_differ_in_the_count_only() {
+        let (small, large) = (f::MPI_Send.function().unwrap(), f::MPI_Send_c.function().unwrap());
+        assert!(small.flags.has(Flags::HAS_C) && large.flags.has(Flags::C));
+        let types = |f: &Function| f.params.iter().map(|p| p.kind.c_type(f.flags)).collect::<Vec<_>>();
+        assert_eq!(types(small), ["void", "int", "MPI_Datatype", "int", "int", "MPI_Comm"]);
+        assert_eq!(types(large), ["void", "MPI_Count", "MPI_Datatype", "int", "int", "MPI_Comm"]);
+    }
+}

@@ -1,0 +1,167 @@
+//! Predefined handles: names, values, and what the datatypes among them are.
+//!
+//! In the standard ABI and in MPICH's a predefined handle is a number. In Open MPI's it is the address of an exported
+//! object, so that a process must look the symbol up first; see [`by_symbol`]. A value names an object only together
+//! with its kind: `MPI_MESSAGE_NULL` and `MPI_REQUEST_NULL` are one number in MPICH.
+
+use std::fmt;
+
+use crate::abi::AbiKind;
+use crate::generated::predefined::PREDEFINED;
+
+/// A kind of MPI object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct ObjectKind(pub u8);
+
+const KINDS: [&str; 12] = [
+    "?",
+    "MPI_Comm",
+    "MPI_Group",
+    "MPI_Datatype",
+    "MPI_Op",
+    "MPI_Request",
+    "MPI_Message",
+    "MPI_Win",
+    "MPI_File",
+    "MPI_Info",
+    "MPI_Errhandler",
+    "MPI_Session",
+];
+
+#[allow(missing_docs)]
+impl ObjectKind {
+    pub const COMM: ObjectKind = ObjectKind(1);
+    pub const GROUP: ObjectKind = ObjectKind(2);
+    pub const DATATYPE: ObjectKind = ObjectKind(3);
+    pub const OP: ObjectKind = ObjectKind(4);
+    pub const REQUEST: ObjectKind = ObjectKind(5);
+    pub const MESSAGE: ObjectKind = ObjectKind(6);
+    pub const WIN: ObjectKind = ObjectKind(7);
+    pub const FILE: ObjectKind = ObjectKind(8);
+    pub const INFO: ObjectKind = ObjectKind(9);
+    pub const ERRHANDLER: ObjectKind = ObjectKind(10);
+    pub const SESSION: ObjectKind = ObjectKind(11);
+
+    /// The C type of its handles.
+    pub fn name(self) -> &'static str {
+        KINDS.get(usize::from(self.0)).copied().unwrap_or("?")
+    }
+
+    /// The kind whose handles have this C type.
+    pub fn from_c_type(name: &str) -> Option<ObjectKind> {
+        let index = KINDS.iter().skip(1).position(|k| *k == name)?;
+        u8::try_from(index + 1).ok().map(ObjectKind)
+    }
+}
+
+impl fmt::Debug for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A predefined handle.
+#[derive(Debug)]
+pub struct Predefined {
+    /// The standard's name.
+    pub name: &'static str,
+    /// What it is a handle of.
+    pub kind: ObjectKind,
+    /// Its value in the standard ABI.
+    pub standard: Option<u64>,
+    /// Its value in MPICH's ABI. Libraries that leave a type out, `MPI_REAL2` for one, have
+    /// `MPI_DATATYPE_NULL` instead.
+    pub mpich: Option<u64>,
+    /// In Open MPI's ABI, the symbol whose address it is.
+    pub openmpi: Option<&'static str>,
+    /// Size of a datatype in bytes on LP64, with Fortran's default sizes; without padding, as `MPI_Type_size` has it.
+    pub size: Option<u64>,
+    /// The type in C or Fortran.
+    pub meaning: Option<&'static str>,
+}
+
+impl Predefined {
+    /// The value in an ABI where it is a number.
+    pub fn value(&self, abi: AbiKind) -> Option<u64> {
+        match abi {
+            AbiKind::STANDARD => self.standard,
+            AbiKind::MPICH => self.mpich,
+            _ => None,
+        }
+    }
+}
+
+/// The predefined object with this handle. Always nothing for Open MPI, whose handles are addresses.
+pub fn name_of(abi: AbiKind, kind: ObjectKind, raw: u64) -> Option<&'static Predefined> {
+    PREDEFINED.iter().find(|p| p.kind == kind && p.value(abi) == Some(raw))
+}
+
+/// The predefined object that is this symbol of Open MPI.
+pub fn by_symbol(symbol: &str) -> Option<&'static Predefined> {
+    PREDEFINED.iter().find(|p| p.openmpi == Some(symbol))
+}
+
+/// The predefined object with this name.
+pub fn by_name(name: &str) -> Option<&'static Predefined> {
+    PREDEFINED.iter().find(|p| p.name == name)
+}
+
+/// The size in bytes of a predefined datatype, from its handle alone.
+///
+/// MPICH's built-in types have the size in bits 8 to 15, also those that this table does not know; that is safer than
+/// asking, because old libraries abort on an unknown type.
+pub fn datatype_size(abi: AbiKind, raw: u64) -> Option<u64> {
+    const BUILT_IN: u64 = 0x4c;
+    if abi == AbiKind::MPICH && raw >> 24 == BUILT_IN {
+        return Some(raw >> 8 & 0xff);
+    }
+    name_of(abi, ObjectKind::DATATYPE, raw)?.size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_names_different_objects_by_kind() {
+        let name = |kind| name_of(AbiKind::MPICH, kind, 0x2c00_0000).map(|p| p.name);
+        assert_eq!(name(ObjectKind::REQUEST), Some("MPI_REQUEST_NULL"));
+        assert_eq!(name(ObjectKind::MESSAGE), Some("MPI_MESSAGE_NULL"));
+        assert_eq!(name(ObjectKind::COMM), None);
+    }
+
+    #[test]
+    fn no_two_objects_of_a_kind_share_a_value() {
+        for abi in AbiKind::ALL {
+            for p in &PREDEFINED {
+                if let Some(value) = p.value(abi) {
+                    assert_eq!(name_of(abi, p.kind, value).map(|q| q.name), Some(p.name));
+                }
+            }
+        }
+        for p in &PREDEFINED {
+            if let Some(symbol) = p.openmpi {
+                assert_eq!(by_symbol(symbol).map(|q| q.name), Some(p.name));
+            }
+        }
+    }
+
+    #[test]
+    fn mpich_handles_carry_the_size_that_the_table_has() {
+        for p in PREDEFINED.iter().filter(|p| p.kind == ObjectKind::DATATYPE) {
+            if let (Some(handle), Some(size)) = (p.mpich, p.size) {
+                assert_eq!(datatype_size(AbiKind::MPICH, handle), Some(size), "{}", p.name);
+            }
+        }
+        assert_eq!(datatype_size(AbiKind::MPICH, 0x4c00_0246), Some(2), "a type of MPICH's own");
+        assert_eq!(datatype_size(AbiKind::STANDARD, 0x20a), Some(8));
+        assert_eq!(datatype_size(AbiKind::STANDARD, 0x12345), None);
+    }
+
+    #[test]
+    fn kinds_are_found_by_their_c_types() {
+        assert_eq!(ObjectKind::from_c_type("MPI_Win"), Some(ObjectKind::WIN));
+        assert_eq!(ObjectKind::from_c_type("int"), None);
+    }
+}

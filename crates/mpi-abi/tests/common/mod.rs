@@ -1,0 +1,149 @@
+//! Headers and libraries of MPI that are on this machine, and gcc.
+//!
+//! Looked for: `target/mpi/*` (filled by `cargo xtask mpi`), the system's packages, and what the environment variable
+//! `MPISCOPE_TEST_MPI_INCLUDES` names as `abi:directory;abi:directory` with the ABI `standard`, `mpich` or `openmpi`.
+
+#![allow(dead_code)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mpi_abi::AbiKind;
+
+/// A header and its ABI.
+#[derive(Debug)]
+pub struct Header {
+    pub abi: AbiKind,
+    pub dir: PathBuf,
+    pub file: &'static str,
+}
+
+fn fetched() -> Vec<PathBuf> {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi");
+    let mut dirs: Vec<PathBuf> =
+        std::fs::read_dir(target).into_iter().flatten().filter_map(Result::ok).map(|e| e.path()).collect();
+    dirs.sort();
+    dirs
+}
+
+fn multiarch() -> PathBuf {
+    PathBuf::from(format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH))
+}
+
+/// All headers; what there is none of is named on stderr.
+pub fn headers() -> Vec<Header> {
+    let mut headers: Vec<Header> = Vec::new();
+    let mut dirs: Vec<PathBuf> = fetched().iter().map(|d| d.join("include")).collect();
+    dirs.extend([multiarch().join("mpich/include"), multiarch().join("openmpi/include")]);
+    for dir in dirs {
+        if dir.join("mpi_abi.h").exists() {
+            headers.push(Header { abi: AbiKind::STANDARD, dir: dir.clone(), file: "mpi_abi.h" });
+        }
+        let Ok(text) = std::fs::read_to_string(dir.join("mpi.h")) else { continue };
+        let abi = if text.contains("OMPI_MAJOR_VERSION") {
+            AbiKind::OPENMPI
+        } else if text.contains("MPICH_VERSION") {
+            AbiKind::MPICH
+        } else {
+            eprintln!("skipped: {} is of no known ABI", dir.display());
+            continue;
+        };
+        headers.push(Header { abi, dir, file: "mpi.h" });
+    }
+    headers.extend(named());
+    for abi in AbiKind::ALL {
+        if !headers.iter().any(|h| h.abi == abi) {
+            eprintln!("skipped: no header of the {} ABI here; `cargo xtask mpi` fetches some", abi.name());
+        }
+    }
+    headers
+}
+
+fn named() -> Vec<Header> {
+    let text = std::env::var("MPISCOPE_TEST_MPI_INCLUDES").unwrap_or_default();
+    let one = |entry: &str| {
+        let (abi, dir) = entry.split_once(':')?;
+        let abi = AbiKind::ALL.into_iter().find(|a| a.name() == abi)?;
+        Some(Header {
+            abi,
+            dir: dir.into(),
+            file: if abi == AbiKind::STANDARD { "mpi_abi.h" } else { "mpi.h" },
+        })
+    };
+    text.split(';')
+        .filter(|entry| !entry.is_empty())
+        .map(|entry| {
+            one(entry).unwrap_or_else(|| panic!("MPISCOPE_TEST_MPI_INCLUDES: cannot read `{entry}`"))
+        })
+        .collect()
+}
+
+/// The C libraries themselves.
+pub fn libraries() -> Vec<PathBuf> {
+    const NAMES: [&str; 4] = ["libmpi.so.12", "libmpi.so.40", "libmpi_abi.so.1", "libmpich.so.12"];
+    let mut dirs: Vec<PathBuf> = fetched().iter().map(|d| d.join("lib")).collect();
+    dirs.push(multiarch());
+    let libraries: Vec<PathBuf> =
+        dirs.iter().flat_map(|d| NAMES.map(|n| d.join(n))).filter(|p| p.exists()).collect();
+    if libraries.is_empty() {
+        eprintln!("skipped: no MPI library here; `cargo xtask mpi` fetches some");
+    }
+    libraries
+}
+
+impl Header {
+    /// Runs gcc with this header's directory and text on its standard input.
+    pub fn gcc(&self, args: &[&str], name: &str, program: &str) -> std::process::Output {
+        let source = scratch(&format!("{name}.c"));
+        std::fs::write(&source, program).unwrap();
+        // Open MPI: declare what was removed in MPI-3.0, instead of an error when it is used.
+        let compatible = "-DOMPI_OMIT_MPI1_COMPAT_DECLS=0";
+        Command::new("gcc")
+            .arg(compatible)
+            .args(args)
+            .arg("-I")
+            .arg(&self.dir)
+            .arg(&source)
+            .output()
+            .expect("gcc is needed")
+    }
+
+    /// Words that the header knows, without variables of the library (which are no constants).
+    pub fn words(&self) -> BTreeSet<String> {
+        let program = self.preprocessed(&["-E", "-P", "-w"]);
+        let mut words = split(&self.preprocessed(&["-E", "-dM", "-w"]));
+        words.extend(split(&program));
+        for variable in program.split(';').filter(|s| s.contains("extern") && !s.contains('(')) {
+            words = &words - &split(variable);
+        }
+        words
+    }
+
+    /// Words in the header's declarations, without macros.
+    pub fn declared(&self) -> BTreeSet<String> {
+        split(&self.preprocessed(&["-E", "-P", "-w"]))
+    }
+
+    fn preprocessed(&self, args: &[&str]) -> String {
+        let name = format!("words-{}-{:?}", self.tag(), std::thread::current().id());
+        let output = self.gcc(args, &name, &format!("#include <{}>\n", self.file));
+        assert!(output.status.success(), "{self:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A name for scratch files.
+    pub fn tag(&self) -> String {
+        let path = format!("{}-{}", self.dir.display(), self.file);
+        path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+    }
+}
+
+fn split(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned).collect()
+}
+
+/// A path for a scratch file.
+pub fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}

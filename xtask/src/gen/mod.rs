@@ -1,0 +1,86 @@
+//! `cargo xtask gen`: from the checked-in tables to the checked-in Rust.
+//!
+//! The tables in `crates/mpi-abi/spec` are the source: they are small, reviewed, and need no network.
+//! `--from-standard` refreshes `functions.tsv` from the machine-readable description of MPI 5.0.
+//! `--check` writes nothing and fails where the checked-in Rust is not what the tables say.
+
+mod constants;
+mod functions;
+mod headers;
+mod hooks;
+mod notes;
+mod output;
+mod overlay;
+mod standard;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use output::Output;
+use table::{Kinds, Row};
+
+/// Options of `cargo xtask gen`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write nothing; fail when a checked-in file differs from what the tables say
+    #[arg(long)]
+    check: bool,
+    /// First refresh functions.tsv from the standard's apis.json (needs pip and the network)
+    #[arg(long)]
+    from_standard: bool,
+    /// First refresh constants.tsv from the headers in target/mpi (needs `cargo xtask mpi` and gcc)
+    #[arg(long)]
+    from_headers: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args) -> Result<()> {
+    let root = root()?;
+    let spec = root.join("crates/mpi-abi/spec");
+    let kinds = Kinds::read(&spec.join("kinds.tsv"))?;
+    let mut output = Output::new(&root, args.check);
+    let functions = if args.from_standard {
+        let json = standard::fetch(&root.join("target"))?;
+        let rows = standard::rows(&json, &kinds)?;
+        output.put("crates/mpi-abi/spec/functions.tsv", &functions::tsv(&rows))?;
+        rows
+    } else {
+        table::read(&spec.join("functions.tsv"))?
+    };
+    if args.from_headers {
+        output.put("crates/mpi-abi/spec/constants.tsv", &headers::tsv(&root.join("target"))?)?;
+    }
+    let rows = all(functions, table::read(&spec.join("extra.tsv"))?);
+    output.put("crates/mpi-abi/src/generated/functions.rs", &functions::rust(&rows, &kinds)?)?;
+    output.put("crates/mpi-abi/src/generated/constants.rs", &constants::constants(&spec)?)?;
+    output.put("crates/mpi-abi/src/generated/predefined.rs", &constants::predefined(&spec)?)?;
+    let overlay = overlay::read(&root.join("crates/layer/hooks"))?;
+    overlay.all_match(&rows)?;
+    output.put("crates/layer/src/generated/hooks.rs", &hooks::hooks(&rows, &kinds, &overlay)?)?;
+    output.put("crates/layer/src/generated/stubs.rs", &hooks::stubs(&rows))?;
+    output.finish()
+}
+
+/// Standard and extra rows in order of name, which is the order of the function numbers.
+fn all(mut rows: Vec<Row>, extra: Vec<Row>) -> Vec<Row> {
+    rows.extend(extra);
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
+fn root() -> Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ok(here.parent().context("xtask has no parent directory")?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Args, run};
+
+    #[test]
+    fn the_checked_in_rust_is_what_the_tables_say() {
+        run(&Args { check: true, from_standard: false, from_headers: false }).unwrap();
+    }
+}
