@@ -1,6 +1,7 @@
 //! The Intel MPI Benchmarks, a program of somebody else: they run to the end and measure the same kind of numbers.
 
 use std::ffi::OsString;
+use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -34,9 +35,12 @@ fn check(subject: &Subject, library: &Library, benchmark: &str) -> Result<()> {
     let binary = library.imb("IMB-MPI1").context("IMB-MPI1 has gone")?;
     let mut words = vec![word(&binary), benchmark.into()];
     words.extend(["-iter", "200", "-msglog", "0:12", "-time", "2"].map(OsString::from));
-    let bare = subject.launch(library, RANKS, Form::Bare, &words, &|_| ())?;
+    let adjust = |command: &mut Command| {
+        command.env("LD_LIBRARY_PATH", library.lib_dir());
+    };
+    let bare = subject.launch(library, RANKS, Form::Bare, &words, &adjust)?;
     ensure!(bare.outcome.success(), "the bare benchmark fails: {}", bare.outcome.describe());
-    let seen = subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| ())?;
+    let seen = subject.launch(library, RANKS, Form::AroundLauncher, &words, &adjust)?;
     ensure!(seen.outcome.success(), "fails under the layer: {}", seen.outcome.describe());
     let (without, with) = (rows(&bare.outcome.stdout), rows(&seen.outcome.stdout));
     ensure!(!without.is_empty(), "no table in the output of the bare benchmark: {}", bare.outcome.describe());
