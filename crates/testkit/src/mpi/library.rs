@@ -165,6 +165,12 @@ impl Library {
         self.mpirun.parent().unwrap_or(Path::new("/usr/bin"))
     }
 
+    /// Where the shared library lies, for `LD_LIBRARY_PATH` of programs that were linked elsewhere.
+    #[must_use]
+    pub fn lib_dir(&self) -> &Path {
+        self.libmpi.parent().unwrap_or(Path::new("/usr/lib"))
+    }
+
     /// One of the Intel MPI Benchmarks, such as `IMB-MPI1`, when the library brings it.
     #[must_use]
     pub fn imb(&self, name: &str) -> Option<PathBuf> {
