@@ -15,7 +15,7 @@ engine! {
     mod category;
     mod cvar;
     mod enumeration;
-    mod event;
+    pub mod event;
     mod lifecycle;
     mod pvar;
     mod registry;
@@ -29,7 +29,6 @@ engine! {
         Cvar, CvarHandle, CvarInfo, CvarProvider, Provenance, Setting, SettingValue, When,
     };
     pub use enumeration::Enumeration;
-    pub use event::{EventType, Source};
     pub use lifecycle::Lifecycle;
     pub use pvar::{
         Binding, Counter, Encoding, Gauge, Instrument, Pvar, PvarHandle, PvarInfo, PvarProvider, PvarSpec,

@@ -29,16 +29,9 @@ impl Default for Mark {
 }
 
 impl Mark {
-    /// A mark that runs from `total`, or is stopped at 0.
-    pub(crate) fn starting(total: Option<u64>) -> Self {
-        let mark = Self::default();
-        mark.restart(total);
-        mark
-    }
-
-    /// Begins anew; for the time when nobody else can use the mark.
-    pub(crate) fn restart(&self, total: Option<u64>) {
-        self.0.store(total.map_or(0, |total| running(total, 0)), Ordering::Release);
+    /// Begins anew, stopped at 0; for the time when nobody else can use the mark.
+    pub(crate) fn restart(&self) {
+        self.0.store(0, Ordering::Release);
     }
 
     /// The value for a total that is read by `total` after the mark has been.

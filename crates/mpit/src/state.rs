@@ -102,6 +102,11 @@ impl SlotState {
         }
     }
 
+    /// The generation of the present life; for the finisher.
+    pub(crate) fn generation(&self) -> u32 {
+        generation_of(self.0.load(Ordering::Acquire))
+    }
+
     /// The finisher's last step: the slot may be reused.
     pub(crate) fn finish(&self) {
         // Late visitors may be adding and removing pins; only the phase changes here.

@@ -60,6 +60,12 @@ pub(crate) struct SlotTable<T> {
     length: AtomicUsize,
 }
 
+impl<T: Default> Default for SlotTable<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T: Default> SlotTable<T> {
     pub(crate) const fn new() -> Self {
         Self { chunks: [const { OnceLock::new() }; CHUNKS], length: AtomicUsize::new(0) }

@@ -157,7 +157,7 @@ impl<'a> View<'a> {
     pub(super) fn initialise(&self) -> Result<()> {
         self.each(|element| {
             match self.measured.kind {
-                Kind::Cumulative => self.mark(element).restart(None),
+                Kind::Cumulative => self.mark(element).restart(),
                 Kind::Current => self.frozen(element).store(self.raw(element)?, Ordering::Release),
                 Kind::Watermark => {
                     self.watcher(element)?.2.extreme.store(self.raw(element)?, Ordering::Release);
