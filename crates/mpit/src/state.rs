@@ -227,9 +227,73 @@ mod model {
         }
     }
 
+    /// Interleavings with up to three preemptions: seconds instead of half a minute.
+    fn model(f: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(f);
+    }
+
+    #[test]
+    fn a_value_replaced_under_a_visitor_is_not_dropped() {
+        model(|| {
+            let state = Arc::new(SlotState::default());
+            let generation = state.publish();
+            // The pointer: which of two values is in place; and which has been dropped.
+            let current = Arc::new(AtomicU32::new(0));
+            let dropped = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+            let visitor = {
+                let (state, current, dropped) = (state.clone(), current.clone(), dropped.clone());
+                thread::spawn(move || {
+                    assert_eq!(state.pin(generation), Pin::Held(generation));
+                    let value = current.load(Ordering::Acquire) as usize;
+                    assert_eq!(dropped[value].load(Ordering::Relaxed), 0, "used after its drop");
+                    assert!(!state.unpin());
+                })
+            };
+            assert_eq!(state.pin(generation), Pin::Held(generation));
+            current.swap(1, Ordering::AcqRel);
+            if !state.others_hold(1) {
+                dropped[0].store(1, Ordering::Relaxed);
+            }
+            assert!(!state.unpin());
+            visitor.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_read_without_a_pin_never_takes_a_later_lifes_value_for_its_own() {
+        model(|| {
+            let state = Arc::new(SlotState::default());
+            let field = Arc::new(AtomicU32::new(1));
+            let generation = state.publish();
+            let reader = {
+                let (state, field) = (state.clone(), field.clone());
+                thread::spawn(move || {
+                    if !state.is_live(generation) {
+                        return;
+                    }
+                    let value = field.load(Ordering::Acquire);
+                    loom::sync::atomic::fence(Ordering::Acquire);
+                    if state.is_live(generation) {
+                        assert_eq!(value, 1, "a value of the next life");
+                    }
+                })
+            };
+            assert_eq!(state.pin(generation), Pin::Held(generation));
+            assert!(state.kill(generation));
+            if state.unpin() {
+                state.finish();
+                field.store(2, Ordering::Release);
+                state.publish();
+            }
+            reader.join().unwrap();
+        });
+    }
+
     #[test]
     fn a_freed_slot_is_finished_exactly_once_and_never_under_a_visitor() {
-        loom::model(|| {
+        model(|| {
             let slot = Arc::new(Guarded {
                 state: SlotState::default(),
                 gone: AtomicU32::new(0),

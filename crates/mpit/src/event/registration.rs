@@ -109,6 +109,7 @@ const LEVELS: usize = 4;
 
 /// What only the owner of a registration touches, under its lock.
 #[derive(Default)]
+#[expect(clippy::vec_box, reason = "pinned readers use the values where they are")]
 struct Details {
     hints: Hints,
     callback_hints: [Hints; LEVELS],

@@ -53,10 +53,6 @@ impl<T> Named<T> {
         self.entries.get(index)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.entries.iter()
-    }
-
     /// Adds an entry under a name that must be new and not empty, nor contain NUL.
     pub(crate) fn add(&self, name: &str, key: u32, entry: T) -> Result<usize> {
         if name.is_empty() || name.contains('\0') {
