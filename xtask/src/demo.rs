@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, default_value_t = 768)]
     side: u32,
     /// Steps to take.
-    #[arg(long, default_value_t = 12000)]
+    #[arg(long, default_value_t = 4000)]
     steps: u32,
     /// Use this library, by its name in `cargo xtask mpi`; MPICH when none is named.
     #[arg(long)]
@@ -72,7 +72,11 @@ fn choose(name: Option<&str>) -> Result<Library> {
 fn start(mpiscope: &Path, library: &Library, heat: &Path, args: &Args) -> Result<Child> {
     let mut command = Command::new(mpiscope);
     library.set_environment(&mut command);
-    command.arg("run").arg(&library.mpirun).args(library.launch_arguments(RANKS)).arg(heat);
+    // The launcher's own directory is first in PATH, so the report can show the command as it would be typed.
+    let mpirun = if library.bin.is_some() { Path::new("mpirun") } else { &library.mpirun };
+    let program = Path::new(".").join(heat.file_name().unwrap_or(heat.as_os_str()));
+    command.current_dir(heat.parent().unwrap_or(Path::new(".")));
+    command.arg("run").arg(mpirun).args(library.launch_arguments(RANKS)).arg(program);
     command.args([args.side.to_string(), args.steps.to_string()]);
     // A process group of its own, so that nothing is left behind when the time is over.
     command.stdin(Stdio::null()).process_group(0).spawn().with_context(|| format!("cannot start {command:?}"))

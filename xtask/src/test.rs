@@ -34,7 +34,8 @@ pub fn run(args: &Args) -> Result<()> {
     matrix.args(["test", "--package", "mpiscope-matrix", "--", "--test-threads=1"]).args(&args.filter);
     matrix.env("MPISCOPE_MATRIX", "1");
     let ended = build::run(&mut matrix);
-    println!("\nin {:.0} s, tested on:", start.elapsed().as_secs_f64());
+    let what = if args.filter.is_none() { "tested on" } else { "at hand for the trials above" };
+    println!("\nin {:.0} s, {what}:", start.elapsed().as_secs_f64());
     for library in &found {
         println!("  {}: {}", library.name, library.version);
     }

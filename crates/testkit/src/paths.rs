@@ -54,6 +54,12 @@ pub fn libmpiscope() -> Option<PathBuf> {
     built("MPISCOPE_LIB", "libmpiscope.so")
 }
 
+/// The mock MPI library: `MPISCOPE_MOCK`, or the newest build in the target directory.
+#[must_use]
+pub fn mock_library() -> Option<PathBuf> {
+    built("MPISCOPE_MOCK", "libmockmpi.so")
+}
+
 fn built(variable: &str, file: &str) -> Option<PathBuf> {
     if let Some(named) = env::var_os(variable).filter(|value| !value.is_empty()) {
         return Some(PathBuf::from(named)).filter(|path| path.is_file());

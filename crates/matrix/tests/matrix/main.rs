@@ -13,6 +13,7 @@ use mpiscope_testkit::{mpi, paths};
 mod endings;
 mod imb;
 mod inert;
+mod mock;
 mod programs;
 mod python;
 mod subject;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let subject = Arc::new(subject::Subject::new());
     let libraries = if wanted { mpi::found() } else { Vec::new() };
     let mut trials = inert::trials(&subject, &libraries);
+    trials.extend(mock::trials(&subject));
     for library in libraries.into_iter().map(Arc::new) {
         trials.extend(programs::trials(&subject, &library));
         trials.extend(endings::trials(&subject, &library));
