@@ -16,6 +16,7 @@
 //! * [`resolve`] finds the real library at the first MPI call, tells its ABI by its symbols, fills the slots.
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
+//! * [`narrow`] carries out large-count calls on libraries that have none.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises
@@ -35,6 +36,7 @@ mod hooks;
 mod identity;
 mod image;
 mod lifecycle;
+mod narrow;
 mod objects;
 mod real;
 mod resolve;

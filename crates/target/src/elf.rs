@@ -121,6 +121,19 @@ pub fn bias(object: &object::File<'_>, mapping: &Mapping) -> Option<u64> {
     })
 }
 
+/// Whether the part of a file at this offset is code. `None` when no segment has it.
+pub fn is_code(object: &object::File<'_>, offset: u64) -> Option<bool> {
+    let mut found = None;
+    for segment in object.segments() {
+        let (start, size) = segment.file_range();
+        // Mappings begin at page boundaries, so compare with the page that the segment begins in.
+        if (start & !0xfff..start.saturating_add(size)).contains(&offset) {
+            found = Some(found.unwrap_or(false) || segment.permissions().executable());
+        }
+    }
+    found
+}
+
 /// The build id of a file whose first bytes are these, which may be cut off behind the notes.
 pub fn build_id_of_head(head: &[u8]) -> Option<Vec<u8>> {
     match identity(head)? {

@@ -46,6 +46,24 @@ fn modules_symbols_and_memory_of_a_child_are_read() {
 }
 
 #[test]
+fn a_program_that_was_deleted_while_it_runs_still_has_its_symbols() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, source) = (folder.path().join("app"), folder.path().join("app.c"));
+    let text =
+        "#include <unistd.h>\nint datum = 4711;\nint main(void) { write(1, \"x\", 1); sleep(60); return 0; }";
+    std::fs::write(&source, text).unwrap();
+    assert!(Command::new("cc").arg("-o").arg(&app).arg(&source).status().unwrap().success());
+    let mut sleeper = Sleeper(Command::new(&app).stdout(Stdio::piped()).spawn().unwrap());
+    sleeper.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    std::fs::remove_file(&app).unwrap();
+    let live = Live::open(sleeper.0.id()).unwrap();
+    let datum = live.symbol("datum").unwrap().expect("in the full symbol table");
+    assert_eq!(live.read_i32(datum).unwrap(), 4711);
+    assert_eq!(live.executable().unwrap(), app.canonicalize().unwrap_or(app));
+}
+
+#[test]
 fn a_child_that_was_killed_is_said_to_be_gone() {
     let mut sleeper = Sleeper::start();
     let live = Live::open(sleeper.0.id()).unwrap();

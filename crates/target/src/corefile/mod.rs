@@ -21,6 +21,9 @@ use crate::{ByteOrder, Error, Module, Result, Target};
 pub use notes::{Crash, ProcessInfo, Sender};
 pub use threads::Thread;
 
+/// A module is mapped in a handful of pieces; protection changes may split them.
+const MAX_PIECES: usize = 64;
+
 /// A range of the dead process's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
@@ -205,13 +208,33 @@ impl Core {
     }
 
     fn build_id(&self, mapping: &Mapping) -> Option<Vec<u8>> {
-        let same = |other: &&Mapping| other.path == mapping.path && other.offset == 0;
-        let first = self.notes.mappings.iter().find(same)?;
-        let stored = self.segment_at(first.start)?.stored.min(4096);
-        let mut head = vec![0; usize::try_from(stored).ok()?];
-        let read = self.segment_at(first.start)?;
-        self.file.read_exact_at(&mut head, read.offset.checked_add(first.start - read.address)?).ok()?;
-        elf::build_id_of_head(&head)
+        elf::build_id_of_head(&self.first_page(mapping)?)
+    }
+
+    /// The first page of the mapped file as the core has it, or what is there of it.
+    fn first_page(&self, mapping: &Mapping) -> Option<Vec<u8>> {
+        // The pieces of a module follow one another, so its beginning is the nearest below.
+        let mappings = &self.notes.mappings;
+        let behind = mappings.partition_point(|other| other.start <= mapping.start);
+        let near = mappings.get(behind.saturating_sub(MAX_PIECES)..behind)?;
+        let first = near.iter().rev().find(|other| other.offset == 0 && other.path == mapping.path)?;
+        let segment = self.segment_at(first.start)?;
+        let from = first.start - segment.address;
+        let len = segment.stored.saturating_sub(from).min(4096);
+        let mut head = vec![0; usize::try_from(len).ok()?];
+        self.file.read_exact_at(&mut head, segment.offset.checked_add(from)?).ok()?;
+        Some(head)
+    }
+
+    /// Whether a mapping held code. The kernel keeps an empty segment for what it leaves out; gdb's `gcore` keeps none, so
+    /// that the file must tell, or without it the fact that an ELF file was mapped there.
+    fn is_code(&self, mapping: &Mapping) -> bool {
+        if let Some(segment) = self.segment_at(mapping.start) {
+            return segment.executable;
+        }
+        let file = self.file_of(mapping);
+        let told = file.and_then(|file| elf::is_code(&file.object().ok()?, mapping.offset));
+        told.unwrap_or_else(|| self.first_page(mapping).is_some_and(|head| elf::identity(&head).is_some()))
     }
 
     fn executable_path(&self) -> Option<&Path> {
@@ -244,7 +267,9 @@ impl Target for Core {
 
     fn modules(&self) -> Result<Vec<Module>> {
         let modules = self.modules.get_or_init(|| {
-            maps::modules(&self.notes.mappings, self.executable_path(), |mapping| self.open_mapping(mapping))
+            let mut mappings = self.notes.mappings.clone();
+            mappings.iter_mut().for_each(|mapping| mapping.executable = self.is_code(mapping));
+            maps::modules(&mappings, self.executable_path(), |mapping| self.open_mapping(mapping))
         });
         Ok(modules.clone())
     }

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::Segment;
 use super::threads::{self, Thread};
 use crate::ByteOrder;
 use crate::maps::Mapping;
@@ -16,6 +15,9 @@ const NT_SIGINFO: u32 = 0x5349_4749;
 const NT_FILE: u32 = 0x4649_4c45;
 /// `PID_MAX_LIMIT` of 64-bit Linux.
 const MAX_THREADS: usize = 1 << 22;
+
+/// The kernel's limit (`vm.max_map_count`) is 65530 unless raised.
+const MAX_MAPPINGS: usize = 1 << 18;
 
 /// What decides about the layout of a note.
 #[derive(Debug, Clone, Copy)]
@@ -165,15 +167,9 @@ impl Notes {
         }
     }
 
-    /// Puts together what stands in different tables.
-    pub fn finish(&mut self, segments: &[Segment]) {
+    /// Puts in order what was added.
+    pub fn finish(&mut self) {
         self.mappings.sort_by_key(|mapping| mapping.start);
-        for mapping in &mut self.mappings {
-            let behind = segments.partition_point(|segment| segment.address <= mapping.start);
-            let segment = behind.checked_sub(1).and_then(|at| segments.get(at));
-            mapping.executable =
-                segment.is_some_and(|segment| segment.executable && segment.contains(mapping.start));
-        }
         // Without the note about the signal, the first thread still tells its number.
         if let (None, Some(signal @ 1..)) = (&self.crash, self.threads.first().map(|thread| thread.signal)) {
             self.crash = Some(Crash { signal, code: 0, fault_address: None, sender: None });
@@ -235,6 +231,7 @@ fn mappings(note: Fields<'_>) -> Option<Vec<Mapping>> {
     let page = note.word(1)?;
     // Three words each, so a count that the note has no room for ends here.
     let names_at = count.checked_mul(3)?.checked_add(2)?.checked_mul(note.kind.width)?;
+    let count = count.min(MAX_MAPPINGS);
     let names = note.bytes.get(names_at..)?.split(|byte| *byte == 0);
     let entry = |(index, name): (usize, &[u8])| {
         let word = |field| note.word(2 + 3 * index + field);

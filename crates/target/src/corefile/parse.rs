@@ -50,7 +50,7 @@ pub fn parse(path: &Path, file: &File) -> Result<Parsed> {
     for area in areas {
         notes.add_area(&area, Kind { width, order, machine });
     }
-    notes.finish(&segments);
+    notes.finish();
     Ok(Parsed { width, order, segments, notes })
 }
 
