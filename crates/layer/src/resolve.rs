@@ -244,8 +244,9 @@ fn install<A: Abi>(library: &Library) {
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
 }
 
-/// In a forked child nothing is recorded: the image belongs to the parent.
+/// In a forked child nothing is recorded: the image, and the thread's record in it, belong to the parent.
 unsafe extern "C" fn forked() {
+    crate::tls::Tls::get().thread.set(std::ptr::null());
     settings::set_recording(0);
     switch_slots(false);
     image::abandon();
