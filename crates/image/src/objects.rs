@@ -36,6 +36,8 @@ codes! {
         PINNED = 512 => "kept for a debugger",
         CANCELLED = 1024 => "cancelled",
         ACTIVE = 2048 => "active",
+        /// A call that completes requests has been entered with it.
+        WAITED = 4096 => "being waited for",
     }
 }
 
@@ -111,28 +113,11 @@ pub struct Comm {
     pub errhandler: W64,
     /// Handle of the info last attached, zero if never.
     pub info: W64,
-    /// First of the [`Peer`] records of this communicator plus one, `size` (or remote size) of them; zero if
+    /// First of the [`Peer`](crate::traffic::Peer) records of this communicator plus one, `size` (or remote size) of them; zero if
     /// there are none yet.
     pub peers: W64,
     /// See `MPI_Comm_set_name`.
     pub name: Chars<128>,
-}
-
-/// Messages exchanged with one rank of a communicator.
-#[repr(C)]
-#[derive(Debug, Default, Clone)]
-pub struct Peer {
-    /// Messages whose send was started to this rank.
-    pub sent: W64,
-    /// Their bytes.
-    pub sent_bytes: W64,
-    /// Messages received from this rank (receive completed).
-    pub received: W64,
-    /// Their bytes.
-    pub received_bytes: W64,
-    /// Receives posted from exactly this rank and not complete.
-    pub posted: W64,
-    _reserved: [W64; 3],
 }
 
 const _: () = {
@@ -141,5 +126,4 @@ const _: () = {
     assert!(offset_of!(Comm, members) == 128);
     assert!(offset_of!(Comm, name) == 200);
     assert!(size_of::<Comm>() == 328);
-    assert!(size_of::<Peer>() == 64);
 };

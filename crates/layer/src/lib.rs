@@ -16,6 +16,7 @@
 //! * [`resolve`] finds the real library at the first MPI call, tells its ABI by its symbols, fills the slots.
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
+//! * [`traffic`] follows messages, requests and collectives.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises
@@ -42,3 +43,4 @@ mod settings;
 mod stubs;
 mod threads;
 mod tls;
+mod traffic;
