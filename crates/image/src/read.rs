@@ -117,7 +117,7 @@ macro_rules! records {
 
 records! {
     true Process, Module, Note, Call, Head, Comm;
-    false Header, Section, Counter, FunctionName, Thread;
+    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
     true Request, Message, Entry;
     false Peer, Traffic;
 }

@@ -23,6 +23,8 @@ pub struct Call<A> {
     inside: bool,
     /// When the library returned, in ticks, if somebody asked.
     until: Cell<u64>,
+    /// What the objects' hooks keep from before the call till after it.
+    pub stash: Cell<u64>,
     abi: PhantomData<A>,
 }
 
@@ -47,6 +49,7 @@ impl<A: Abi> Call<A> {
             since,
             inside,
             until: Cell::new(0),
+            stash: Cell::new(0),
             abi: PhantomData,
         }
     }
@@ -93,15 +96,15 @@ impl<A: Abi> Call<A> {
     /// Notes the number of a collective for those who look at the thread.
     #[inline(always)]
     pub fn set_sequence(&self, number: u64) {
-        if let [.., last] = &self.thread.call.extra {
-            last.set(number);
-        }
+        let [.., last] = &self.thread.call.extra;
+        last.set(number);
     }
 
     /// What [`set_sequence`](Self::set_sequence) noted.
     #[inline(always)]
     pub fn sequence(&self) -> u64 {
-        self.thread.call.extra.last().map_or(0, mpiscope_image::W64::get)
+        let [.., last] = &self.thread.call.extra;
+        last.get()
     }
 
     /// How many calls of the thread are open below this one.

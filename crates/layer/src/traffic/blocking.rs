@@ -92,7 +92,7 @@ pub fn after_receive<A: Abi>(
     }
     let named = Envelope::new(&scratch.channel, source, tag);
     facts::receive_ended(&held, &named);
-    let posted = Posted { at: call.since, order, rank: source };
+    let posted = Posted { at: call.since, order };
     arrived(&held, call, result, &named, RequestKind::RECV, &posted, given::<A>(status));
 }
 

@@ -400,7 +400,8 @@ pub fn after_some<A: Abi>(
         let Ok(index) = usize::try_from(scratch::int_at(indices, place)) else { continue };
         let Some(request) = recall(&held, scratch, index) else { continue };
         let status = nth::<A>(statuses, place);
-        let error = if result == A::SUCCESS || status.is_null() { A::SUCCESS } else { status::error::<A>(status) };
+        let error =
+            if result == A::SUCCESS || status.is_null() { A::SUCCESS } else { status::error::<A>(status) };
         if error == A::SUCCESS {
             complete(&held, call, request, status, error);
         } else {

@@ -38,8 +38,6 @@ pub struct Posted {
     pub at: u64,
     /// Place among all of its direction; see `Entry::order`.
     pub order: u64,
-    /// Rank that the receive named, or `MPI_ANY_SOURCE`.
-    pub rank: i32,
 }
 
 #[inline(always)]

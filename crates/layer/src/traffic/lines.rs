@@ -34,8 +34,6 @@ struct Line {
 /// What a message needs to know of its communicator. All zero: nothing is known of it.
 #[derive(Clone, Copy, Default)]
 pub struct Channel {
-    /// The handle.
-    pub handle: u64,
     /// See `Head::uid`.
     pub uid: u64,
     /// See `Head::identity`.
@@ -60,7 +58,6 @@ pub fn channel<A: Abi>(held: &Held, handle: A::Handle) -> Channel {
                 && comm.head.life.get() == Life::LIVE.0 =>
         {
             Channel {
-                handle: raw,
                 uid: line.uid.get(),
                 identity: comm.head.identity.get(),
                 peers: line.peers.get(),
@@ -73,21 +70,15 @@ pub fn channel<A: Abi>(held: &Held, handle: A::Handle) -> Channel {
 
 #[cold]
 fn remember<A: Abi>(held: &Held, line: &Line, handle: A::Handle) -> Channel {
-    let Some(comm) = crate::objects::comms::find::<A>(handle) else {
-        return Channel { handle: handle.raw(), ..Channel::default() };
+    let Some(comm) = crate::objects::comms::find_or_adopt::<A>(handle) else {
+        return Channel::default();
     };
     let peers = peers_of(held, comm).unwrap_or(0);
     line.handle.set(handle.raw());
     line.uid.set(comm.head.uid.get());
     line.comm.set(Some(comm));
     line.peers.set(peers);
-    Channel {
-        handle: handle.raw(),
-        uid: comm.head.uid.get(),
-        identity: comm.head.identity.get(),
-        peers,
-        comm: Some(comm),
-    }
+    Channel { uid: comm.head.uid.get(), identity: comm.head.identity.get(), peers, comm: Some(comm) }
 }
 
 /// Where the peer records of a communicator begin; makes them if there are none yet.

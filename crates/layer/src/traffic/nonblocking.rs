@@ -19,7 +19,6 @@ pub mod kind {
     pub const BSEND: RequestKind = RequestKind::BSEND;
     pub const SSEND: RequestKind = RequestKind::SSEND;
     pub const RSEND: RequestKind = RequestKind::RSEND;
-    pub const RECV: RequestKind = RequestKind::RECV;
     pub const FILE_READ: RequestKind = RequestKind::FILE_READ;
     pub const FILE_WRITE: RequestKind = RequestKind::FILE_WRITE;
     pub const FLUSH: RequestKind = RequestKind::FLUSH;
@@ -374,13 +373,7 @@ pub fn ready_list<A: Abi>(
 }
 
 /// `MPI_Parrived`.
-pub fn arrived<A: Abi>(
-    _: &Call<A>,
-    result: c_int,
-    request: A::Handle,
-    partition: c_int,
-    flag: *const c_int,
-) {
+pub fn arrived<A: Abi>(_: &Call<A>, result: c_int, request: A::Handle, partition: c_int, flag: *const c_int) {
     if result == A::SUCCESS
         && scratch::int(flag) != 0
         && let Some(held) = hold()

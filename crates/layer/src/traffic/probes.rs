@@ -10,7 +10,7 @@ use super::status;
 use crate::call::Call;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::{Loss, SectionKind};
-use mpiscope_image::objects::Life;
+use mpiscope_image::objects::{Life, uid};
 use mpiscope_image::traffic::{Message, RequestKind};
 use std::ffi::{c_int, c_void};
 
@@ -72,7 +72,7 @@ pub fn matched<A: Abi>(
         let _open = open(&record.head.seq);
         let head = &record.head;
         head.handle.set(handle);
-        head.uid.set(serial << 8 | u64::from(SectionKind::MESSAGES.0));
+        head.uid.set(uid(SectionKind::MESSAGES, serial));
         head.life.set(Life::LIVE.0);
         head.made_by.set(u32::from(call.function().0) + 1);
         head.made_at.set(call.returned());
@@ -109,8 +109,7 @@ fn taken<A: Abi>(held: &Held, call: &Call<A>, message: &'static Message) -> (Env
         rank: message.source.get().cast_signed(),
         tag: message.tag.get().cast_signed(),
     };
-    let rank = from.rank;
-    (from, Posted { at: message.head.made_at.get(), order: message.order.get(), rank })
+    (from, Posted { at: message.head.made_at.get(), order: message.order.get() })
 }
 
 /// `MPI_Mrecv`, `MPI_Imrecv`, before: the handle is null afterwards.

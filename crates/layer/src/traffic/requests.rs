@@ -22,7 +22,7 @@ use super::status;
 use crate::call::Call;
 use mpi_abi::{Abi, AbiKind};
 use mpiscope_image::layout::{Loss, SectionKind};
-use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::objects::{Flag, Life, uid};
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
 use std::ffi::c_void;
 
@@ -129,7 +129,7 @@ fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new
     held.serials.0.set(serial);
     let head = &request.head;
     head.handle.set(handle);
-    head.uid.set(serial << 8 | u64::from(SectionKind::REQUESTS.0));
+    head.uid.set(uid(SectionKind::REQUESTS, serial));
     head.life.set(Life::LIVE.0);
     head.made_by.set(u32::from(call.function().0) + 1);
     head.made_at.set(call.since);
@@ -186,7 +186,12 @@ fn share<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<
 
 /// A new request has the handle of one that we think lives. Gives the record if the handle is shared.
 #[cold]
-fn displace<A: Abi>(held: &Held, call: &Call<A>, old: &'static Request, new: &New) -> Option<&'static Request> {
+fn displace<A: Abi>(
+    held: &Held,
+    call: &Call<A>,
+    old: &'static Request,
+    new: &New,
+) -> Option<&'static Request> {
     if old.is(Flag::SHARED_HANDLE) {
         return share(held, call, old.head.handle.get(), new);
     }
@@ -348,7 +353,7 @@ fn receive_finished<A: Abi>(
         let got = status::read::<A>(held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
-    let posted = Posted { at: request.started_at.get(), order: request.order.get(), rank: named.rank };
+    let posted = Posted { at: request.started_at.get(), order: request.order.get() };
     facts::receive_completed(held, &from, bytes, &posted, at, flags);
     ended.message = Some((from.rank, from.tag, bytes));
 }
