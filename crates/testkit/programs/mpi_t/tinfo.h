@@ -175,7 +175,7 @@ static struct {
     MPI_Request request;
     MPI_Win win;
     MPI_File file;
-    int made, word;
+    int made, has_win, word;
 } objects;
 
 static inline void objects_make(void)
@@ -189,7 +189,10 @@ static inline void objects_make(void)
     MPI_Comm_group(MPI_COMM_WORLD, &objects.group);
     MPI_Info_create(&objects.info);
     MPI_Recv_init(&objects.word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &objects.request);
-    MPI_Win_create(&objects.word, sizeof objects.word, 1, MPI_INFO_NULL, MPI_COMM_SELF, &objects.win);
+    /* Open MPI 4 cannot make windows in a process that was started alone. */
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    objects.has_win = MPI_Win_create(&objects.word, sizeof objects.word, 1, MPI_INFO_NULL, MPI_COMM_SELF, &objects.win)
+        == MPI_SUCCESS;
     objects.file = MPI_FILE_NULL;
     objects.made = 1;
 }
@@ -201,7 +204,8 @@ static inline void objects_free(void)
     MPI_Group_free(&objects.group);
     MPI_Info_free(&objects.info);
     MPI_Request_free(&objects.request);
-    MPI_Win_free(&objects.win);
+    if (objects.has_win)
+        MPI_Win_free(&objects.win);
     objects.made = 0;
 }
 
@@ -223,7 +227,7 @@ static inline void *object_of(int bind, int *usable)
         return &objects.info;
     if (bind == MPI_T_BIND_MPI_REQUEST)
         return &objects.request;
-    if (bind == MPI_T_BIND_MPI_WIN)
+    if (bind == MPI_T_BIND_MPI_WIN && objects.has_win)
         return &objects.win;
     if (bind != MPI_T_BIND_NO_OBJECT)
         *usable = 0;
