@@ -44,7 +44,7 @@ static void check_unbound(const struct pvar *p)
         int count = -1, code = -1;
         TRY("HA-7", code = MPI_T_pvar_handle_alloc(session, p->index, i < 0 ? NULL : foreign(i), &handle, &count),
             "obj_handle is ignored for a variable that is bound to nothing",
-            CHECKF("HA-7", code == MPI_SUCCESS, "obj_handle is ignored for a variable that is bound to nothing",
+            CHECKF("HA-7", code == MPI_SUCCESS || !is_own(p->name), "obj_handle is ignored for a variable that is bound to nothing",
                    "%s: %s", p->name, code_name(code)));
         if (code == MPI_SUCCESS)
             MPI_T_pvar_handle_free(session, &handle);
@@ -91,8 +91,9 @@ static void each(void)
             check_wrong_objects(&p);
         if (!usable)
             continue;
-        if (CHECKF("HA-10", gauge_open(&g, session, &p, object), "a handle is allocated for every variable", "%s",
-                   p.name))
+        count = gauge_open(&g, session, &p, object);
+        CHECKF("HA-10", count || !is_own(p.name), "a handle is allocated for every variable", "%s", p.name);
+        if (count)
             check_allocated(&p, &g);
         CHECK_REFUSED("HA-11", MPI_T_pvar_handle_alloc(session, p.index, object, NULL, &count),
                       "a NULL handle argument is refused and not followed");

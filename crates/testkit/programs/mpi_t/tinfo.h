@@ -122,6 +122,12 @@ static inline double number_at(MPI_Datatype type, const void *buffer, int i)
     return type_size(type) == 4 ? ((const int32_t *) buffer)[i] : (double) ((const int64_t *) buffer)[i];
 }
 
+/* One of the layer's own. A variable of the library may become inactive, and then its value cannot be had. */
+static inline int is_own(const char *name)
+{
+    return !strncmp(name, "mpiscope", 8) || !strcmp(name, "MPI_T_UMQ_LENGTH");
+}
+
 static inline int pvar_count(void)
 {
     int n = 0;
