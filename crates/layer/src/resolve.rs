@@ -219,6 +219,13 @@ fn take_over(library: &Library) {
 
 fn install<A: Abi>(library: &Library) {
     ABI.store(u32::from(A::CODE.0), Ordering::Release);
+    for (function, twin) in crate::narrow::all::<A>() {
+        let slot = 2 * usize::from(function.0);
+        if REAL.load(slot) == 0 {
+            REAL.store(slot, twin);
+            REAL.store(slot + 1, twin);
+        }
+    }
     for (function, hook) in stubs::hooks::<A>() {
         HOOK.store(usize::from(function.0), hook);
     }

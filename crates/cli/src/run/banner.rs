@@ -85,9 +85,11 @@ fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
         (_, n) => format!("none of {n} processes on this host"),
     };
     let mut lines = vec![format!("  {processes} called MPI under the layer.")];
-    if scope.whole && matches!(scope.ending, Some(Ending::Exit(126 | 127))) {
-        lines.push("  The launcher says that the program cannot be started: see its message above.".into());
-        return lines;
+    if let Some(end) = scope.ending.filter(|end| *end != Ending::Exit(0)) {
+        lines.push(format!(
+            "  The program or its launcher ended with {}: see its own message above.",
+            ending(end)
+        ));
     }
     lines.push(
         "  Not an MPI program, or it ended before MPI_Init? Else: is MPI linked statically (`ldd APP` shows"
@@ -112,7 +114,7 @@ fn overview(report: &JobReport) -> Vec<String> {
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     let ranks = format!(
         "  {seen}{of} rank{} on {} host{}: {}{more}",
-        plural(seen),
+        plural(seen.max(report.size as usize)),
         report.hosts.len(),
         plural(report.hosts.len()),
         hosts.join(", ")
@@ -203,7 +205,7 @@ fn bad_end(rank: &RankReport) -> Option<String> {
     match (rank.abort_code, rank.finalized) {
         (Some(code), _) => parts.push(format!("called MPI_Abort with code {code}")),
         (None, false) if rank.alive => parts.push("still running".to_owned()),
-        (None, false) => parts.push("never left MPI_Finalize".to_owned()),
+        (None, false) => parts.push("ended without MPI_Finalize".to_owned()),
         (None, true) => {}
     }
     match rank.ending {
@@ -256,31 +258,18 @@ fn notes(report: &JobReport) -> Vec<String> {
 
 /// Bytes for people: three digits and a decimal unit.
 fn amount(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "kB", "MB", "GB", "TB", "PB"] {
-        if value < 999.5 {
-            return if unit == "B" {
-                format!("{value:.0} {unit}")
-            } else {
-                format!("{value:.3} {unit}").shorten()
-            };
-        }
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut units = ["kB", "MB", "GB", "TB", "PB", "EB"].iter();
+    let mut unit = units.next();
+    while value >= 999.5 && units.len() > 0 {
         value /= 1000.0;
+        unit = units.next();
     }
-    format!("{value:.0} EB")
-}
-
-trait Shorten {
-    fn shorten(self) -> String;
-}
-
-impl Shorten for String {
-    /// Keeps three digits of `12.345 kB`.
-    fn shorten(self) -> String {
-        let Some((number, unit)) = self.split_once(' ') else { return self };
-        let short: String = number.chars().take(4).collect();
-        format!("{} {unit}", short.trim_end_matches('.'))
-    }
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {}", unit.unwrap_or(&"B"))
 }
 
 /// One line of at most [`WIDTH`] characters, without control characters that others may have put in.
@@ -290,4 +279,26 @@ fn cut(text: &str) -> String {
         return clean().collect();
     }
     clean().take(WIDTH - 3).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_to_three_digits() {
+        let wanted = [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (4096, "4.10 kB"), (16384, "16.4 kB")];
+        for (bytes, text) in wanted {
+            assert_eq!(amount(bytes), text);
+        }
+        assert_eq!(amount(999_499_999), "999 MB");
+        assert_eq!(amount(999_999_999), "1.00 GB");
+        assert_eq!(amount(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn text_of_others_is_cut_and_cannot_control_the_terminal() {
+        assert_eq!(cut("a\x1b[31mb\nc"), "a [31mb c");
+        assert_eq!(cut(&"x".repeat(500)).len(), WIDTH);
+    }
 }

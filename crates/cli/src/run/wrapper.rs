@@ -106,10 +106,10 @@ fn new_image(job: &str) -> io::Result<OwnedFd> {
 /// Connects to the collector that `mpiscope run mpirun …` made, or to the one of this job on this host, or
 /// leaves one behind.
 fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(String, UnixStream)> {
-    if let Ok(name) = std::env::var("MPISCOPE_COLLECTOR") {
-        if let Ok(socket) = protocol::connect(&name) {
-            return Ok((name, socket));
-        }
+    if let Ok(name) = std::env::var("MPISCOPE_COLLECTOR")
+        && let Ok(socket) = protocol::connect(&name)
+    {
+        return Ok((name, socket));
     }
     let name = protocol::socket_name(job);
     let mut last = None;

@@ -62,7 +62,7 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
         meeting.leave();
     }
     let world = members.first.map(|first| first.world());
-    let known = world.clone().unwrap_or_else(|| crate::identity::world());
+    let known = world.clone().unwrap_or_else(crate::identity::world);
     let mut state = State::new(own, known, members.first, members.first);
     let parent = hello::parent::<A>();
     let heard = parent
