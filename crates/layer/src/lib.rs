@@ -16,6 +16,7 @@
 //! * [`resolve`] finds the real library at the first MPI call, tells its ABI by its symbols, fills the slots.
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
+//! * [`debugger`] has the symbols and tables by which debuggers find the processes of the job.
 //! * [`narrow`] carries out large-count calls on libraries that have none.
 //! * [`traffic`] follows messages, requests and collectives.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
@@ -33,6 +34,7 @@ mod call;
 mod callbacks;
 mod clock;
 mod collector;
+mod debugger;
 mod hooks;
 mod identity;
 mod image;

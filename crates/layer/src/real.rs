@@ -59,6 +59,8 @@ wrap! {
     initialized = MPI_Initialized(flag: &mut c_int);
     /// `MPI_Comm_get_name`; the buffer has room for the longest name of every ABI.
     comm_get_name = MPI_Comm_get_name(comm: A::Handle, name: *mut c_char, len: &mut c_int);
+    /// `MPI_Comm_get_parent`.
+    comm_get_parent = MPI_Comm_get_parent(parent: &mut A::Handle);
     /// `MPI_Comm_group`.
     comm_group = MPI_Comm_group(comm: A::Handle, group: &mut A::Handle);
     /// `MPI_Comm_remote_group`.

@@ -273,9 +273,21 @@ pub fn switch_slots(hooked: bool) {
     }
 }
 
-/// Functions that are hooked even when nothing is recorded: they tell who the process is.
+/// Functions that are hooked even when nothing is recorded: they tell who the process is and whom it is connected to.
 fn always_hooked(function: FunctionId) -> bool {
-    [f::MPI_Init, f::MPI_Init_thread, f::MPI_Finalize, f::MPI_Abort].contains(&function)
+    [
+        f::MPI_Init,
+        f::MPI_Init_thread,
+        f::MPI_Finalize,
+        f::MPI_Abort,
+        f::MPI_Comm_spawn,
+        f::MPI_Comm_spawn_multiple,
+        f::MPI_Comm_accept,
+        f::MPI_Comm_connect,
+        f::MPI_Comm_join,
+        f::MPI_Comm_disconnect,
+    ]
+    .contains(&function)
 }
 
 /// Tells the ABI by the library's symbols and versions.

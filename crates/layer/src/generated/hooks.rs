@@ -24,7 +24,7 @@ hook! {
     MPI_Abort (comm: A::Handle, errorcode: c_int)
     note { object: comm }
     bytes { }
-    before { lifecycle::before_abort }
+    before { debugger::dynamic::before_abort, lifecycle::before_abort }
     after { }
 }
 hook! {
@@ -452,7 +452,7 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::comms::accept, traffic::collectives::leave() }
+    after { debugger::dynamic::after_accept, objects::comms::accept, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
@@ -487,7 +487,7 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::comms::accept, traffic::collectives::leave() }
+    after { debugger::dynamic::after_connect, objects::comms::accept, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_create (comm: A::Handle, group: A::Handle, newcomm: *mut A::Handle)
@@ -549,7 +549,7 @@ hook! {
     MPI_Comm_disconnect (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
-    before { objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
+    before { debugger::dynamic::before_disconnect, objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
     after { objects::comms::after_free, traffic::collectives::leave() }
 }
 hook! {
@@ -655,7 +655,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { objects::comms::join }
+    after { debugger::dynamic::after_join, objects::comms::join }
 }
 hook! {
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
@@ -718,14 +718,14 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::comms::spawn, traffic::collectives::leave() }
+    after { debugger::dynamic::after_spawn, objects::comms::spawn, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::comms::spawn_multiple, traffic::collectives::leave() }
+    after { debugger::dynamic::after_spawn_multiple, objects::comms::spawn_multiple, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_split (comm: A::Handle, color: c_int, key: c_int, newcomm: *mut A::Handle)
