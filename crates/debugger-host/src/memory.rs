@@ -58,7 +58,10 @@ pub fn words() -> Vec<String> {
 }
 
 /// `mqs_malloc_fp`.
-pub extern "C" fn malloc(size: usize) -> *mut c_void {
+///
+/// # Safety
+/// None is needed: any size may be asked for. The callback's type is unsafe.
+pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     with(|state| {
         let number = state.requests;
         state.requests += 1;
@@ -75,7 +78,10 @@ pub extern "C" fn malloc(size: usize) -> *mut c_void {
 }
 
 /// `mqs_free_fp`.
-pub extern "C" fn free(block: *mut c_void) {
+///
+/// # Safety
+/// None is needed: what was not handed out is counted and left alone. The callback's type is unsafe.
+pub unsafe extern "C" fn free(block: *mut c_void) {
     with(|state| match state.blocks.remove(&(block as usize)) {
         // SAFETY: handed out by `malloc` above and taken out of the books just now.
         Some(_) => unsafe { libc_free(block) },
@@ -98,7 +104,10 @@ pub unsafe extern "C" fn dprints(text: *const c_char) {
 }
 
 /// `mqs_errorstring_fp`.
-pub extern "C" fn errorstring(_: c_int) -> *mut c_char {
+///
+/// # Safety
+/// None is needed. The callback's type is unsafe.
+pub unsafe extern "C" fn errorstring(_: c_int) -> *mut c_char {
     c"error of the debugger".as_ptr().cast_mut()
 }
 
@@ -116,10 +125,14 @@ mod tests {
     #[test]
     fn blocks_are_counted_and_strangers_are_not_freed() {
         let before = ledger();
-        let block = malloc(100);
+        // SAFETY: see `malloc`.
+        let block = unsafe { malloc(100) };
         assert_eq!((ledger().blocks, ledger().bytes), (before.blocks + 1, before.bytes + 100));
-        free(block);
-        free(std::ptr::dangling_mut::<u64>().cast());
+        // SAFETY: see `free`.
+        unsafe {
+            free(block);
+            free(std::ptr::dangling_mut::<u64>().cast());
+        }
         assert_eq!(ledger().blocks, before.blocks);
         assert_eq!(ledger().wrong_frees, before.wrong_frees + 1);
     }

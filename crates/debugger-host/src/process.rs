@@ -117,10 +117,10 @@ impl Process {
 
 /// Callbacks without a process.
 pub static BASIC: BasicCallbacks = BasicCallbacks {
-    malloc: Some(malloc),
-    free: Some(free),
+    malloc: Some(memory::malloc),
+    free: Some(memory::free),
     dprints: Some(memory::dprints),
-    errorstring: Some(errorstring),
+    errorstring: Some(memory::errorstring),
     put_image_info: Some(put_image_info),
     get_image_info: Some(get_image_info),
     put_process_info: Some(put_process_info),
@@ -144,18 +144,6 @@ pub static PROCESS: ProcessCallbacks = ProcessCallbacks {
     fetch_data: Some(fetch_data),
     target_to_host: Some(target_to_host),
 };
-
-unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
-    memory::malloc(size)
-}
-
-unsafe extern "C" fn free(block: *mut c_void) {
-    memory::free(block);
-}
-
-unsafe extern "C" fn errorstring(code: c_int) -> *mut c_char {
-    memory::errorstring(code)
-}
 
 /// The image behind a plug-in's pointer.
 ///
