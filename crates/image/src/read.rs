@@ -116,7 +116,7 @@ macro_rules! records {
 
 records! {
     true Process, Module, Note, Call, Head, Comm;
-    false Header, Section, Counter, FunctionName, Thread, Peer;
+    false Header, Section, Counter, FunctionName, Thread, Peer, crate::cell::W64;
 }
 
 /// A copy of a record.

@@ -5,6 +5,7 @@ use crate::tls::Tls;
 use crate::{clock, settings, threads};
 use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::layout::{Call as Current, Recording, Thread};
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 /// A hooked call that is under way on this thread.
@@ -20,6 +21,8 @@ pub struct Call<A> {
     pub since: u64,
     /// Whether a user callback made the call, so that an outer call must be put back.
     inside: bool,
+    /// What the objects' hooks keep from before the call till after it.
+    pub stash: Cell<u64>,
     abi: PhantomData<A>,
 }
 
@@ -43,6 +46,7 @@ impl<A: Abi> Call<A> {
             stack_pointer: tls.stack_pointer.get(),
             since,
             inside,
+            stash: Cell::new(0),
             abi: PhantomData,
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::bytes;
 use crate::call::{Call, Word, handle_word};
-use crate::{callbacks, lifecycle};
+use crate::{callbacks, lifecycle, objects};
 use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_char, c_int, c_void};
 

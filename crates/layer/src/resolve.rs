@@ -7,7 +7,7 @@
 //! and `PMPI_X` to the next `PMPI_X`, so that other profiling tools can be stacked above or below.
 #![allow(unsafe_code)]
 
-use crate::{arch, identity, image, settings, stubs, threads};
+use crate::{arch, identity, image, objects, settings, stubs, threads};
 use mpi_abi::{Abi, AbiKind, COUNT, FUNCTIONS, FunctionId, Mpich, OpenMpi, Standard, f};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -237,6 +237,7 @@ fn install<A: Abi>(library: &Library) {
     });
     settings::set_recording(recording);
     threads::start();
+    objects::start::<A>();
     if image::start() {
         identity::describe_process::<A>(&library.path);
     }

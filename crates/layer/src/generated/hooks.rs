@@ -396,7 +396,7 @@ hook! {
     note { object: comm_old }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::cart_create }
 }
 hook! {
     MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
@@ -431,7 +431,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::cart_sub }
 }
 hook! {
     MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
@@ -452,7 +452,7 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::accept }
 }
 hook! {
     MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
@@ -487,14 +487,14 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::accept }
 }
 hook! {
     MPI_Comm_create (comm: A::Handle, group: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::create }
 }
 hook! {
     MPI_Comm_create_errhandler (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
@@ -508,14 +508,14 @@ hook! {
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::create_from_group }
 }
 hook! {
     MPI_Comm_create_group (comm: A::Handle, group: A::Handle, tag: c_int, newcomm: *mut A::Handle)
     note { object: comm, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::create_group }
 }
 hook! {
     MPI_Comm_create_keyval (comm_copy_attr_fn: *const c_void, comm_delete_attr_fn: *const c_void, comm_keyval: *mut c_int, extra_state: *const c_void)
@@ -549,22 +549,22 @@ hook! {
     MPI_Comm_disconnect (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
-    before { }
-    after { }
+    before { objects::comms::before_free }
+    after { objects::comms::after_free }
 }
 hook! {
     MPI_Comm_dup (comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::dup }
 }
 hook! {
     MPI_Comm_dup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::dup_with_info }
 }
 hook! {
     MPI_Comm_flush_buffer (comm: A::Handle)
@@ -577,8 +577,8 @@ hook! {
     MPI_Comm_free (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
-    before { }
-    after { }
+    before { objects::comms::before_free }
+    after { objects::comms::after_free }
 }
 hook! {
     MPI_Comm_free_keyval (comm_keyval: *mut c_int)
@@ -620,7 +620,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::get_parent }
 }
 hook! {
     MPI_Comm_group (comm: A::Handle, group: *mut A::Handle)
@@ -633,15 +633,15 @@ hook! {
     MPI_Comm_idup (comm: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { objects::comms::before_idup }
+    after { objects::comms::idup }
 }
 hook! {
     MPI_Comm_idup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { objects::comms::before_idup_with_info }
+    after { objects::comms::idup_with_info }
 }
 hook! {
     MPI_Comm_iflush_buffer (comm: A::Handle, request: *mut A::Handle)
@@ -655,7 +655,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::join }
 }
 hook! {
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
@@ -690,21 +690,21 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_errhandler }
 }
 hook! {
     MPI_Comm_set_info (comm: A::Handle, info: A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_info }
 }
 hook! {
     MPI_Comm_set_name (comm: A::Handle, comm_name: *const c_char)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_name }
 }
 hook! {
     MPI_Comm_size (comm: A::Handle, size: *mut c_int)
@@ -718,28 +718,28 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::spawn }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::spawn_multiple }
 }
 hook! {
     MPI_Comm_split (comm: A::Handle, color: c_int, key: c_int, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::split }
 }
 hook! {
     MPI_Comm_split_type (comm: A::Handle, split_type: c_int, key: c_int, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::split_type }
 }
 hook! {
     MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
@@ -767,14 +767,14 @@ hook! {
     note { object: comm_old }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::dist_graph_create }
 }
 hook! {
     MPI_Dist_graph_create_adjacent (comm_old: A::Handle, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::dist_graph_create_adjacent }
 }
 hook! {
     MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
@@ -816,7 +816,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_errhandler }
 }
 hook! {
     MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
@@ -1649,7 +1649,7 @@ hook! {
     note { object: comm_old }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::graph_create }
 }
 hook! {
     MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
@@ -2146,21 +2146,21 @@ hook! {
     note { object: local_comm, peer: remote_leader, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::intercomm_create }
 }
 hook! {
     MPI_Intercomm_create_from_groups (local_group: A::Handle, local_leader: c_int, remote_group: A::Handle, remote_leader: c_int, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newintercomm: *mut A::Handle)
     note { object: local_group, peer: remote_leader }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::intercomm_create_from_groups }
 }
 hook! {
     MPI_Intercomm_merge (intercomm: A::Handle, high: c_int, newintracomm: *mut A::Handle)
     note { object: intercomm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::merge }
 }
 hook! {
     MPI_Iprobe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, status: *mut c_void)
