@@ -285,7 +285,9 @@ impl<S: Source> Image<S> {
 
     /// Text that a record refers to, at most `max` bytes of it.
     pub fn text(&self, text: &Text, max: usize) -> Result<String, Error> {
-        let len = usize::try_from(text.len.get()).unwrap_or(usize::MAX).min(max);
+        // More than the whole image is not reserved for a claim, whatever the caller would accept.
+        let len = text.len.get().min(self.source.len());
+        let len = usize::try_from(len).unwrap_or(usize::MAX).min(max);
         let mut bytes = vec![0; if text.offset.get() == 0 { 0 } else { len }];
         self.source.read(text.offset.get(), &mut bytes).map_err(Error::Corrupt)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -17,6 +17,7 @@
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
 //! * [`traffic`] follows messages, requests and collectives.
+//! * [`narrow`] carries out large-count calls on libraries that have none.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises
@@ -36,6 +37,7 @@ mod hooks;
 mod identity;
 mod image;
 mod lifecycle;
+mod narrow;
 mod objects;
 mod real;
 mod resolve;

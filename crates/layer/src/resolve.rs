@@ -219,6 +219,13 @@ fn take_over(library: &Library) {
 
 fn install<A: Abi>(library: &Library) {
     ABI.store(u32::from(A::CODE.0), Ordering::Release);
+    for (function, twin) in crate::narrow::all::<A>() {
+        let slot = 2 * usize::from(function.0);
+        if REAL.load(slot) == 0 {
+            REAL.store(slot, twin);
+            REAL.store(slot + 1, twin);
+        }
+    }
     for (function, hook) in stubs::hooks::<A>() {
         HOOK.store(usize::from(function.0), hook);
     }
@@ -238,8 +245,9 @@ fn install<A: Abi>(library: &Library) {
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
 }
 
-/// In a forked child nothing is recorded: the image belongs to the parent.
+/// In a forked child nothing is recorded: the image, and the thread's record in it, belong to the parent.
 unsafe extern "C" fn forked() {
+    crate::tls::Tls::get().thread.set(std::ptr::null());
     settings::set_recording(0);
     switch_slots(false);
     image::abandon();

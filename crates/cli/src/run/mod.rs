@@ -17,6 +17,7 @@ mod child;
 mod collector;
 mod environment;
 mod form;
+mod launcher;
 mod peers;
 mod protocol;
 mod signals;
@@ -86,7 +87,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let ending = child::supervise(child, &signals, Some(&mut collector))?;
     collector.settle();
     let scope = banner::Scope { whole: true, ending: Some(ending) };
-    banner::deliver(options, collector.report(options.command()), &scope);
+    banner::deliver(options, collector.report(options.command()), &scope, None);
     signals.mask().restore();
     child::end_like(ending)
 }

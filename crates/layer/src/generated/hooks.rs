@@ -3283,27 +3283,6 @@ hook! {
     after { traffic::nonblocking::start_all(count, array_of_requests) }
 }
 hook! {
-    MPI_Status_get_error (status: *mut c_void, err: *mut c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-hook! {
-    MPI_Status_get_source (status: *mut c_void, source: *mut c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-hook! {
-    MPI_Status_get_tag (status: *mut c_void, tag: *mut c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-hook! {
     MPI_Status_set_cancelled (status: *mut c_void, flag: c_int)
     note { }
     bytes { }
@@ -3327,27 +3306,6 @@ hook! {
 hook! {
     MPI_Status_set_elements_x (status: *mut c_void, datatype: A::Handle, count: i64)
     note { object: datatype, datatype: datatype, count: count }
-    bytes { }
-    before { }
-    after { }
-}
-hook! {
-    MPI_Status_set_error (status: *mut c_void, err: c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-hook! {
-    MPI_Status_set_source (status: *mut c_void, source: c_int)
-    note { peer: source }
-    bytes { }
-    before { }
-    after { }
-}
-hook! {
-    MPI_Status_set_tag (status: *mut c_void, tag: c_int)
-    note { tag: tag }
     bytes { }
     before { }
     after { }
