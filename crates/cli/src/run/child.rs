@@ -95,6 +95,11 @@ pub fn supervise(
             }
         }
         if let Some(status) = child.try_wait()? {
+            if let Some(collector) = &mut collector {
+                // An aborted rank may end after the launcher.
+                collector.settle();
+                starter.bury(collector.peers());
+            }
             return Ok(match status.signal() {
                 Some(signal) => Ending::Signal(signal),
                 None => Ending::Exit(status.code().unwrap_or(0)),
