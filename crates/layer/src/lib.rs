@@ -17,6 +17,7 @@
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
 //! * [`narrow`] carries out large-count calls on libraries that have none.
+//! * [`tool`] is the MPI tool information interface.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises
@@ -44,3 +45,4 @@ mod settings;
 mod stubs;
 mod threads;
 mod tls;
+mod tool;
