@@ -19,6 +19,7 @@
 //! * [`debugger`] has the symbols and tables by which debuggers find the processes of the job.
 //! * [`narrow`] carries out large-count calls on libraries that have none.
 //! * [`traffic`] follows messages, requests and collectives.
+//! * [`tool`] is the MPI tool information interface.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises
@@ -48,3 +49,4 @@ mod stubs;
 mod threads;
 mod tls;
 mod traffic;
+mod tool;

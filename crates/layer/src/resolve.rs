@@ -90,7 +90,11 @@ pub unsafe extern "C" fn resolve_slot(slot: usize) -> usize {
     if code == arch::resolver as *const () as usize { no_library as *const () as usize } else { code }
 }
 
-fn resolve() {
+/// Finds the library and fills the slots, unless that has been done.
+pub fn resolve() {
+    if PROGRESS.load(Ordering::Acquire) == 2 {
+        return;
+    }
     loop {
         match PROGRESS.compare_exchange(0, 1, Ordering::Acquire, Ordering::Acquire) {
             Ok(_) => break,
