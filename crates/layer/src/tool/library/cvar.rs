@@ -4,10 +4,10 @@
 use super::native::{self, Object, Word};
 use super::{enumeration, gone};
 use crate::settings;
-use crate::tool::REGISTRY;
 use crate::tool::codes::codes;
 use crate::tool::handles::{self, Widening};
-use mpit::{CvarHandle, CvarInfo, CvarProvider, Datatype, Error, Provenance, Result};
+use crate::tool::{REGISTRY, bound};
+use mpit::{Bind, CvarHandle, CvarInfo, CvarProvider, Datatype, Error, Provenance, Result};
 use std::ffi::{CString, c_int};
 use std::ptr;
 use std::sync::Arc;
@@ -25,8 +25,14 @@ pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usi
         Datatype::INT => enumerations.get(native.enumeration),
         _ => None,
     };
-    let variable =
-        Variable { index, widening, datatype, name: info.name.clone(), written: AtomicBool::new(false) };
+    let variable = Variable {
+        bind: info.bind,
+        index,
+        widening,
+        datatype,
+        name: info.name.clone(),
+        written: AtomicBool::new(false),
+    };
     REGISTRY.add_cvar(info, Shared(Arc::new(variable))).ok()
 }
 
@@ -82,6 +88,7 @@ fn environment(name: &str) -> Option<String> {
 }
 
 struct Variable {
+    bind: Bind,
     index: c_int,
     widening: Widening,
     datatype: Datatype,
@@ -95,6 +102,7 @@ impl CvarProvider for Shared {
     fn open(&self, object: u64) -> Result<Box<dyn CvarHandle>> {
         let variable = self.0.clone();
         variable.check()?;
+        let object = bound::check(variable.bind, object)?;
         let mut object = Box::new(Object::new(object));
         let (mut handle, mut count) = (0, 0);
         // SAFETY: an index of the library, an object that is kept with the handle, places for the answers.

@@ -3,9 +3,13 @@
 //! Open MPI 4.1 keeps variables of its common libraries (`opal_common_ucx_verbose`, say) registered after it has
 //! unloaded the library in which their values are. Reading one ends the process. Such a variable can be told by its
 //! name, and the library by the list of loaded objects.
+//!
+//! Performance variables of Open MPI's components are code of the component, which runs when a handle is made, read or
+//! freed, and looks at what the component made in `MPI_Init`. So they are out of reach before and after.
 #![allow(unsafe_code)]
 
 use crate::resolve;
+use crate::tool::lifecycle;
 use mpi_abi::AbiKind;
 use std::ffi::{CStr, c_int, c_void};
 
@@ -13,6 +17,11 @@ use std::ffi::{CStr, c_int, c_void};
 pub fn is_gone(name: &str) -> bool {
     resolve::abi() == Some(AbiKind::OPENMPI)
         && common_library(name).is_some_and(|library| !is_loaded(&library))
+}
+
+/// Can the library's performance variables be used now?
+pub fn pvars_usable() -> bool {
+    resolve::abi() != Some(AbiKind::OPENMPI) || lifecycle::program_level().is_some()
 }
 
 /// The common library that a variable belongs to: `opal_common_ucx_verbose` to `mca_common_ucx`.

@@ -4,6 +4,7 @@
 //! is kept for each such variable, in a session of our own, from the first time that a tool asks for one; what it
 //! reads is a total that only grows, and each tool's handle keeps its own place in it.
 
+use super::gone;
 use super::pvar::{Handle, Session};
 use mpit::{Binding, Datatype, Error, Instrument, PvarHandle, PvarSpec, Result, Unit};
 use std::ffi::c_int;
@@ -18,7 +19,7 @@ const SMALL: usize = 64;
 pub struct Total {
     index: c_int,
     datatype: Datatype,
-    handle: OnceLock<Option<Handle>>,
+    handle: OnceLock<Handle>,
 }
 
 impl Total {
@@ -54,12 +55,22 @@ impl Total {
 
 impl Instrument for Total {
     fn bind(&self, _object: u64) -> Result<Binding<'_>> {
-        let handle = self.handle.get_or_init(|| self.open()).as_ref().ok_or(Error::OUT_OF_HANDLES)?;
+        if !gone::pvars_usable() {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let handle = match self.handle.get() {
+            Some(handle) => handle,
+            // Of two threads at once one keeps its handle, and the other's is given back.
+            None => {
+                let handle = self.open().ok_or(Error::OUT_OF_HANDLES)?;
+                self.handle.get_or_init(|| handle)
+            }
+        };
         Ok(Binding::sampled(handle.count()))
     }
 
     fn sample(&self, _object: u64, element: usize) -> Result<u64> {
-        let handle = self.handle.get().and_then(Option::as_ref).ok_or(Error::INVALID_HANDLE)?;
+        let handle = self.handle.get().ok_or(Error::INVALID_HANDLE)?;
         let size = self.datatype.size();
         let (mut small, mut large) = ([0u8; SMALL * 8], Vec::new());
         let room = handle.count() * size;

@@ -5,12 +5,12 @@
 //! our session.
 #![allow(unsafe_code)]
 
-use super::enumeration;
 use super::measured::Total;
 use super::native::{self, Object, Word};
-use crate::tool::REGISTRY;
+use super::{enumeration, gone};
 use crate::tool::codes::codes;
 use crate::tool::handles::{self, Widening};
+use crate::tool::{REGISTRY, bound};
 use mpit::{Bind, Datatype, Error, PvarHandle, PvarProvider, PvarSpec, Result, SessionContext};
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -31,7 +31,7 @@ pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usi
         return REGISTRY.add_pvar(spec.atomic(true), total).ok();
     }
     let spec = spec.atomic(native.atomic);
-    REGISTRY.add_custom_pvar(spec, Variable { index, widening, datatype }).ok()
+    REGISTRY.add_custom_pvar(spec, Variable { bind: native.bind, index, widening, datatype }).ok()
 }
 
 struct Native {
@@ -100,12 +100,19 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // SAFETY: a live session, given back once; its handles are gone.
-        let _ = unsafe { native::pvar_session_free(&mut self.0) };
+        if gone::pvars_usable() {
+            // SAFETY: a live session, given back once; its handles are gone.
+            let _ = unsafe { native::pvar_session_free(&mut self.0) };
+        }
     }
 }
 
+fn usable() -> Result<()> {
+    if gone::pvars_usable() { Ok(()) } else { Err(Error::INVALID_HANDLE) }
+}
+
 struct Variable {
+    bind: Bind,
     index: c_int,
     widening: Widening,
     datatype: Datatype,
@@ -117,6 +124,8 @@ impl PvarProvider for Variable {
         if self.widening != Widening::None {
             return Err(Error::NOT_SUPPORTED);
         }
+        usable()?;
+        let object = bound::check(self.bind, object)?;
         let session = session.attach(Session::create)?;
         Ok(Box::new(Handle::new(session, self.index, object, self.datatype)?))
     }
@@ -150,16 +159,19 @@ impl PvarHandle for Handle {
     }
 
     fn start(&self) -> Result<()> {
+        usable()?;
         // SAFETY: a live handle in its session.
         unsafe { native::pvar_start(self.session.0, self.handle) }
     }
 
     fn stop(&self) -> Result<()> {
+        usable()?;
         // SAFETY: a live handle in its session.
         unsafe { native::pvar_stop(self.session.0, self.handle) }
     }
 
     fn read(&self, out: &mut [u8]) -> Result<()> {
+        usable()?;
         if out.len() < self.size {
             return Err(Error::INVALID);
         }
@@ -168,6 +180,7 @@ impl PvarHandle for Handle {
     }
 
     fn write(&self, from: &[u8]) -> Result<()> {
+        usable()?;
         if from.len() < self.size {
             return Err(Error::INVALID);
         }
@@ -176,11 +189,13 @@ impl PvarHandle for Handle {
     }
 
     fn reset(&self) -> Result<()> {
+        usable()?;
         // SAFETY: a live handle in its session.
         unsafe { native::pvar_reset(self.session.0, self.handle) }
     }
 
     fn readreset(&self, out: &mut [u8]) -> Result<()> {
+        usable()?;
         if out.len() < self.size {
             return Err(Error::INVALID);
         }
@@ -193,7 +208,9 @@ impl PvarHandle for Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: a live handle in its session, given back once.
-        let _ = unsafe { native::pvar_handle_free(self.session.0, &mut self.handle) };
+        if gone::pvars_usable() {
+            // SAFETY: a live handle in its session, given back once.
+            let _ = unsafe { native::pvar_handle_free(self.session.0, &mut self.handle) };
+        }
     }
 }
