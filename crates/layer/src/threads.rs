@@ -16,6 +16,8 @@ pub struct Local {
     pub interrupted: [Call; NESTING],
     /// See [`crate::bytes`].
     pub sizes: crate::bytes::SizeCache,
+    /// See [`crate::traffic::scratch`].
+    pub traffic: crate::traffic::scratch::Stack,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
 }
