@@ -115,6 +115,8 @@ impl CvarProvider for Shared {
         let set = |name: String| CString::new(name).is_ok_and(|name| settings::variable(&name).is_some());
         if self.0.written.load(Ordering::Relaxed) {
             Provenance::Written
+        } else if let Some(source) = gone::source(self.0.index) {
+            source
         } else if environment(&self.0.name).is_some_and(set) {
             Provenance::Environment
         } else {
@@ -143,7 +145,11 @@ impl Variable {
             )
         }
         .map_err(|_| Error::INVALID_HANDLE)?;
-        if gone::is_gone(&self.name) { Err(Error::INVALID_HANDLE) } else { Ok(()) }
+        if gone::is_gone(self.index, self.datatype == Datatype::CHAR) {
+            Err(Error::INVALID_HANDLE)
+        } else {
+            Ok(())
+        }
     }
 }
 

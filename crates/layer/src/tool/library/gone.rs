@@ -1,8 +1,8 @@
 //! Variables whose memory is gone.
 //!
-//! Open MPI 4.1 keeps variables of its common libraries (`opal_common_ucx_verbose`, say) registered after it has
-//! unloaded the library in which their values are. Reading one ends the process. Such a variable can be told by its
-//! name, and the library by the list of loaded objects.
+//! Open MPI 4.1 keeps variables (`opal_common_ucx_verbose`, `osc_ucx_verbose`) registered after it has unloaded the
+//! component in which their values are. Reading one ends the process. Its libraries export a function that tells where
+//! a value is, and where it came from.
 //!
 //! Performance variables of Open MPI's components are code of the component, which runs when a handle is made, read or
 //! freed, and looks at what the component made in `MPI_Init`. So they are out of reach before and after.
@@ -11,65 +11,57 @@
 use crate::resolve;
 use crate::tool::lifecycle;
 use mpi_abi::AbiKind;
-use std::ffi::{CStr, c_int, c_void};
-
-/// Is the memory of the variable of this name unloaded?
-pub fn is_gone(name: &str) -> bool {
-    resolve::abi() == Some(AbiKind::OPENMPI)
-        && common_library(name).is_some_and(|library| !is_loaded(&library))
-}
+use mpit::Provenance;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
 
 /// Can the library's performance variables be used now?
 pub fn pvars_usable() -> bool {
     resolve::abi() != Some(AbiKind::OPENMPI) || lifecycle::program_level().is_some()
 }
 
-/// The common library that a variable belongs to: `opal_common_ucx_verbose` to `mca_common_ucx`.
-fn common_library(name: &str) -> Option<String> {
-    let component = ["opal_common_", "ompi_common_", "orte_common_"]
-        .into_iter()
-        .find_map(|prefix| name.strip_prefix(prefix))?
-        .split('_')
-        .next()?;
-    Some(format!("mca_common_{component}"))
+/// `mca_base_var_get_value`: index, address of the value, source, file.
+type GetValue = unsafe extern "C" fn(c_int, *mut *const c_void, *mut c_int, *mut *const c_char) -> c_int;
+
+fn value_of(index: c_int) -> Option<(*const c_void, c_int)> {
+    static GET: OnceLock<Option<GetValue>> = OnceLock::new();
+    let get = (*GET.get_or_init(|| {
+        let address = resolve::symbol(c"mca_base_var_get_value")?;
+        // SAFETY: the C type of the function in Open MPI 1.7 to 5.
+        Some(unsafe { std::mem::transmute::<*mut c_void, GetValue>(address) })
+    }))?;
+    let (mut value, mut source, mut file) = (std::ptr::null(), -1, std::ptr::null());
+    // SAFETY: an index that the library gave, places for its answers.
+    (unsafe { get(index, &mut value, &mut source, &mut file) } == 0).then_some((value, source))
 }
 
-fn is_loaded(library: &str) -> bool {
-    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
-        // SAFETY: the dynamic linker gives a valid record, we gave it the name.
-        let (info, wanted) = unsafe { (&*info, &*wanted.cast::<&[u8]>()) };
-        if info.dlpi_name.is_null() {
-            return 0;
-        }
-        // SAFETY: a C string of the dynamic linker.
-        let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes();
-        c_int::from(name.windows(wanted.len()).any(|part| part == *wanted))
-    }
-    let mut wanted = library.as_bytes();
-    // A component that is built into the library itself is always loaded.
-    if !has_components() {
+/// Is the memory of the control variable with this index of the library unloaded?
+pub fn is_gone(index: c_int, is_string: bool) -> bool {
+    let Some((value, _)) = value_of(index) else { return false };
+    if !is_mapped(value) {
         return true;
     }
-    // SAFETY: `visit` has the right type and gets the name.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut wanted).cast()) != 0 }
+    // SAFETY: the value of a string is a pointer, and was just found mapped.
+    let text = if is_string { unsafe { value.cast::<*const c_void>().read_unaligned() } } else { value };
+    !text.is_null() && !is_mapped(text)
 }
 
-/// Does Open MPI load its components from files?
-fn has_components() -> bool {
-    let mut any = false;
-    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, any: *mut c_void) -> c_int {
-        // SAFETY: the dynamic linker gives a valid record, we gave it the flag.
-        let (info, any) = unsafe { (&*info, &mut *any.cast::<bool>()) };
-        if !info.dlpi_name.is_null() {
-            // SAFETY: a C string of the dynamic linker.
-            let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes();
-            *any |= name.windows(5).any(|part| part == b"/mca_");
-        }
-        0
-    }
-    // SAFETY: `visit` has the right type and gets the flag.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut any).cast()) };
-    any
+/// Where the value of a control variable comes from.
+pub fn source(index: c_int) -> Option<Provenance> {
+    // The order of `mca_base_var_source_t`.
+    Some(match value_of(index)?.1 {
+        0 => Provenance::Default,
+        1 | 2 => Provenance::Environment,
+        4 => Provenance::Written,
+        _ => Provenance::Other,
+    })
+}
+
+fn is_mapped(address: *const c_void) -> bool {
+    const PAGE: usize = 4096;
+    let page = (address as usize / PAGE * PAGE) as *mut c_void;
+    // SAFETY: changes nothing; the kernel refuses pages that are not mapped.
+    !page.is_null() && unsafe { libc::msync(page, 1, libc::MS_ASYNC) } == 0
 }
 
 #[cfg(test)]
@@ -77,8 +69,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_of_a_common_library_names_it() {
-        assert_eq!(common_library("opal_common_ucx_verbose").as_deref(), Some("mca_common_ucx"));
-        assert_eq!(common_library("btl_tcp_if_include"), None);
+    fn unmapped_memory_is_told_from_mapped() {
+        let here = 0u8;
+        assert!(is_mapped((&raw const here).cast()));
+        assert!(!is_mapped(std::ptr::null()));
+        // SAFETY: a mapping of our own, taken down before it is looked at.
+        let gone = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let page = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, flags, -1, 0);
+            assert!(is_mapped(page));
+            libc::munmap(page, 4096);
+            page
+        };
+        assert!(!is_mapped(gone));
     }
 }
