@@ -73,6 +73,9 @@ c::entry_points! {
 
     /// The index of the performance variable of this name and class.
     MPI_T_pvar_get_index PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) {
+        if pvar_index.is_null() {
+            return Err(Error::INVALID);
+        }
         library::refresh();
         // SAFETY: the caller's arguments.
         unsafe {
