@@ -39,6 +39,7 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
         }
     };
     environment.collector = name;
+    environment.hold = options.hold;
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());
     let tell = |kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>| {
