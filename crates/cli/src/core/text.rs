@@ -79,7 +79,8 @@ fn first_lines(story: &Story, first: &First) -> Vec<String> {
     }
     // The first frame is worth showing when it is not the program's own.
     if death.stack.first() != death.place.as_ref() || death.place.is_none() {
-        let frames = death.stack.iter().take_while(|f| Some(*f) != death.place.as_ref()).take(FRAMES);
+        let frames = death.stack.iter().take_while(|f| Some(*f) != death.place.as_ref());
+        let frames = frames.filter(|frame| !frame.module.is_empty()).take(FRAMES);
         lines.extend(frames.map(|frame| format!("    {}", shown(frame))));
     }
     lines
@@ -159,19 +160,20 @@ fn wait(wait: &Wait) -> String {
     let number = wait.number.map_or_else(String::new, |n| format!(" #{n}"));
     let place = wait.place.as_ref().map_or_else(String::new, |p| format!(" ({p})"));
     let call = format!("{} in {}{number} on {}{place}", who(&wait.ranks), wait.function, wait.comm);
-    let missing: Vec<String> = wait.missing.iter().map(|m| format!("{}, {}", who(&m.ranks), m.did)).collect();
+    let missing: Vec<String> =
+        wait.missing.iter().map(|m| format!("{} ({})", who(&m.ranks), m.did)).collect();
     let verb = if wait.ranks.0.len() == 1 { "was" } else { "were" };
     match (wait.what, missing.is_empty()) {
         (What::Others, true) => {
             format!("{call}: all members had entered, as far as their core files are here")
         }
-        (What::Others, false) => format!("{call}: had not entered it: {}", missing.join("; ")),
+        (What::Others, false) => format!("{call}: had not entered it: {}", missing.join(", ")),
         (_, true) => format!("{call}: {verb} waiting for a rank that is not known"),
         (What::Any, false) => {
-            format!("{call}: {verb} waiting for a message from any of: {}", missing.join("; "))
+            format!("{call}: {verb} waiting for a message from any of: {}", missing.join(", "))
         }
-        (What::From, false) => format!("{call}: {verb} waiting for a message from {}", missing.join("; ")),
-        (What::To, false) => format!("{call}: {verb} sending to {}", missing.join("; ")),
+        (What::From, false) => format!("{call}: {verb} waiting for a message from {}", missing.join(", ")),
+        (What::To, false) => format!("{call}: {verb} sending to {}", missing.join(", ")),
     }
 }
 

@@ -52,6 +52,23 @@ pub struct Missing {
     pub did: String,
 }
 
+/// Ranks that a shell of their own started may name their world differently. If the files of a job have one size of
+/// the world and no rank twice, they are taken for one world.
+pub fn one_world(deaths: &mut [Death]) {
+    let mut jobs: BTreeMap<String, Vec<&mut Death>> = BTreeMap::new();
+    for death in deaths {
+        jobs.entry(death.job.clone()).or_default().push(death);
+    }
+    for deaths in jobs.values_mut() {
+        let sizes: BTreeSet<Option<u32>> = deaths.iter().map(|d| d.now.size).collect();
+        let ranks: BTreeSet<Option<u32>> = deaths.iter().map(|d| d.now.rank).collect();
+        let world = deaths.first().map(|d| d.now.world.clone()).unwrap_or_default();
+        if sizes.len() == 1 && ranks.len() == deaths.len() {
+            deaths.iter_mut().for_each(|d| d.now.world.clone_from(&world));
+        }
+    }
+}
+
 /// The first that died of its own fault; if none did, the first that died.
 pub fn first(deaths: &[Death]) -> Option<First> {
     let dead = |d: &&(usize, &Death)| d.1.now.problem;
@@ -135,9 +152,9 @@ fn did(death: &Death) -> String {
         None => "outside of MPI".to_owned(),
     };
     match (death.own(), death.abort_code, death.killer()) {
-        (_, Some(code), _) => format!("had called MPI_Abort with {code}"),
-        (true, _, Some(signal)) => format!("had died of {}, {place}", signal.name),
-        _ => format!("was {place}"),
+        (_, Some(code), _) => format!("called MPI_Abort with {code}"),
+        (true, _, Some(signal)) => format!("{place}, died of {}", signal.name),
+        _ => place,
     }
 }
 

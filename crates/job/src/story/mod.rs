@@ -58,6 +58,7 @@ pub struct Story {
 impl Story {
     /// Joins what was read.
     pub fn new(mut deaths: Vec<Death>, errors: Vec<String>) -> Self {
+        join::one_world(&mut deaths);
         deaths.sort_by_cached_key(|d| (d.now.world.clone(), d.now.rank.is_none(), d.now.rank, d.now.pid));
         let mut jobs: Vec<String> = deaths.iter().map(|d| d.job.clone()).collect();
         jobs.sort();
