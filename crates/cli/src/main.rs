@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod exit;
+mod ps;
 mod run;
 
 use clap::{Parser, Subcommand};
@@ -26,6 +27,7 @@ Start with:
 #[derive(Subcommand)]
 enum Verb {
     Run(run::Options),
+    Ps(ps::Options),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.verb {
         Verb::Run(options) => run::run(&options),
+        Verb::Ps(options) => ps::ps(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

@@ -48,6 +48,8 @@ codes! {
         PINNED = 512 => "kept for a debugger",
         CANCELLED = 1024 => "cancelled",
         ACTIVE = 2048 => "active",
+        /// A call that completes requests has been entered with it.
+        WAITED = 4096 => "being waited for",
     }
 }
 
@@ -137,7 +139,7 @@ pub struct Comm {
     pub errhandler: W64,
     /// Handle of the info last given, zero if never.
     pub info: W64,
-    /// First of the [`Peer`] records of this communicator plus one, `size` (or remote size) of them; zero if
+    /// First of the [`Peer`](crate::traffic::Peer) records of this communicator plus one, `size` (or remote size) of them; zero if
     /// there are none yet.
     pub peers: W64,
     /// See `MPI_Comm_set_name`; empty if the program gave no name.
@@ -156,23 +158,6 @@ pub struct Comm {
     pub hints: Text,
 }
 
-/// Messages exchanged with one rank of a communicator.
-#[repr(C)]
-#[derive(Debug, Default, Clone)]
-pub struct Peer {
-    /// Messages whose send was started to this rank.
-    pub sent: W64,
-    /// Their bytes.
-    pub sent_bytes: W64,
-    /// Messages received from this rank (receive completed).
-    pub received: W64,
-    /// Their bytes.
-    pub received_bytes: W64,
-    /// Receives posted from exactly this rank and not complete.
-    pub posted: W64,
-    _reserved: [W64; 3],
-}
-
 const _: () = {
     assert!(size_of::<Head>() == 96);
     assert!(offset_of!(Head, made_at) == 40);
@@ -180,5 +165,4 @@ const _: () = {
     assert!(offset_of!(Comm, name) == 200);
     assert!(offset_of!(Comm, errhandler_uid) == 328);
     assert!(size_of::<Comm>() == 384);
-    assert!(size_of::<Peer>() == 64);
 };

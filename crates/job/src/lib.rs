@@ -12,11 +12,19 @@
 //! what cannot be read is an [`Error`] with the next thing to try.
 
 pub mod clock;
+pub mod core;
+pub mod discover;
 mod error;
+pub mod names;
+pub mod now;
 pub mod process;
 pub mod rankset;
 pub mod report;
+#[cfg(feature = "sample")]
+pub mod sample;
+pub mod significant;
 pub mod source;
+pub mod symbols;
 
 pub use error::Error;
 pub use process::{Ending, Process};
