@@ -19,8 +19,9 @@ use super::facts::{self, Envelope, Posted};
 use super::lines::Channel;
 use super::state::{Held, open};
 use super::status;
+use crate::bytes;
 use crate::call::Call;
-use mpi_abi::{Abi, AbiKind};
+use mpi_abi::{Abi, AbiKind, Handle};
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Life, uid};
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
@@ -349,6 +350,11 @@ fn receive_finished<A: Abi>(
     let (from, bytes) = if kind.is_partitioned() {
         // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
         (named, request.bytes.get())
+    } else if kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI {
+        // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves this status as it was.
+        flags |= EntryFlag::UNTOLD.0;
+        let datatype = A::Handle::from_raw(request.datatype.get());
+        (named, bytes::elements::<A>(request.count.get().cast_signed(), datatype))
     } else {
         let got = status::read::<A>(held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
