@@ -6,22 +6,35 @@
 use anyhow::Result;
 use clap::Parser;
 
+mod bench;
+mod build;
+mod demo;
 mod r#gen;
 mod mpi;
+mod test;
 
 /// The project's own tasks
 #[derive(Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
 enum Verb {
+    /// Measure what the layer costs per call
+    Bench(bench::Args),
+    /// Run a real job and look into it
+    Demo(demo::Args),
     /// Make the Rust tables from the checked-in tables
     Gen(r#gen::Args),
     /// Fetch the real MPI libraries and print what there is
     Mpi(mpi::Args),
+    /// Build, fetch the MPI libraries and run all tests
+    Test(test::Args),
 }
 
 fn main() -> Result<()> {
     match Verb::parse() {
+        Verb::Bench(args) => bench::run(&args),
+        Verb::Demo(args) => demo::run(&args),
         Verb::Gen(args) => r#gen::run(&args),
         Verb::Mpi(args) => mpi::run(&args),
+        Verb::Test(args) => test::run(&args),
     }
 }

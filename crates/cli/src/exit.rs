@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 /// Nothing wrong.
 pub const FINE: u8 = 0;
+/// A problem was found.
+pub const PROBLEM: u8 = 1;
 /// Could not look.
 pub const COULD_NOT_LOOK: u8 = 2;
 

@@ -5,7 +5,10 @@ use crate::layout::{
     BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, Process, Section,
     SectionKind, Text, Thread, VERSION, Words,
 };
-use crate::objects::{Comm, Head, Peer};
+use crate::objects::{
+    Attribute, Comm, Datatype, Errhandler, File, Group, Head, Info, Keyval, Op, Session, Window,
+};
+use crate::traffic::{Entry, Message, Peer, Request, Traffic};
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
@@ -116,7 +119,10 @@ macro_rules! records {
 
 records! {
     true Process, Module, Note, Call, Head, Comm;
-    false Header, Section, Counter, FunctionName, Thread, Peer;
+    true Group, Datatype, Op, Errhandler, Info, File, Window, Session, Keyval, Attribute;
+    true Request, Message, Entry;
+    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
+    false Peer, Traffic;
 }
 
 /// A copy of a record.
@@ -282,7 +288,9 @@ impl<S: Source> Image<S> {
 
     /// Text that a record refers to, at most `max` bytes of it.
     pub fn text(&self, text: &Text, max: usize) -> Result<String, Error> {
-        let len = usize::try_from(text.len.get()).unwrap_or(usize::MAX).min(max);
+        // More than the whole image is not reserved for a claim, whatever the caller would accept.
+        let len = text.len.get().min(self.source.len());
+        let len = usize::try_from(len).unwrap_or(usize::MAX).min(max);
         let mut bytes = vec![0; if text.offset.get() == 0 { 0 } else { len }];
         self.source.read(text.offset.get(), &mut bytes).map_err(Error::Corrupt)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -94,8 +94,10 @@ pub struct ThreadFacts {
     pub calls: u64,
     /// The open call, if there is one.
     pub call: Option<Call>,
-    /// The open call changed while it was copied.
+    /// The call changed while it was copied.
     pub torn: bool,
+    /// When the open call began, or the last one ended, in ticks; zero if times are not recorded.
+    pub since: u64,
     /// Completed calls by function number: number, count, ticks, bytes.
     pub counters: Vec<(usize, u64, u64, u64)>,
 }
@@ -253,6 +255,7 @@ fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, Error> {
             mpi_ticks: thread.value.mpi_ticks.get(),
             calls: thread.value.calls.get(),
             torn: call.torn,
+            since: call.value.since.get(),
             call: open.then_some(call.value),
             counters: counters(&thread.value.counters),
         });

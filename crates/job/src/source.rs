@@ -25,7 +25,7 @@ pub fn open_fd(fd: OwnedFd, what: &str) -> Result<Image<Bytes>, Error> {
     Image::open(bytes).map_err(|why| Error::Image { what: what.to_owned(), why })
 }
 
-/// An image that was saved to a file.
+/// An image in a file: saved as it was, or inside a core file.
 pub fn open_file(path: &Path) -> Result<Image<Bytes>, Error> {
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
     let file = File::open(path).map_err(fail)?;
@@ -34,6 +34,10 @@ pub fn open_file(path: &Path) -> Result<Image<Bytes>, Error> {
             path: path.to_owned(),
             why: "not a file: name an image or a core file".into(),
         });
+    }
+    let mut magic = [0; 4];
+    if file.read_exact_at(&mut magic, 0).is_ok() && magic == *b"\x7fELF" {
+        return crate::core::open(path);
     }
     let bytes: Bytes = Box::new(Plain::new(file));
     Image::open(bytes).map_err(|why| Error::Image { what: path.display().to_string(), why })

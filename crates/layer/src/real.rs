@@ -31,6 +31,7 @@ macro_rules! wrap {
         }
     )*};
 }
+pub(crate) use wrap;
 
 wrap! {
     /// `MPI_Type_size`.
@@ -56,8 +57,12 @@ wrap! {
     query_thread = MPI_Query_thread(provided: &mut c_int);
     /// `MPI_Initialized`.
     initialized = MPI_Initialized(flag: &mut c_int);
+    /// `MPI_Finalized`.
+    finalized = MPI_Finalized(flag: &mut c_int);
     /// `MPI_Comm_get_name`; the buffer has room for the longest name of every ABI.
     comm_get_name = MPI_Comm_get_name(comm: A::Handle, name: *mut c_char, len: &mut c_int);
+    /// `MPI_Comm_get_parent`.
+    comm_get_parent = MPI_Comm_get_parent(parent: &mut A::Handle);
     /// `MPI_Comm_group`.
     comm_group = MPI_Comm_group(comm: A::Handle, group: &mut A::Handle);
     /// `MPI_Comm_remote_group`.
@@ -90,22 +95,31 @@ pub fn remote_or_local_size<A: Abi>(comm: A::Handle) -> c_int {
 
 /// To how many neighbours this rank sends in a neighbourhood collective; 0 on error.
 pub fn out_neighbors<A: Abi>(comm: A::Handle) -> c_int {
-    let (mut kind, mut n, mut ignored, mut weighted) = (A::UNDEFINED, 0, 0, 0);
+    neighbors::<A>(comm).1
+}
+
+/// From how many neighbours this rank receives in a neighbourhood collective; 0 on error.
+pub fn in_neighbors<A: Abi>(comm: A::Handle) -> c_int {
+    neighbors::<A>(comm).0
+}
+
+fn neighbors<A: Abi>(comm: A::Handle) -> (c_int, c_int) {
+    let (mut kind, mut n, mut out, mut weighted) = (A::UNDEFINED, 0, 0, 0);
     if topo_test::<A>(comm, &mut kind) != Some(A::SUCCESS) {
-        return 0;
+        return (0, 0);
     }
     if kind == A::CART {
         cartdim_get::<A>(comm, &mut n);
-        n.saturating_mul(2)
+        (n.saturating_mul(2), n.saturating_mul(2))
     } else if kind == A::DIST_GRAPH {
-        dist_graph_neighbors_count::<A>(comm, &mut ignored, &mut n, &mut weighted);
-        n
+        dist_graph_neighbors_count::<A>(comm, &mut n, &mut out, &mut weighted);
+        (n, out)
     } else if kind == A::GRAPH {
-        comm_rank::<A>(comm, &mut ignored);
-        graph_neighbors_count::<A>(comm, ignored, &mut n);
-        n
+        comm_rank::<A>(comm, &mut out);
+        graph_neighbors_count::<A>(comm, out, &mut n);
+        (n, n)
     } else {
-        0
+        (0, 0)
     }
 }
 
@@ -116,13 +130,18 @@ pub fn comm_world<A: Abi>() -> Option<A::Handle> {
 
 /// A predefined handle as this process must name it: its number, or the address of the library's variable.
 pub fn predefined<A: Abi>(name: &str) -> Option<A::Handle> {
+    predefined_raw::<A>(name).map(A::Handle::from_raw)
+}
+
+/// The same as 64 bits; also for files, whose handles are pointers in every ABI.
+pub fn predefined_raw<A: Abi>(name: &str) -> Option<u64> {
     let found = mpi_abi::predefined::by_name(name)?;
     match A::CODE {
-        mpi_abi::AbiKind::MPICH => found.mpich.map(A::Handle::from_raw),
-        mpi_abi::AbiKind::STANDARD => found.standard.map(A::Handle::from_raw),
+        mpi_abi::AbiKind::MPICH => found.mpich,
+        mpi_abi::AbiKind::STANDARD => found.standard,
         _ => {
             let symbol = std::ffi::CString::new(found.openmpi?).ok()?;
-            crate::resolve::data_symbol(&symbol).map(|address| A::Handle::from_raw(address as u64))
+            crate::resolve::data_symbol(&symbol).map(|address| address as u64)
         }
     }
 }

@@ -1,1 +1,102 @@
-//! Under construction.
+//! The MPI tool information interface (MPI_T, MPI 5.0 chapter "Tool Support") as a Rust engine.
+//!
+//! It knows no MPI library: a program or a runtime publishes what can be seen inside it, and tools look, with
+//! the semantics of the standard. A C layer over it has only to translate constants and pointers.
+//!
+//! * A [`Registry`] holds enumerations, control variables, performance variables, categories, event
+//!   sources and event types. It only grows; indices never change.
+//! * Performance variables are measured per handle: [`Instrument`]s tell raw totals or current values, and
+//!   sessions cannot disturb each other. Variables of a library below come in through [`PvarProvider`].
+//! * Control variables are [`Setting`]s, or a library's through [`CvarProvider`].
+//! * Events: see [`event`].
+//! * Handles are opaque words; stale, foreign and mistaken ones are refused without being followed.
+//!
+//! Publishing and watching in one program:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use mpit::{Counter, Datatype, Gauge, Member, PvarClass, PvarSpec, PvarWord, Registry, Verbosity};
+//!
+//! static REGISTRY: Registry = Registry::new();
+//!
+//! // The publisher.
+//! let messages = Arc::new(Counter::new());
+//! let queue = Arc::new(Gauge::new());
+//! let counter = PvarSpec::new("messages", PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG)
+//!     .desc("messages sent")
+//!     .verbosity(Verbosity::USER_BASIC);
+//! let sent = REGISTRY.add_pvar(counter, messages.clone())?;
+//! let peak = PvarSpec::new("queue_length", PvarClass::HIGHWATERMARK, Datatype::UNSIGNED);
+//! let peak = REGISTRY.add_pvar(peak, queue.clone())?;
+//! let category = REGISTRY.add_category("messages", "what was sent and what waits")?;
+//! REGISTRY.add_to_category(category, Member::Pvar(sent))?;
+//!
+//! // The tool.
+//! let session = REGISTRY.pvar_session_create()?;
+//! let index = REGISTRY.pvar_index("messages", PvarClass::COUNTER)?;
+//! let (count, _elements) = REGISTRY.pvar_handle_alloc(session, index, 0)?;
+//! let (high, _elements) = REGISTRY.pvar_handle_alloc(session, peak, 0)?;
+//! REGISTRY.pvar_start(session, PvarWord::ALL_HANDLES)?;
+//!
+//! messages.add(3);
+//! queue.set(17);
+//! queue.set(2);
+//!
+//! assert_eq!(REGISTRY.pvar_take::<u64>(session, count)?, 3);
+//! assert_eq!(REGISTRY.pvar_value::<u64>(session, count)?, 0);
+//! assert_eq!(REGISTRY.pvar_value::<u32>(session, high)?, 17);
+//! REGISTRY.pvar_session_free(session)?;
+//! # Ok::<(), mpit::Error>(())
+//! ```
+//!
+//! # What may be called where
+//!
+//! | functions | lock | allocate | signal handler |
+//! | --- | --- | --- | --- |
+//! | `pvar_start`, `pvar_stop`, `pvar_read`, `pvar_write`, `pvar_reset`, `pvar_readreset` | no | no | yes |
+//! | [`event::Raiser::raise`]; [`event::read`], [`event::copy`], [`event::timestamp`], [`event::source_index`] | no | no | yes |
+//! | [`event::Source::timestamp`], looking at entries by index | no | no | yes |
+//! | looking up a name, `category_changed` | yes | no | no |
+//! | adding, allocating and freeing handles and sessions, callbacks, control variables | yes | yes | no |
+//!
+//! For the first three lines the instrument, clock or callback must keep the same rules.
+#![allow(unexpected_cfgs)] // `loom`: model checking of the lock-free parts
+#![cfg_attr(loom, allow(dead_code))]
+
+macro_rules! engine {
+    ($($item:item)*) => { $(#[cfg(not(loom))] $item)* };
+}
+
+mod codes;
+mod mark;
+mod state;
+mod sync;
+
+engine! {
+    mod category;
+    mod cvar;
+    mod enumeration;
+    pub mod event;
+    mod lifecycle;
+    mod pvar;
+    mod registry;
+    mod slab;
+    pub mod strings;
+    mod table;
+    mod word;
+
+    pub use category::{Category, Member};
+    pub use cvar::{
+        Cvar, CvarHandle, CvarInfo, CvarProvider, Provenance, Setting, SettingValue, When,
+    };
+    pub use enumeration::Enumeration;
+    pub use lifecycle::Lifecycle;
+    pub use pvar::{
+        Binding, Counter, Encoding, Gauge, Instrument, Pvar, PvarHandle, PvarInfo, PvarProvider, PvarSpec,
+        Scalar, SessionContext, Unit, WatchList,
+    };
+    pub use registry::Registry;
+    pub use word::{CvarWord, InstanceWord, PvarWord, RegistrationWord, SessionWord};
+}
+
+pub use codes::{Bind, CbSafety, Datatype, Error, PvarClass, Result, Scope, SourceOrder, Verbosity};

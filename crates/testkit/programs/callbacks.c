@@ -74,8 +74,9 @@ static void operators(void)
     CALL(MPI_Op_create, add, 1, &op);
     CALL(MPI_Op_commutative, op, &commutes);
     CALL(MPI_Allreduce, mine, all, 3, MPI_INT, op, MPI_COMM_WORLD);
-    CALL(MPI_Reduce, mine, all, 3, MPI_INT, op, 0, MPI_COMM_WORLD);
     CALL(MPI_Reduce_local, mine, all, 3, MPI_INT, op);
+    seen += all[0] + all[1] + all[2];
+    CALL(MPI_Reduce, mine, all, 3, MPI_INT, op, 0, MPI_COMM_WORLD);
     MPI_Request request;
     CALL(MPI_Iallreduce, mine, all, 3, MPI_INT, op, MPI_COMM_WORLD, &request);
     CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);

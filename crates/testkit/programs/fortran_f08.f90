@@ -8,7 +8,7 @@ program fortran_f08
   type(MPI_Datatype) :: newtype
   type(MPI_Comm) :: comm
   integer, parameter :: rounds = 5
-  double precision :: x, y
+  integer :: x, y
 
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -30,9 +30,9 @@ program fortran_f08
   end if
   call MPI_Sendrecv(rank, 1, MPI_INTEGER, peer, 8, got, 1, MPI_INTEGER, peer, 8, MPI_COMM_WORLD, status, ierr)
   call MPI_Barrier(MPI_COMM_WORLD, ierr)
-  x = 1.5d0 * rank
-  call MPI_Allreduce(x, y, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
-  call MPI_Allreduce(MPI_IN_PLACE, y, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
+  x = 3 * rank + 1
+  call MPI_Allreduce(x, y, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+  call MPI_Allreduce(MPI_IN_PLACE, y, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierr)
   call MPI_Bcast(total, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)
   call MPI_Type_contiguous(3, MPI_INTEGER, newtype, ierr)
   call MPI_Type_commit(newtype, ierr)
@@ -40,7 +40,7 @@ program fortran_f08
   call MPI_Type_free(newtype, ierr)
   call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
   call MPI_Comm_free(comm, ierr)
-  if (rank == 0) print '(a,i0,a,i0,a,f0.3,a,i0)', 'fortran_f08: ', nprocs, ' ranks, ', total, ' ', y, ' ', typesize
+  if (rank == 0) print '(a,i0,a,i0,a,i0,a,i0)', 'fortran_f08: ', nprocs, ' ranks, ', total, ' ', y, ' ', typesize
   call MPI_Finalize(ierr)
 
   call write_counts()
@@ -53,6 +53,7 @@ contains
     if (n == 0) return
     write (name, '(a,i0,a)') '/rank', rank, '.expect'
     open (unit=20, file=dir(1:n)//trim(name), status='replace')
+    write (20, '(a,i0)') 'PID ', getpid()
     write (20, '(a,i0)') 'RANK ', rank
     write (20, '(a)') 'EXPECT MPI_Init 1', 'EXPECT MPI_Comm_rank 1', 'EXPECT MPI_Comm_size 1'
     write (20, '(a,i0)') 'EXPECT MPI_Irecv ', rounds, 'EXPECT MPI_Isend ', rounds, 'EXPECT MPI_Waitall ', rounds

@@ -22,7 +22,7 @@ if rank == 0:
 directory = os.environ.get("MPISCOPE_EXPECT_DIR")
 if directory:
     with open(os.path.join(directory, "rank%d.expect" % rank), "w") as file:
-        file.write("RANK %d\nSUBSET\n" % rank)
+        file.write("PID %d\nRANK %d\nSUBSET\n" % (os.getpid(), rank))
         for name, count in [("Irecv", 5), ("Isend", 5), ("Waitall", 5), ("Barrier", 3), ("Sendrecv", 1)]:
             file.write("EXPECT MPI_%s|MPI_%s_c %d\n" % (name, name, count))
         file.write("EXPECT MPI_Finalize 1\n")

@@ -1,6 +1,7 @@
 //! What the tests of mpiscope stand on.
 //!
 //! * [`mpi`]: the real MPI libraries at hand, how to compile for each and how to launch on each;
+//! * [`program`]: the programs with known call counts, [`report`]: what the layer says, held against them;
 //! * [`run`]: child processes that cannot outlive their time;
 //! * [`paths`]: where cargo puts what the tests use.
 //!
@@ -8,4 +9,6 @@
 
 pub mod mpi;
 pub mod paths;
+pub mod program;
+pub mod report;
 pub mod run;

@@ -41,3 +41,32 @@ pub fn in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
+
+/// The `mpiscope` command to test: `MPISCOPE_BIN`, or the newest build in the target directory.
+#[must_use]
+pub fn mpiscope() -> Option<PathBuf> {
+    built("MPISCOPE_BIN", "mpiscope")
+}
+
+/// The preload library to test: `MPISCOPE_LIB`, or the newest build in the target directory.
+#[must_use]
+pub fn libmpiscope() -> Option<PathBuf> {
+    built("MPISCOPE_LIB", "libmpiscope.so")
+}
+
+/// The mock MPI library: `MPISCOPE_MOCK`, or the newest build in the target directory.
+#[must_use]
+pub fn mock_library() -> Option<PathBuf> {
+    built("MPISCOPE_MOCK", "libmockmpi.so")
+}
+
+fn built(variable: &str, file: &str) -> Option<PathBuf> {
+    if let Some(named) = env::var_os(variable).filter(|value| !value.is_empty()) {
+        return Some(PathBuf::from(named)).filter(|path| path.is_file());
+    }
+    ["release", "debug"]
+        .map(|profile| target_dir().join(profile).join(file))
+        .into_iter()
+        .filter(|path| path.is_file())
+        .max_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok())
+}

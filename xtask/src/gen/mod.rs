@@ -8,6 +8,7 @@ mod constants;
 mod functions;
 mod headers;
 mod hooks;
+mod narrow;
 mod notes;
 mod output;
 mod overlay;
@@ -60,6 +61,7 @@ pub fn run(args: &Args) -> Result<()> {
     overlay.all_match(&rows)?;
     output.put("crates/layer/src/generated/hooks.rs", &hooks::hooks(&rows, &kinds, &overlay)?)?;
     output.put("crates/layer/src/generated/stubs.rs", &hooks::stubs(&rows))?;
+    output.put("crates/layer/src/generated/narrow.rs", &narrow::narrow(&rows, &kinds)?)?;
     output.finish()
 }
 

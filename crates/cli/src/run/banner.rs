@@ -3,9 +3,10 @@
 use super::Options;
 use mpiscope_job::process::Ending;
 use mpiscope_job::rankset::RankSet;
-use mpiscope_job::report::{FunctionReport, JobReport, RankReport};
+use mpiscope_job::report::{FunctionReport, JobReport, RankReport, Silent};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -23,8 +24,9 @@ pub struct Scope {
     pub ending: Option<Ending>,
 }
 
-/// Writes `report.json` and prints the report. A failure is told; it never changes the program's status.
-pub fn deliver(options: &Options, report: JobReport, scope: &Scope) {
+/// Writes `report.json` and prints the report, on `screen` if that works, else on standard error. A failure is told;
+/// it never changes the program's status.
+pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Option<File>) {
     let mut written = None;
     if let Some(dir) = &options.out {
         match write_json(dir, &report, scope) {
@@ -40,7 +42,10 @@ pub fn deliver(options: &Options, report: JobReport, scope: &Scope) {
         _ => lines(&report, scope, written.as_deref()).join("\n") + "\n",
     };
     // In one piece, so that output of ranks does not come in between; a closed standard error is no failure.
-    let _closed = io::stderr().lock().write_all(text.as_bytes());
+    let shown = screen.is_some_and(|mut screen| screen.write_all(text.as_bytes()).is_ok());
+    if !shown {
+        let _closed = io::stderr().lock().write_all(text.as_bytes());
+    }
 }
 
 /// The host with rank 0 writes `report.json`; other hosts of the same job must not overwrite it.
@@ -85,9 +90,11 @@ fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
         (_, n) => format!("none of {n} processes on this host"),
     };
     let mut lines = vec![format!("  {processes} called MPI under the layer.")];
-    if scope.whole && matches!(scope.ending, Some(Ending::Exit(126 | 127))) {
-        lines.push("  The launcher says that the program cannot be started: see its message above.".into());
-        return lines;
+    if let Some(end) = scope.ending.filter(|end| *end != Ending::Exit(0)) {
+        lines.push(format!(
+            "  The program or its launcher ended with {}: see its own message above.",
+            ending(end)
+        ));
     }
     lines.push(
         "  Not an MPI program, or it ended before MPI_Init? Else: is MPI linked statically (`ldd APP` shows"
@@ -112,7 +119,7 @@ fn overview(report: &JobReport) -> Vec<String> {
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     let ranks = format!(
         "  {seen}{of} rank{} on {} host{}: {}{more}",
-        plural(seen),
+        plural(seen.max(report.size as usize)),
         report.hosts.len(),
         plural(report.hosts.len()),
         hosts.join(", ")
@@ -189,13 +196,20 @@ fn ends(report: &JobReport) -> Vec<String> {
             ends.entry(text).or_default().0.extend(rank.rank);
         }
     }
-    for silent in report.silent.iter().filter(|_| !report.ranks.is_empty()) {
+    // Where nobody called MPI, that is said already: only bad ends are worth a line.
+    let nobody = report.ranks.is_empty();
+    let worth = |s: &&Silent| !nobody || s.ending.is_some_and(|end| end != Ending::Exit(0));
+    for silent in report.silent.iter().filter(worth) {
         let end = silent.ending.map_or_else(|| "ended".to_owned(), ending);
         ends.entry(format!("never called MPI, {end}")).or_default().0.extend(silent.rank);
     }
     let mut lines: Vec<(RankSet, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
     lines.sort_by_key(|(ranks, _)| ranks.0.first().copied());
-    lines.iter().map(|(ranks, text)| cut(&format!("  rank {ranks}: {text}"))).collect()
+    let who = |ranks: &RankSet| match ranks.0.len() {
+        0 => "a process of unknown rank".to_owned(),
+        _ => format!("rank {ranks}"),
+    };
+    lines.iter().map(|(ranks, text)| cut(&format!("  {}: {text}", who(ranks)))).collect()
 }
 
 fn bad_end(rank: &RankReport) -> Option<String> {
@@ -203,7 +217,7 @@ fn bad_end(rank: &RankReport) -> Option<String> {
     match (rank.abort_code, rank.finalized) {
         (Some(code), _) => parts.push(format!("called MPI_Abort with code {code}")),
         (None, false) if rank.alive => parts.push("still running".to_owned()),
-        (None, false) => parts.push("never left MPI_Finalize".to_owned()),
+        (None, false) => parts.push("ended without MPI_Finalize".to_owned()),
         (None, true) => {}
     }
     match rank.ending {
@@ -256,31 +270,18 @@ fn notes(report: &JobReport) -> Vec<String> {
 
 /// Bytes for people: three digits and a decimal unit.
 fn amount(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["B", "kB", "MB", "GB", "TB", "PB"] {
-        if value < 999.5 {
-            return if unit == "B" {
-                format!("{value:.0} {unit}")
-            } else {
-                format!("{value:.3} {unit}").shorten()
-            };
-        }
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut units = ["kB", "MB", "GB", "TB", "PB", "EB"].iter();
+    let mut unit = units.next();
+    while value >= 999.5 && units.len() > 0 {
         value /= 1000.0;
+        unit = units.next();
     }
-    format!("{value:.0} EB")
-}
-
-trait Shorten {
-    fn shorten(self) -> String;
-}
-
-impl Shorten for String {
-    /// Keeps three digits of `12.345 kB`.
-    fn shorten(self) -> String {
-        let Some((number, unit)) = self.split_once(' ') else { return self };
-        let short: String = number.chars().take(4).collect();
-        format!("{} {unit}", short.trim_end_matches('.'))
-    }
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {}", unit.unwrap_or(&"B"))
 }
 
 /// One line of at most [`WIDTH`] characters, without control characters that others may have put in.
@@ -290,4 +291,26 @@ fn cut(text: &str) -> String {
         return clean().collect();
     }
     clean().take(WIDTH - 3).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_to_three_digits() {
+        let wanted = [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (4096, "4.10 kB"), (16384, "16.4 kB")];
+        for (bytes, text) in wanted {
+            assert_eq!(amount(bytes), text);
+        }
+        assert_eq!(amount(999_499_999), "999 MB");
+        assert_eq!(amount(999_999_999), "1.00 GB");
+        assert_eq!(amount(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn text_of_others_is_cut_and_cannot_control_the_terminal() {
+        assert_eq!(cut("a\x1b[31mb\nc"), "a [31mb c");
+        assert_eq!(cut(&"x".repeat(500)).len(), WIDTH);
+    }
 }

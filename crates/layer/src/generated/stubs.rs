@@ -470,16 +470,10 @@ stubs! {
     510 MPI_Ssend_init_c PMPI_Ssend_init_c;
     511 MPI_Start PMPI_Start;
     512 MPI_Startall PMPI_Startall;
-    519 MPI_Status_get_error PMPI_Status_get_error;
-    520 MPI_Status_get_source PMPI_Status_get_source;
-    521 MPI_Status_get_tag PMPI_Status_get_tag;
     522 MPI_Status_set_cancelled PMPI_Status_set_cancelled;
     523 MPI_Status_set_elements PMPI_Status_set_elements;
     524 MPI_Status_set_elements_c PMPI_Status_set_elements_c;
     525 MPI_Status_set_elements_x PMPI_Status_set_elements_x;
-    526 MPI_Status_set_error PMPI_Status_set_error;
-    527 MPI_Status_set_source PMPI_Status_set_source;
-    528 MPI_Status_set_tag PMPI_Status_set_tag;
     580 MPI_Test PMPI_Test;
     581 MPI_Test_cancelled PMPI_Test_cancelled;
     582 MPI_Testall PMPI_Testall;

@@ -3931,15 +3931,15 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "f_status", kind: Kind::F90_STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "f08_status", kind: Kind::F08_STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_get_error", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
+    Function { name: "MPI_Status_get_error", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "err", kind: Kind::ERROR_CODE, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_get_source", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
+    Function { name: "MPI_Status_get_source", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "source", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
-    Function { name: "MPI_Status_get_tag", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
+    Function { name: "MPI_Status_get_tag", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
@@ -3962,15 +3962,15 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "count", kind: Kind::XFER_NUM_ELEM, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_error", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
+    Function { name: "MPI_Status_set_error", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "err", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_source", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
+    Function { name: "MPI_Status_set_source", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "source", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },
     ] },
-    Function { name: "MPI_Status_set_tag", returns: Kind::ERROR_CODE, flags: Flags::NONE, object: None, params: &[
+    Function { name: "MPI_Status_set_tag", returns: Kind::ERROR_CODE, flags: Flags::UNTRACED, object: None, params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::InOut, len: Len::One, shape: "*" },
         Param { name: "tag", kind: Kind::TAG, dir: Dir::In, len: Len::One, shape: "" },
     ] },

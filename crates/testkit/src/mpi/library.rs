@@ -129,7 +129,8 @@ impl Library {
     #[must_use]
     pub fn launch_arguments(&self, n: usize) -> Vec<OsString> {
         let mut arguments = Vec::new();
-        if self.family == Family::OpenMpi && n > 2 {
+        // Also for few ranks: the machine may have one core, and processes that are spawned need slots too.
+        if self.family == Family::OpenMpi {
             arguments.push("--oversubscribe".into());
         }
         arguments.extend(["-n".into(), n.to_string().into()]);
@@ -163,6 +164,12 @@ impl Library {
     #[must_use]
     pub fn launcher_dir(&self) -> &Path {
         self.mpirun.parent().unwrap_or(Path::new("/usr/bin"))
+    }
+
+    /// Where the shared library lies, for `LD_LIBRARY_PATH` of programs that were linked elsewhere.
+    #[must_use]
+    pub fn lib_dir(&self) -> &Path {
+        self.libmpi.parent().unwrap_or(Path::new("/usr/lib"))
     }
 
     /// One of the Intel MPI Benchmarks, such as `IMB-MPI1`, when the library brings it.

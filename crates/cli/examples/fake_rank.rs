@@ -1,0 +1,86 @@
+//! A program that looks to `mpiscope run` like a rank under the layer: it takes or makes an image, sends it to the
+//! collector, and ends in the way that its argument names. For the tests; uses no MPI.
+#![allow(unsafe_code)]
+#![allow(missing_docs)]
+
+use mpiscope_image::layout::State;
+use mpiscope_job::sample::{Sample, memory_file};
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::time::Duration;
+
+/// The handle of `MPI_COMM_WORLD` and of `MPI_DOUBLE` in MPICH's ABI.
+const WORLD: u64 = 0x4400_0000;
+const DOUBLE: u64 = 0x4c00_080b;
+
+fn main() {
+    let how = std::env::args().nth(1).unwrap_or_default();
+    println!("output of the program");
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<i32>().ok());
+    if how == "silent" {
+        return;
+    }
+    let rank = number("FAKE_RANK").or(number("PMI_RANK")).unwrap_or(0) as u32;
+    let size = number("FAKE_SIZE").or(number("PMI_SIZE")).unwrap_or(1) as u32;
+    let job = std::env::var("MPISCOPE_JOB").unwrap_or_else(|_| "none".into());
+    let fd = match number("MPISCOPE_IMAGE_FD") {
+        // SAFETY: the descriptor was given to this process for this purpose.
+        Some(fd) => unsafe { OwnedFd::from_raw_fd(fd) },
+        None => memory_file(&job),
+    };
+    let sample = Sample::on(fd, &job, rank, size);
+    if let Ok(name) = std::env::var("MPISCOPE_COLLECTOR") {
+        send(&name, &sample.fd);
+    }
+    sample.called("MPI_Allreduce", 10 + u64::from(rank), 1_000_000 * u64::from(rank + 1), 80);
+    sample.called("MPI_Send", 5, 20_000, 4096);
+    std::thread::sleep(Duration::from_millis(30));
+    end(&how, &sample);
+}
+
+fn end(how: &str, sample: &Sample) {
+    match how.split_once('=').unwrap_or((how, "0")) {
+        ("finalize", code) => {
+            sample.state(State::FINALIZED);
+            std::process::exit(code.parse().unwrap_or(0));
+        }
+        ("abort", code) => {
+            sample.abort(code.parse().unwrap_or(1));
+            std::process::exit(code.parse().unwrap_or(1));
+        }
+        ("recv", _) => {
+            sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
+            std::thread::sleep(Duration::from_secs(30));
+        }
+        ("kill", signal) => {
+            sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
+            std::thread::sleep(Duration::from_millis(50));
+            let signal = signal.parse().unwrap_or(libc::SIGKILL);
+            // SAFETY: ends this process; Rust's own handler of SIGSEGV would take the signal for an accident.
+            unsafe {
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// As the layer does it.
+fn send(name: &str, image: &OwnedFd) {
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+    let Ok(address) = SocketAddr::from_abstract_name(name) else { return };
+    let Ok(socket) = UnixStream::connect_addr(&address) else { return };
+    let mut bytes = b"MPSC".to_vec();
+    for word in [1, std::process::id(), 0] {
+        bytes.extend(word.to_ne_bytes());
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let fds = [image.as_fd()];
+    control.push(SendAncillaryMessage::ScmRights(&fds));
+    let _sent = rustix::net::sendmsg(&socket, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL);
+}

@@ -1,0 +1,152 @@
+//! Rows of the table: one for each thread that is in MPI (one for each rank that is not), equal ones folded.
+
+use mpiscope_job::RankSet;
+use mpiscope_job::now::{CallNow, PeerNow, RankNow, ThreadNow};
+
+/// A row; several ranks that do the same share one.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Ranks, or none when they are not known.
+    pub ranks: RankSet,
+    /// Process ids.
+    pub pids: Vec<u32>,
+    /// Least and greatest age in seconds.
+    pub age: Option<(f64, f64)>,
+    /// Host, state, call, peer, tag, communicator, count, type, where.
+    pub cells: Vec<String>,
+}
+
+/// What the cells of a row are.
+pub const CELLS: [&str; 9] = ["HOST", "STATE", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "WHERE"];
+
+/// The rows of a job, folded, in the order of the first rank.
+pub fn rows(ranks: &[RankNow]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for row in ranks.iter().flat_map(rank_rows) {
+        // Ranks of different worlds have the same numbers: they must not melt into one set.
+        let same = |known: &&mut Row| known.cells == row.cells && known.ranks.0.is_disjoint(&row.ranks.0);
+        match rows.iter_mut().find(same) {
+            Some(known) if !row.ranks.0.is_empty() => fold(known, row),
+            _ => rows.push(row),
+        }
+    }
+    rows
+}
+
+fn fold(known: &mut Row, row: Row) {
+    known.ranks.0.extend(row.ranks.0);
+    known.pids.extend(row.pids);
+    known.age = span(known.age, row.age);
+}
+
+/// Least and greatest of both.
+pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    match (one, other) {
+        (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+        (a, b) => a.or(b),
+    }
+}
+
+fn rank_rows(rank: &RankNow) -> Vec<Row> {
+    let row = |cells: Vec<String>, age: Option<f64>| Row {
+        ranks: rank.rank.into_iter().collect(),
+        pids: vec![rank.pid],
+        age: age.map(|age| (age, age)),
+        cells,
+    };
+    if rank.threads.is_empty() {
+        return vec![row(cells(rank, None, rank.state.clone()), None)];
+    }
+    let several = rank.threads.len() > 1;
+    rank.threads.iter().map(|t| row(cells(rank, Some(t), state(rank, t, several)), t.age_s)).collect()
+}
+
+fn state(rank: &RankNow, thread: &ThreadNow, several: bool) -> String {
+    let state = match (&thread.call, rank.state.as_str()) {
+        (Some(call), "running") if call.nested > 0 => "in callback".to_owned(),
+        (Some(_), "running") => "in call".to_owned(),
+        (None, "running") => "computing".to_owned(),
+        (_, other) => other.to_owned(),
+    };
+    if several { format!("{state}, thread {}", thread.thread) } else { state }
+}
+
+fn cells(rank: &RankNow, thread: Option<&ThreadNow>, state: String) -> Vec<String> {
+    let host = if rank.host.is_empty() { "-".to_owned() } else { rank.host.clone() };
+    let mut cells = vec![host, state];
+    cells.extend(call_cells(thread.and_then(|t| t.call.as_ref())));
+    cells
+}
+
+/// Call, peer, tag, communicator, count, type, where.
+pub fn call_cells(call: Option<&CallNow>) -> Vec<String> {
+    let of = |get: &dyn Fn(&CallNow) -> Option<String>| call.and_then(get).unwrap_or_else(|| "-".to_owned());
+    vec![
+        of(&|c| Some(if c.torn { format!("{}?", c.function) } else { c.function.clone() })),
+        of(&peers),
+        of(&|c| c.tag.as_deref().map(short)),
+        of(&|c| c.object.as_deref().map(unnamed)),
+        of(&|c| c.count.map(|n| n.to_string())),
+        of(&|c| c.datatype.as_deref().map(unnamed)),
+        of(&|c| c.place.clone()),
+    ]
+}
+
+/// `MPI_COMM_WORLD` is long and everybody knows it.
+fn short(name: &str) -> String {
+    let name = name.strip_prefix("MPI_COMM_").or_else(|| name.strip_prefix("MPI_")).unwrap_or(name);
+    name.to_owned()
+}
+
+/// Handles that are addresses differ from process to process and say nothing: they would keep equal rows apart.
+fn unnamed(name: &str) -> String {
+    match name.split_once("0x") {
+        Some(("derived ", _)) => "derived".to_owned(),
+        Some((before, digits)) if digits.split(' ').next().is_some_and(|d| d.len() > 8) => {
+            let size = digits.split_once(' ').map_or("", |(_, size)| size);
+            format!("{before}unnamed {size}").trim_end().to_owned()
+        }
+        _ => short(name),
+    }
+}
+
+fn peers(call: &CallNow) -> Option<String> {
+    let to = peer(call.peer.as_ref()?);
+    Some(match &call.source {
+        Some(from) => format!("to {to} from {}", peer(from)),
+        None => to,
+    })
+}
+
+/// A rank of the world, with the rank in the communicator in brackets if that is another.
+fn peer(peer: &PeerNow) -> String {
+    let root = if peer.root { "root " } else { "" };
+    match (&peer.name, peer.world_rank) {
+        (Some(name), _) => short(name),
+        (None, Some(world)) => format!("{root}{world}({})", peer.rank),
+        (None, None) => format!("{root}{}", peer.rank),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_not_shown_and_small_handles_are() {
+        assert_eq!(unnamed("0x5598d593d4c0"), "unnamed");
+        assert_eq!(unnamed("0x5598d593d4c0 (size 4)"), "unnamed (size 4)");
+        assert_eq!(unnamed("Win 0x5598d593d4c0"), "Win unnamed");
+        assert_eq!(unnamed("0x84000001 (size 2)"), "0x84000001 (size 2)");
+        assert_eq!(unnamed("derived 0xcc000000"), "derived");
+        assert_eq!(unnamed("MPI_COMM_WORLD"), "WORLD");
+    }
+
+    #[test]
+    fn a_peer_is_a_rank_of_the_world_with_the_rank_in_the_communicator_in_brackets() {
+        let of = |rank, world_rank, root| peer(&PeerNow { rank, name: None, world_rank, root });
+        assert_eq!(of(1, None, false), "1");
+        assert_eq!(of(1, Some(5), false), "5(1)");
+        assert_eq!(of(0, None, true), "root 0");
+    }
+}

@@ -1,0 +1,78 @@
+//! What the user means: a job, a process, a file, or the only job there is.
+
+use anyhow::{Result, bail};
+use mpiscope_image::Image;
+use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::names::Locate;
+use mpiscope_job::symbols::FileSymbols;
+use mpiscope_job::{Bytes, Error, open_file};
+use std::path::{Path, PathBuf};
+
+/// What to look at.
+pub enum Target {
+    /// One job.
+    Job(Job),
+    /// Several, none of them named.
+    Jobs(Vec<Job>),
+    /// A saved image or a core file.
+    File(PathBuf),
+}
+
+const START_ONE: &str = "start one with `mpiscope run mpirun -n 4 ./app`";
+
+/// Finds what `name` means.
+pub fn find(name: Option<&str>) -> Result<Target> {
+    let mut jobs = discover();
+    let Some(name) = name else {
+        return match jobs.len() {
+            0 => bail!("no job of this user runs under mpiscope on this host; {START_ONE}, or name a file"),
+            1 => Ok(Target::Job(jobs.remove(0))),
+            _ => Ok(Target::Jobs(jobs)),
+        };
+    };
+    // A path is one with a slash, or a file that is there; a job's name has neither.
+    let path = Path::new(name);
+    if name.contains('/') || path.is_file() {
+        return Ok(Target::File(path.to_owned()));
+    }
+    if let Some(at) = position(&jobs, name)? {
+        return Ok(Target::Job(jobs.swap_remove(at)));
+    }
+    let known: Vec<&str> = jobs.iter().map(|j| j.name.as_str()).collect();
+    if known.is_empty() {
+        bail!(
+            "{name}: no such job, process or file; no job of this user runs under mpiscope on this host: {START_ONE}"
+        );
+    }
+    bail!("{name}: no such job, process or file; jobs on this host: {}", known.join(", "))
+}
+
+/// The job with this name, or with this process, or whose name alone begins like this.
+fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
+    if let Some(at) = jobs.iter().position(|job| job.name == name) {
+        return Ok(Some(at));
+    }
+    if let Ok(pid) = name.parse::<u32>() {
+        let holds = |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|(h, _)| *h == pid));
+        if let Some(at) = jobs.iter().position(holds) {
+            return Ok(Some(at));
+        }
+    }
+    let like: Vec<usize> =
+        (0..jobs.len()).filter(|i| jobs.get(*i).is_some_and(|j| j.name.starts_with(name))).collect();
+    match like.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(*only)),
+        _ => bail!("{name}: several jobs begin like this; name more of it (`mpiscope ps` lists the jobs)"),
+    }
+}
+
+/// The image in a file.
+pub fn open(path: &Path) -> Result<Image<Bytes>, Error> {
+    open_file(path)
+}
+
+/// What turns addresses into source lines.
+pub fn symbols() -> Box<dyn Locate> {
+    Box::new(FileSymbols::default())
+}

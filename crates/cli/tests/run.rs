@@ -1,0 +1,251 @@
+//! `mpiscope run` with programs that behave like ranks under the layer (see `examples/fake_rank.rs`): exit status,
+//! output, report, in both forms and for every way to end. Real MPI libraries are tried by the test matrix.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+
+fn fake_rank() -> PathBuf {
+    Path::new(MPISCOPE).with_file_name("examples").join("fake_rank")
+}
+
+/// A run in a directory of its own, with a library that does nothing in place of the layer.
+struct Run {
+    dir: TempDir,
+    command: Command,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self::of(MPISCOPE)
+    }
+
+    fn of(program: &str) -> Self {
+        let dir = TempDir::new().unwrap();
+        let layer = dir.path().join("libmpiscope.so");
+        let source = dir.path().join("empty.c");
+        std::fs::write(&source, "int nothing;\n").unwrap();
+        let built = Command::new("gcc").args(["-shared", "-o"]).arg(&layer).arg(&source).status().unwrap();
+        assert!(built.success());
+        let mut command = Command::new(program);
+        let foreign = std::env::vars().filter(|(name, _)| {
+            ["PMI", "OMPI_", "MPI", "SLURM_", "PALS_"].iter().any(|prefix| name.starts_with(prefix))
+        });
+        for (name, _) in foreign {
+            command.env_remove(name);
+        }
+        command.env("MPISCOPE_LAYER", &layer).env("RANK", fake_rank()).env("MPISCOPE", MPISCOPE);
+        Self { dir, command }
+    }
+
+    fn args(mut self, args: &[&str]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    fn report(&self) -> Value {
+        serde_json::from_slice(&std::fs::read(self.dir.path().join("report.json")).unwrap()).unwrap()
+    }
+
+    fn go(&mut self) -> Output {
+        let started = Instant::now();
+        let mut child =
+            self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        while child.try_wait().unwrap().is_none() {
+            if started.elapsed() > Duration::from_secs(20) {
+                child.kill().unwrap();
+                panic!("no end after 20 s");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.wait_with_output().unwrap()
+    }
+
+    /// A shell that starts `script` in the place of a launcher, below `mpiscope run --out`.
+    fn whole(script: &str) -> Self {
+        let run = Self::new();
+        let dir = run.dir.path().to_str().unwrap().to_owned();
+        run.args(&["run", "--out", &dir, "sh", "-c", script])
+    }
+
+    /// A shell that is the launcher: every rank has its own `mpiscope run`.
+    fn ranks(script: &str) -> Self {
+        let mut run = Self::of("sh").args(&["-c", script]);
+        let dir = run.dir.path().to_owned();
+        run.command.env("DIR", dir);
+        run
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[test]
+fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs() {
+    let mut run = Run::whole("for r in 0 1 2 3; do FAKE_RANK=$r FAKE_SIZE=4 $RANK finalize & done; wait");
+    let output = run.go();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout), "output of the program\n".repeat(4));
+    let told = text(&output.stderr);
+    assert!(told.lines().count() <= 20 && told.contains("4 ranks on 1 host: samplehost [0-3]"), "{told}");
+    let report = run.report();
+    assert_eq!(report["schema"], "mpiscope.report/1");
+    assert_eq!((&report["abi"], &report["size"]), (&"mpich".into(), &4.into()));
+    for rank in 0..4 {
+        let one = &report["ranks"][rank];
+        assert_eq!((&one["rank"], &one["finalized"], &one["lost"]), (&rank.into(), &true.into(), &0.into()));
+        assert_eq!(one["calls"]["MPI_Allreduce"]["count"], 10 + rank);
+        assert_eq!(one["calls"]["MPI_Send"]["bytes"], 4096);
+        let (wall, mpi) = (one["wall_s"].as_f64().unwrap(), one["mpi_s"].as_f64().unwrap());
+        assert!(wall >= 0.03 && mpi > 0.0 && mpi < wall);
+    }
+    let most = &report["functions"][0];
+    assert_eq!(
+        (&most["name"], &most["min"][1], &most["max"][1]),
+        (&"MPI_Allreduce".into(), &0.into(), &3.into())
+    );
+}
+
+#[test]
+fn exit_status_and_signal_are_the_programs() {
+    assert_eq!(Run::whole("$RANK finalize=7").go().status.code(), Some(7));
+    assert_eq!(signal(Run::whole("kill -TERM $$").go().status), Some(libc_signal("TERM")));
+    assert_eq!(signal(Run::whole("kill -KILL $$").go().status), Some(libc_signal("KILL")));
+    assert_eq!(Run::new().args(&["run", "/no/such/program"]).go().status.code(), Some(127));
+    assert_eq!(Run::new().args(&["run", "/dev/null"]).go().status.code(), Some(126));
+}
+
+fn libc_signal(name: &str) -> i32 {
+    match name {
+        "KILL" => 9,
+        "SEGV" => 11,
+        "TERM" => 15,
+        _ => unreachable!("no test uses {name}"),
+    }
+}
+
+#[test]
+fn a_killed_rank_is_in_the_report_with_the_call_it_was_in() {
+    let mut run = Run::whole("FAKE_SIZE=2 $RANK finalize & FAKE_RANK=1 FAKE_SIZE=2 $RANK kill=9; wait");
+    let told = text(&run.go().stderr);
+    assert!(told.contains("rank 1: ended without MPI_Finalize, last seen in MPI_Recv"), "{told}");
+    let report = run.report();
+    assert_eq!(
+        (&report["ranks"][0]["finalized"], &report["ranks"][1]["finalized"]),
+        (&true.into(), &false.into())
+    );
+    assert!(report["ranks"][1]["mpi_s"].as_f64().unwrap() >= 0.05, "the open call counts until the end");
+}
+
+#[test]
+fn an_abort_is_told_with_its_code() {
+    let mut run = Run::whole("$RANK abort=3");
+    let output = run.go();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("rank 0: called MPI_Abort with code 3"));
+}
+
+#[test]
+fn nobody_called_mpi_is_one_clear_sentence_with_the_next_thing_to_try() {
+    let mut run = Run::whole("$RANK silent");
+    let output = run.go();
+    let told = text(&output.stderr);
+    assert!(told.contains("no process called MPI under the layer") && told.contains("ldd"), "{told}");
+    assert_eq!((output.status.code(), &run.report()["ranks"]), (Some(0), &Value::Array(Vec::new())));
+}
+
+#[test]
+fn wrappers_give_one_report_for_all_ranks_of_the_host_and_know_how_each_ended() {
+    let mut run = Run::ranks(
+        "for r in 0 1 2; do
+           how=finalize; [ $r = 1 ] && how=kill=11
+           [ $r = 2 ] && how=silent
+           PMI_RANK=$r PMI_SIZE=3 MPI_LOCALNRANKS=3 $MPISCOPE run --out $DIR $RANK $how &
+         done; wait",
+    );
+    let output = run.go();
+    let told = text(&output.stderr);
+    assert_eq!(told.matches("mpiscope: ").count(), 1, "{told}");
+    assert_eq!(text(&output.stdout), "output of the program\n".repeat(3));
+    assert!(told.contains(
+        "rank 1: ended without MPI_Finalize, killed by signal 11 (SIGSEGV), last seen in MPI_Recv"
+    ));
+    assert!(told.contains("rank 2: never called MPI, exit status 0"), "{told}");
+    let report = run.report();
+    assert_eq!(report["ranks"].as_array().unwrap().len(), 2);
+    assert_eq!(report["silent"][0]["rank"], 2);
+}
+
+#[test]
+fn a_wrapper_ends_as_its_program_does() {
+    let status = |how: &str| {
+        let mut run = Run::new().args(&["run", "--quiet"]);
+        run.command.arg(fake_rank()).arg(how);
+        run.command.env("PMI_RANK", "0").env("MPI_LOCALNRANKS", "1");
+        run.go().status
+    };
+    assert_eq!(status("finalize=5").code(), Some(5));
+    assert_eq!(signal(status("kill=9")), Some(9));
+    assert_eq!(signal(status("kill=11")), Some(11));
+}
+
+#[test]
+fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_stays() {
+    let mut run = Run::ranks(
+        "export PMI_SIZE=2 MPI_LOCALNRANKS=2
+         PMI_RANK=0 $MPISCOPE run --out $DIR $RANK recv & a=$!
+         PMI_RANK=1 $MPISCOPE run --out $DIR $RANK recv & b=$!
+         sleep 0.5; kill -9 $a $b; wait",
+    );
+    let started = Instant::now();
+    let told = text(&run.go().stderr);
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(told.contains("rank [0-1]: ended without MPI_Finalize, last seen in MPI_Recv"), "{told}");
+    assert_eq!(run.report()["ranks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn ranks_that_never_come_do_not_keep_the_launcher_waiting() {
+    let mut run = Run::ranks("PMI_RANK=0 PMI_SIZE=9 MPI_LOCALNRANKS=9 $MPISCOPE run $RANK finalize");
+    let started = Instant::now();
+    let told = text(&run.go().stderr);
+    assert!(told.contains("1 of 9 ranks on 1 host: samplehost 0"), "{told}");
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_signal_to_run_reaches_the_program() {
+    for environment in [&[][..], &[("PMI_RANK", "0"), ("MPI_LOCALNRANKS", "1")]] {
+        let mut run = Run::new().args(&["run", "--quiet", "sh", "-c"]);
+        run.command.envs(environment.iter().copied());
+        run.command.arg("trap 'exit 42' USR1; kill -USR1 $PPID; sleep 0.1; sleep 0.1; sleep 3; exit 1");
+        assert_eq!(run.go().status.code(), Some(42));
+    }
+}
+
+#[test]
+fn a_missing_layer_is_told_before_the_program_runs() {
+    let mut run = Run::new().args(&["run", "echo", "x"]);
+    run.command.env("MPISCOPE_LAYER", "/no/such/libmpiscope.so");
+    let output = run.go();
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
+    assert!(text(&output.stderr).contains("MPISCOPE_LAYER"));
+}
+
+#[test]
+fn json_replaces_the_text_and_quiet_silences_it() {
+    let output = Run::new().args(&["run", "--json"]).args(&[fake_rank().to_str().unwrap(), "finalize"]).go();
+    let report: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(report["ranks"][0]["calls"]["MPI_Send"]["count"], 5);
+    let output = Run::new().args(&["run", "-q"]).args(&[fake_rank().to_str().unwrap(), "finalize"]).go();
+    assert_eq!(text(&output.stderr), "");
+}

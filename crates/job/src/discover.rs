@@ -1,0 +1,100 @@
+//! The jobs of this user on this host, found without being told: every image is a memory file named
+//! `mpiscope:JOB`, and whoever holds one shows it in `/proc/PID/fd`.
+//!
+//! The rank, its wrapper and the collector hold the same file; it counts once, by inode. Nobody is stopped and
+//! no ptrace right is used.
+
+use crate::Error;
+use crate::source::{Bytes, open_fd};
+use mpiscope_image::Image;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// What a link to an image's memory file begins with.
+const LINK: &str = "/memfd:mpiscope:";
+
+/// A job: everything whose memory files have the same name.
+#[derive(Debug, Default)]
+pub struct Job {
+    /// Name of the job.
+    pub name: String,
+    /// Its images.
+    pub images: Vec<Found>,
+}
+
+/// An image that some process holds.
+#[derive(Debug)]
+pub struct Found {
+    /// The processes that hold it, and where each can be opened.
+    pub holders: Vec<(u32, PathBuf)>,
+}
+
+impl Found {
+    /// Opens the image through the first holder that lets us.
+    pub fn open(&self) -> Result<Image<Bytes>, Error> {
+        let mut last = Error::NotFound("the process that held the image is gone; try again".into());
+        for (pid, path) in &self.holders {
+            match fs::File::open(path) {
+                Ok(file) => return open_fd(file.into(), &format!("image of process {pid}")),
+                Err(why) => last = Error::File { path: path.clone(), why: why.to_string() },
+            }
+        }
+        Err(last)
+    }
+
+    /// Whether process `pid` (in its own name space) is there.
+    pub fn alive(&self, pid: u32) -> bool {
+        self.holders.iter().any(|(holder, _)| *holder == pid || inner_pid(*holder) == Some(pid)) || maps(pid)
+    }
+}
+
+/// The id of a process in its own name space.
+fn inner_pid(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_whitespace().last()?.parse().ok()
+}
+
+/// Whether the process has an image mapped: it may have closed the file.
+fn maps(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(LINK))
+}
+
+/// All jobs, by name.
+pub fn discover() -> Vec<Job> {
+    let mut found: BTreeMap<(String, u64), Found> = BTreeMap::new();
+    for pid in processes() {
+        for (job, path, inode) in images_of(pid) {
+            let entry = found.entry((job, inode)).or_insert(Found { holders: Vec::new() });
+            entry.holders.push((pid, path));
+        }
+    }
+    let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
+    for ((name, _), image) in found {
+        let job = jobs.entry(name.clone()).or_insert_with(|| Job { name, images: Vec::new() });
+        job.images.push(image);
+    }
+    jobs.into_values().collect()
+}
+
+fn processes() -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut pids: Vec<u32> = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// Images that a process holds: job, where to open it, inode. Processes of others show nothing.
+fn images_of(pid: u32) -> Vec<(String, PathBuf, u64)> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+    let image = |entry: fs::DirEntry| {
+        let path = entry.path();
+        let link = fs::read_link(&path).ok()?;
+        let name = link.to_str()?.strip_prefix(LINK)?;
+        let job = name.strip_suffix(" (deleted)").unwrap_or(name).to_owned();
+        Some((job, path.clone(), fs::metadata(&path).ok()?.ino()))
+    };
+    entries.filter_map(|e| image(e.ok()?)).collect()
+}

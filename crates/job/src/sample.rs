@@ -1,0 +1,190 @@
+//! Images as a rank's layer writes them, for tests of readers: made by the real [`Writer`] in a real memory file.
+#![allow(unsafe_code)]
+#![allow(clippy::missing_panics_doc, clippy::unwrap_used)]
+
+use crate::clock::Moment;
+use mpiscope_image::layout::{
+    AbiCode, Chars, ClockKind, FunctionName, Process, Recording, SectionKind, State, Thread,
+};
+use mpiscope_image::objects::{Comm, Flag, Life};
+use mpiscope_image::{Grow, NewImage, Writer};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::Ordering;
+
+/// Address space that an image may fill.
+const RESERVED: usize = 64 << 20;
+
+/// A rank that writes its image.
+pub struct Sample {
+    /// The memory file.
+    pub fd: OwnedFd,
+    /// The image.
+    pub writer: Writer,
+    /// The main thread's record.
+    pub thread: &'static Thread,
+    process: &'static Process,
+}
+
+/// Makes a memory file longer.
+struct Longer(RawFd);
+
+impl Grow for Longer {
+    fn grow(&self, len: usize) -> bool {
+        // SAFETY: resizes a file that the test owns.
+        unsafe { libc::ftruncate(self.0, len as libc::off_t) == 0 }
+    }
+}
+
+/// A new memory file with the name that jobs are found by.
+pub fn memory_file(job: &str) -> OwnedFd {
+    let name = std::ffi::CString::new(format!("mpiscope:{job}")).unwrap();
+    // SAFETY: a new descriptor, owned from here on.
+    unsafe {
+        let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
+        assert!(fd >= 0);
+        libc::ftruncate(fd, 4096);
+        OwnedFd::from_raw_fd(fd)
+    }
+}
+
+impl Sample {
+    /// A rank that has passed `MPI_Init` of an MPICH and has made a few calls.
+    pub fn new(job: &str, rank: u32, size: u32) -> Self {
+        Self::on(memory_file(job), job, rank, size)
+    }
+
+    /// The same in a memory file that exists.
+    pub fn on(fd: OwnedFd, job: &str, rank: u32, size: u32) -> Self {
+        let raw = fd.as_raw_fd();
+        // SAFETY: reserves address space over a file of ours; only what `Longer` made accessible is touched. The
+        // mapping stays for the life of the process, as the layer's does.
+        let writer = unsafe {
+            let (read_write, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+            let base = libc::mmap(std::ptr::null_mut(), RESERVED, read_write, shared, raw, 0);
+            assert_ne!(base, libc::MAP_FAILED);
+            let grow: &'static Longer = Box::leak(Box::new(Longer(raw)));
+            Writer::new(NewImage { base: base.cast(), reserved: RESERVED, accessible: 4096, grow }).unwrap()
+        };
+        let (_, process) = writer.new_record::<Process>(SectionKind::PROCESS, 1).unwrap();
+        let sample = Self { thread: thread(&writer), process, writer, fd };
+        sample.begin_clock();
+        sample.identify(job, rank, size);
+        sample
+    }
+
+    fn begin_clock(&self) {
+        let header = self.writer.header();
+        let now = Moment::now();
+        header.clock.kind.set(ClockKind::MONOTONIC.0);
+        header.clock.start_ticks.set(now.monotonic_ns);
+        header.clock.start_ns.set(now.monotonic_ns);
+        header.clock.start_unix_ns.set(now.unix_ns);
+        header.clock.latest_ticks.set(now.monotonic_ns + 1_000_000_000);
+        header.clock.latest_ns.set(now.monotonic_ns + 1_000_000_000);
+        header.own_ps_per_call.set(15_000);
+        header.pid.atomic().store(std::process::id(), Ordering::Release);
+    }
+
+    fn identify(&self, job: &str, rank: u32, size: u32) {
+        let p = self.process;
+        let put =
+            |to: &'static Chars<256>, text: &str| self.writer.put_chars(to, &Chars::new(text.as_bytes()));
+        p.seq.write(|| {
+            p.pid.set(std::process::id());
+            p.rank.set(rank);
+            p.size.set(size);
+            p.abi.set(AbiCode::MPICH.0);
+            p.mpi_version.set(4 << 16);
+            p.recording.set(Recording::CALLS.0 | Recording::TIMES.0);
+            p.init_enter.set(Moment::now().monotonic_ns);
+            p.init_leave.set(Moment::now().monotonic_ns);
+            put(&p.host, "samplehost");
+            put(&p.library, "MPICH Version: 4.0.2\n");
+            put(&p.command, "./sample 1 2");
+            self.writer.put_chars(&p.world, &Chars::new(format!("world of {job}").as_bytes()));
+            self.writer.put_chars(&p.job, &Chars::new(job.as_bytes()));
+        });
+        self.state(State::INITIALIZED);
+    }
+
+    /// How far the rank has come.
+    pub fn state(&self, state: State) {
+        if state == State::FINALIZED {
+            self.process.seq.write(|| self.process.finalize_leave.set(Moment::now().monotonic_ns));
+        }
+        self.writer.header().state.set(state.0);
+    }
+
+    /// The rank called `MPI_Abort`.
+    pub fn abort(&self, code: i32) {
+        self.process.seq.write(|| self.process.abort_code.set(i64::from(code) as u64));
+        self.state(State::ABORTED);
+    }
+
+    /// The number of a function in this image.
+    pub fn number(&self, name: &str) -> usize {
+        mpi_abi::FunctionId::from_name(name).map(|id| usize::from(id.0)).unwrap()
+    }
+
+    /// The rank has completed calls.
+    pub fn called(&self, name: &str, count: u64, nanoseconds: u64, bytes: u64) {
+        let counter = &self.thread.counters[self.number(name)];
+        counter.count.add_mine(count);
+        counter.ticks.add_mine(nanoseconds);
+        counter.bytes.add_mine(bytes);
+        self.thread.mpi_ticks.add_mine(nanoseconds);
+        self.thread.calls.add_mine(count);
+    }
+
+    /// The rank is in a call: communicator, datatype, count, peer, tag.
+    pub fn enters(&self, name: &str, [comm, datatype, count]: [u64; 3], peer: i32, tag: i32) {
+        let call = &self.thread.call;
+        call.seq.write(|| {
+            call.function.set(self.number(name) as u32 + 1);
+            call.since.set(Moment::now().monotonic_ns);
+            call.object.set(comm);
+            call.datatype.set(datatype);
+            call.count.set(count);
+            call.peer.set(i64::from(peer) as u64);
+            call.tag.set(i64::from(tag) as u64);
+            call.return_address.set(0x1234);
+        });
+    }
+
+    /// The rank has left the call.
+    pub fn leaves(&self) {
+        self.thread.call.seq.write(|| self.thread.call.function.set(0));
+    }
+
+    /// The rank has made a communicator.
+    pub fn has_comm(&self, handle: u64, name: &str, size: u32) {
+        let (_, comm) = self.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
+        comm.head.seq.write(|| {
+            comm.head.handle.set(handle);
+            comm.head.life.set(Life::LIVE.0);
+            comm.head.flags.set(Flag::COMMITTED.0);
+            comm.size.set(size);
+            self.writer.put_chars(&comm.name, &Chars::new(name.as_bytes()));
+        });
+    }
+
+    /// All bytes, as a file that somebody saved.
+    pub fn bytes(&self) -> Vec<u8> {
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::File::from(self.fd.try_clone().unwrap());
+        let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        bytes
+    }
+}
+
+fn thread(writer: &Writer) -> &'static Thread {
+    for function in mpi_abi::FunctionId::all() {
+        let (_, record) = writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, mpi_abi::COUNT).unwrap();
+        writer.put_chars(&record.name, &Chars::new(function.name().as_bytes()));
+    }
+    let (_, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 2).unwrap();
+    thread.tid.set(std::process::id());
+    thread.generation.set(1);
+    thread
+}

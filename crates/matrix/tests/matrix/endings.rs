@@ -1,0 +1,120 @@
+//! Programs that do not end well: the same exit status, a report or a clear sentence, never a hang.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::report;
+
+use crate::programs::{same_behaviour, same_calls};
+use crate::subject::{Form, Ran, Subject, word};
+
+const RANKS: usize = 2;
+const PROGRAM: Program = Program { name: "ending", ranks: RANKS, needs: Needs::Nothing };
+
+/// What must be there afterwards.
+#[derive(Clone, Copy)]
+enum After {
+    /// Equal output, all calls of all ranks, all finalised.
+    Whole,
+    /// All calls of all ranks, none finalised. The launcher may write to standard output.
+    Unfinished,
+    /// As `Unfinished`; whether the call that ended the job is counted is free.
+    Aborted,
+    /// No rank ever was: a sentence from us, nothing on standard output.
+    Sentence,
+}
+
+/// Name of the trial, arguments of the program, what must be there.
+const ENDINGS: [(&str, &[&str], After); 8] = [
+    ("an_exit_status_is_passed_on", &["status", "9"], After::Whole),
+    ("a_killed_rank_leaves_a_report", &["kill-one"], After::Unfinished),
+    ("an_abort_leaves_a_report", &["abort-one", "7"], After::Aborted),
+    ("an_exit_without_finalize_leaves_a_report", &["no-finalize", "0"], After::Unfinished),
+    ("a_failing_exit_without_finalize_leaves_a_report", &["no-finalize", "5"], After::Unfinished),
+    ("a_crash_before_init_is_told", &["crash-before-init"], After::Sentence),
+    ("an_exit_before_init_is_told", &["exit-before-init", "3"], After::Sentence),
+    ("a_program_without_mpi_is_told", &["never-mpi", "0"], After::Sentence),
+];
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let make = |(name, arguments, after): (&str, &'static [&'static str], After)| {
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        Trial::test(format!("{}::{name}", library.name), move || {
+            check(&subject, &library, arguments, after).map_err(|error| format!("{error:#}").into())
+        })
+    };
+    ENDINGS.into_iter().map(make).collect()
+}
+
+fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After) -> Result<()> {
+    let mut words = vec![word(&subject.binary(&PROGRAM, library)?)];
+    words.extend(arguments.iter().map(OsString::from));
+    let run_bare = || subject.launch(library, RANKS, Form::Bare, &words, &|_| ());
+    let bare = run_bare()?;
+    ensure!(!bare.outcome.timed_out, "the bare program does not end: {}", bare.outcome.describe());
+    let seen = subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| ())?;
+    match after {
+        After::Whole => {
+            same_behaviour(&bare, &seen)?;
+            same_calls(&seen, RANKS)?;
+            all_finalized(&seen, true)
+        }
+        After::Unfinished => {
+            status_of_the_bare_run(&bare, &seen, run_bare)?;
+            same_calls(&seen, RANKS)?;
+            all_finalized(&seen, false)
+        }
+        After::Aborted => {
+            status_of_the_bare_run(&bare, &seen, run_bare)?;
+            calls_but_abort(&seen)?;
+            all_finalized(&seen, false)
+        }
+        After::Sentence => {
+            status_of_the_bare_run(&bare, &seen, run_bare)?;
+            let said = seen.outcome.stderr.lines().any(|line| line.contains("mpiscope"));
+            ensure!(said, "not a word about what happened: {}", seen.outcome.describe());
+            Ok(())
+        }
+    }
+}
+
+/// How often the bare program may be run again to see which statuses its launcher gives.
+const BARE_RUNS: usize = 8;
+
+/// The status must be one that the bare run gives too. When several ranks end at once, launchers answer now with the one's
+/// status, now with that of their own signal to the others: so the bare run gets more than one try.
+fn status_of_the_bare_run(bare: &Ran, seen: &Ran, again: impl Fn() -> Result<Ran>) -> Result<()> {
+    ensure!(!seen.outcome.timed_out, "the run under the layer does not end: {}", seen.outcome.describe());
+    let mut codes = vec![bare.outcome.code()];
+    while !codes.contains(&seen.outcome.code()) {
+        let why = seen.outcome.describe();
+        ensure!(codes.len() < BARE_RUNS, "exit statuses {codes:?} became {}: {why}", seen.outcome.code());
+        codes.push(again()?.outcome.code());
+    }
+    Ok(())
+}
+
+fn all_finalized(seen: &Ran, finalized: bool) -> Result<()> {
+    let report = report::read(&seen.out())?;
+    let wrong: Vec<_> =
+        report.ranks.iter().filter(|rank| rank.finalized != finalized).map(|r| r.rank).collect();
+    ensure!(wrong.is_empty(), "finalized should be {finalized} on ranks {wrong:?}");
+    Ok(())
+}
+
+fn calls_but_abort(seen: &Ran) -> Result<()> {
+    let expected = report::expectations(&seen.expectations())?;
+    ensure!(expected.len() == RANKS, "{} of {RANKS} processes wrote what they called", expected.len());
+    let mut report = report::read(&seen.out())?;
+    for rank in &mut report.ranks {
+        let aborts = rank.calls.remove("MPI_Abort").map_or(0, |calls| calls.count);
+        ensure!(aborts <= 1, "rank {:?} aborted {aborts} times", rank.rank);
+    }
+    let wrong = report::differences(&report, &expected);
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}

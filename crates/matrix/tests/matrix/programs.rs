@@ -1,0 +1,79 @@
+//! Programs that end well: output, exit status, and exactly the calls that were made.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{PROGRAMS, Program};
+use mpiscope_testkit::report;
+
+use crate::skipped;
+use crate::subject::{Form, Ran, Subject, word};
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let forms = [
+        (Form::AroundLauncher, "counts_every_call_once"),
+        (Form::UnderLauncher, "under_the_launcher_counts_every_call_once"),
+    ];
+    let mut trials = Vec::new();
+    for program in PROGRAMS {
+        for (form, sentence) in forms {
+            let name = format!("{}::{}_{sentence}", library.name, program.name);
+            if let Some(reason) = program.needs.missing_in(library).or_else(|| program.known_fault(library)) {
+                trials.push(skipped(name, reason));
+                continue;
+            }
+            let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+            trials.push(Trial::test(name, move || {
+                check(&subject, &library, &program, form).map_err(|error| format!("{error:#}").into())
+            }));
+        }
+    }
+    trials
+}
+
+fn check(subject: &Subject, library: &Library, program: &Program, form: Form) -> Result<()> {
+    let binary = subject.binary(program, library)?;
+    let adjust = |command: &mut Command| {
+        command.envs(program.environment(library).iter().copied());
+    };
+    let bare = subject.launch(library, program.ranks, Form::Bare, &[word(&binary)], &adjust)?;
+    ensure!(bare.outcome.success(), "the bare program fails: {}", bare.outcome.describe());
+    let seen = subject.launch(library, program.ranks, form, &[word(&binary)], &adjust)?;
+    same_behaviour(&bare, &seen)?;
+    same_calls(&seen, program.ranks)
+}
+
+/// Standard output and exit status are those of the bare run.
+pub fn same_behaviour(bare: &Ran, seen: &Ran) -> Result<()> {
+    let (bare, seen) = (&bare.outcome, &seen.outcome);
+    ensure!(!seen.timed_out, "the run under the layer does not end: {}", seen.describe());
+    ensure!(
+        bare.code() == seen.code(),
+        "exit status {} became {} under the layer: {}",
+        bare.code(),
+        seen.code(),
+        seen.describe()
+    );
+    ensure!(
+        bare.stdout == seen.stdout,
+        "standard output changed.\n--- bare\n{}\n--- under the layer\n{}\n--- its stderr\n{}",
+        bare.stdout,
+        seen.stdout,
+        seen.stderr
+    );
+    Ok(())
+}
+
+/// The report has exactly the calls that each process counted, and every rank ended as it should.
+pub fn same_calls(seen: &Ran, ranks: usize) -> Result<()> {
+    let expected = report::expectations(&seen.expectations())?;
+    ensure!(expected.len() == ranks, "{} of {ranks} processes wrote what they called", expected.len());
+    let report = report::read(&seen.out())
+        .map_err(|error| error.context(format!("stderr of the run:\n{}", seen.outcome.stderr)))?;
+    let wrong = report::differences(&report, &expected);
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}

@@ -1,0 +1,426 @@
+//! The constants of the interface as open newtypes.
+//!
+//! Every MPI library gives these constants other numbers, and later versions of the standard add to
+//! them. Here they are small dense numbers of our own, in the order of the standard's tables; a layer
+//! over an MPI library translates them with a table. They are not Rust enums, because unknown values
+//! arrive from foreign variables and from callers, and must travel through unharmed.
+
+use std::fmt;
+use std::num::NonZeroU64;
+
+macro_rules! open_codes {
+    ($(#[$meta:meta])* $name:ident { $($(#[$item_meta:meta])* $item:ident = $value:expr;)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            $($(#[$item_meta])* pub const $item: Self = Self($value);)*
+
+            /// All named values, in the order of the standard.
+            pub const ALL: &'static [Self] = &[$(Self::$item),*];
+
+            /// The name in the standard without its prefix, if this is a named value.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$item => Some(stringify!($item)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.name() {
+                    Some(name) => write!(f, "{}::{name}", stringify!($name)),
+                    None => write!(f, "{}({})", stringify!($name), self.0),
+                }
+            }
+        }
+    };
+}
+
+open_codes! {
+    /// For whom something is meant, and how much of it there is (`MPI_T_VERBOSITY_*`).
+    Verbosity {
+        /// Basic information of interest to end users.
+        USER_BASIC = 0;
+        /// Detailed information of interest to end users.
+        USER_DETAIL = 1;
+        /// All information of interest to end users.
+        USER_ALL = 2;
+        /// Basic information for tuning.
+        TUNER_BASIC = 3;
+        /// Detailed information for tuning.
+        TUNER_DETAIL = 4;
+        /// All information for tuning.
+        TUNER_ALL = 5;
+        /// Basic information for developers of the MPI library.
+        MPIDEV_BASIC = 6;
+        /// Detailed information for developers of the MPI library.
+        MPIDEV_DETAIL = 7;
+        /// All information for developers of the MPI library.
+        MPIDEV_ALL = 8;
+    }
+}
+
+open_codes! {
+    /// The kind of MPI object to which a variable or event type must be bound (`MPI_T_BIND_*`).
+    Bind {
+        /// Nothing: the object argument is ignored.
+        NO_OBJECT = 0;
+        /// A communicator.
+        MPI_COMM = 1;
+        /// A datatype.
+        MPI_DATATYPE = 2;
+        /// An error handler.
+        MPI_ERRHANDLER = 3;
+        /// A file.
+        MPI_FILE = 4;
+        /// A group.
+        MPI_GROUP = 5;
+        /// A reduction operator.
+        MPI_OP = 6;
+        /// A request.
+        MPI_REQUEST = 7;
+        /// A window.
+        MPI_WIN = 8;
+        /// A matched message.
+        MPI_MESSAGE = 9;
+        /// An info object.
+        MPI_INFO = 10;
+        /// An MPI session.
+        MPI_SESSION = 11;
+    }
+}
+
+open_codes! {
+    /// Where a change of a control variable must be made or takes effect (`MPI_T_SCOPE_*`).
+    Scope {
+        /// The value never changes.
+        CONSTANT = 0;
+        /// Cannot be written through this interface, but may change.
+        READONLY = 1;
+        /// May be written in one process alone.
+        LOCAL = 2;
+        /// Must be written in a group of processes.
+        GROUP = 3;
+        /// Must be written to the same value in a group of processes.
+        GROUP_EQ = 4;
+        /// Must be written in all processes.
+        ALL_PROCESSES = 5;
+        /// Must be written to the same value in all processes.
+        ALL_EQ = 6;
+    }
+}
+
+impl Scope {
+    /// May a variable of this scope ever be written? Unknown scopes: let the provider decide.
+    pub fn writable(self) -> bool {
+        self != Self::CONSTANT && self != Self::READONLY
+    }
+}
+
+open_codes! {
+    /// The class of a performance variable (`MPI_T_PVAR_CLASS_*`): meaning, starting value, overflow.
+    PvarClass {
+        /// One of a set of states; starting value: the current state.
+        STATE = 0;
+        /// Current utilisation level of a resource.
+        LEVEL = 1;
+        /// Size of a resource.
+        SIZE = 2;
+        /// Utilisation of a resource, 0.0 to 1.0.
+        PERCENTAGE = 3;
+        /// Highest utilisation since the starting value, which is the current utilisation.
+        HIGHWATERMARK = 4;
+        /// Lowest utilisation since the starting value, which is the current utilisation.
+        LOWWATERMARK = 5;
+        /// Number of occurrences of an event since it was started, from 0.
+        COUNTER = 6;
+        /// Sum of values since it was started, from 0.
+        AGGREGATE = 7;
+        /// Time spent since it was started, from 0.
+        TIMER = 8;
+        /// Defined by the variable itself.
+        GENERIC = 9;
+    }
+}
+
+impl PvarClass {
+    /// Value = what has been added since the start: starts at 0 and is measured per handle.
+    pub fn is_cumulative(self) -> bool {
+        matches!(self, Self::COUNTER | Self::AGGREGATE | Self::TIMER)
+    }
+
+    /// Value = an extreme since the start, kept per handle.
+    pub fn is_watermark(self) -> bool {
+        matches!(self, Self::HIGHWATERMARK | Self::LOWWATERMARK)
+    }
+
+    /// Does the standard's description of the class allow this datatype?
+    ///
+    /// The fixed-width unsigned integers and `MPI_COUNT` are taken as unsigned. An unknown class allows
+    /// everything.
+    pub fn allows(self, datatype: Datatype) -> bool {
+        let unsigned = datatype.is_unsigned() || datatype == Datatype::COUNT;
+        match self {
+            Self::STATE => datatype == Datatype::INT,
+            Self::PERCENTAGE => datatype == Datatype::DOUBLE,
+            Self::COUNTER => unsigned,
+            Self::LEVEL
+            | Self::SIZE
+            | Self::HIGHWATERMARK
+            | Self::LOWWATERMARK
+            | Self::AGGREGATE
+            | Self::TIMER => unsigned || datatype == Datatype::DOUBLE,
+            _ => true,
+        }
+    }
+}
+
+open_codes! {
+    /// The datatypes that variables and event elements may have (MPI 4.1, Table 19).
+    Datatype {
+        /// C `int`.
+        INT = 0;
+        /// C `unsigned`.
+        UNSIGNED = 1;
+        /// C `unsigned long`.
+        UNSIGNED_LONG = 2;
+        /// C `unsigned long long`.
+        UNSIGNED_LONG_LONG = 3;
+        /// `MPI_Count`, 64 bits in every ABI.
+        COUNT = 4;
+        /// C `char`: a string, whose count includes the terminating NUL.
+        CHAR = 5;
+        /// C `double`.
+        DOUBLE = 6;
+        /// `int32_t`.
+        INT32_T = 7;
+        /// `int64_t`.
+        INT64_T = 8;
+        /// `uint32_t`.
+        UINT32_T = 9;
+        /// `uint64_t`.
+        UINT64_T = 10;
+    }
+}
+
+impl Datatype {
+    /// Size of one element in bytes; 0 for a datatype that is not one of the interface's.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::CHAR => 1,
+            Self::INT | Self::UNSIGNED | Self::INT32_T | Self::UINT32_T => 4,
+            Self::UNSIGNED_LONG => size_of::<std::ffi::c_ulong>(),
+            Self::UNSIGNED_LONG_LONG | Self::COUNT | Self::DOUBLE | Self::INT64_T | Self::UINT64_T => 8,
+            _ => 0,
+        }
+    }
+
+    /// Is this one of the unsigned integers?
+    pub fn is_unsigned(self) -> bool {
+        matches!(
+            self,
+            Self::UNSIGNED | Self::UNSIGNED_LONG | Self::UNSIGNED_LONG_LONG | Self::UINT32_T | Self::UINT64_T
+        )
+    }
+}
+
+open_codes! {
+    /// What a callback function must be able to bear (`MPI_T_CB_REQUIRE_*`), ordered from the most
+    /// permissive. The numbers are ranks, not any ABI's values.
+    CbSafety {
+        /// No restriction: any MPI function may be called.
+        NONE = 0;
+        /// Only `MPI_T_*`, `MPI_Wtime` and `MPI_Wtick` may be called.
+        MPI_RESTRICTED = 1;
+        /// Also: must be reentrant and thread-safe.
+        THREAD_SAFE = 2;
+        /// Also: must be safe in a signal handler.
+        ASYNC_SIGNAL_SAFE = 3;
+    }
+}
+
+open_codes! {
+    /// What a source promises about the order of its timestamps (`MPI_T_SOURCE_*`).
+    SourceOrder {
+        /// Timestamps of subsequent events increase.
+        ORDERED = 0;
+        /// No promise.
+        UNORDERED = 1;
+    }
+}
+
+/// A failure, by the error class that the interface names for it.
+///
+/// Failures of a library below, which a foreign variable reports, keep that library's own number:
+/// see [`Error::library`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Error(NonZeroU64);
+
+const LIBRARY: u64 = 1 << 32;
+
+macro_rules! errors {
+    ($($(#[$meta:meta])* $item:ident = $value:literal, $text:literal;)*) => {
+        impl Error {
+            $($(#[$meta])* pub const $item: Self = Self(NonZeroU64::new($value).unwrap());)*
+
+            /// All error classes of the interface.
+            pub const ALL: &'static [Self] = &[$(Self::$item),*];
+
+            /// The name in the standard without `MPI_T_ERR_`; `None` for a library's own number.
+            pub fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$item => Some(stringify!($item)),)*
+                    _ => None,
+                }
+            }
+
+            fn text(self) -> &'static str {
+                match self {
+                    $(Self::$item => $text,)*
+                    _ => "the MPI library below returned an error of its own",
+                }
+            }
+        }
+    };
+}
+
+errors! {
+    /// The interface could not be initialised.
+    CANNOT_INIT = 1, "the tool interface could not be initialised";
+    /// The call cannot be made at this time.
+    NOT_ACCESSIBLE = 2, "this cannot be done from here now; try again outside the callback";
+    /// `MPI_T_init_thread` has not been called, or every call has been finalized.
+    NOT_INITIALIZED = 3, "the tool interface is not initialised; call MPI_T_init_thread first";
+    /// The thing asked for does not support this.
+    NOT_SUPPORTED = 4, "this is not supported by the item asked for";
+    /// Out of memory.
+    MEMORY = 5, "out of memory";
+    /// A bad parameter: also an invalid value written to a variable.
+    INVALID = 6, "invalid argument or value";
+    /// The index is out of range.
+    INVALID_INDEX = 7, "index out of range; ask for the number first";
+    /// The item index is out of range (deprecated since MPI 4.0 for [`Error::INVALID_INDEX`]).
+    INVALID_ITEM = 8, "item index out of range";
+    /// Not a valid performance experiment session.
+    INVALID_SESSION = 9, "not a valid performance experiment session; it may have been freed";
+    /// Not a valid handle, or not one of this session.
+    INVALID_HANDLE = 10, "not a valid handle here; it may have been freed or belong to another session";
+    /// No such name.
+    INVALID_NAME = 11, "no item of this name; more may appear after MPI_Init";
+    /// No more handles.
+    OUT_OF_HANDLES = 12, "no more handles; free some";
+    /// No more sessions.
+    OUT_OF_SESSIONS = 13, "no more sessions; free some";
+    /// The control variable cannot be set now.
+    CVAR_SET_NOT_NOW = 14, "this control variable cannot be set at this time; set it before MPI_Init";
+    /// The control variable can never be set.
+    CVAR_SET_NEVER = 15, "this control variable cannot be set";
+    /// The performance variable cannot be written or reset.
+    PVAR_NO_WRITE = 16, "this performance variable cannot be written or reset";
+    /// The performance variable cannot be started or stopped.
+    PVAR_NO_STARTSTOP = 17, "this performance variable cannot be started or stopped";
+    /// The performance variable cannot be read and reset atomically.
+    PVAR_NO_ATOMIC = 18, "this performance variable cannot be read and reset in one step";
+}
+
+impl Error {
+    /// The number that an MPI library below returned, kept as it is.
+    pub const fn library(code: i32) -> Self {
+        match NonZeroU64::new(LIBRARY | code as u32 as u64) {
+            Some(value) => Self(value),
+            None => Self::INVALID,
+        }
+    }
+
+    /// The library's own number, if this error is one made by [`Error::library`].
+    pub const fn library_code(self) -> Option<i32> {
+        if self.0.get() & LIBRARY == 0 { None } else { Some(self.0.get() as u32 as i32) }
+    }
+
+    /// A dense number from 1 for a translation table; 0 for a library's own number.
+    pub const fn ordinal(self) -> usize {
+        if self.0.get() & LIBRARY == 0 { self.0.get() as usize } else { 0 }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.name(), self.library_code()) {
+            (Some(name), _) => write!(f, "MPI_T_ERR_{name}"),
+            (None, Some(code)) => write!(f, "library error {code}"),
+            (None, None) => write!(f, "error {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({self:?})", self.text())
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What the functions of the interface return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn safety_levels_are_ordered_from_the_most_permissive() {
+        assert!(CbSafety::NONE < CbSafety::MPI_RESTRICTED);
+        assert!(CbSafety::MPI_RESTRICTED < CbSafety::THREAD_SAFE);
+        assert!(CbSafety::THREAD_SAFE < CbSafety::ASYNC_SIGNAL_SAFE);
+    }
+
+    #[test]
+    fn unknown_values_travel_unharmed_and_have_no_name() {
+        let unknown = PvarClass(4711);
+        assert_eq!(unknown.name(), None);
+        assert!(unknown.allows(Datatype::CHAR));
+        assert_eq!(format!("{unknown:?}"), "PvarClass(4711)");
+    }
+
+    #[test]
+    fn a_library_error_keeps_its_number_also_when_negative_or_zero() {
+        for code in [i32::MIN, -1, 0, 1, 72, i32::MAX] {
+            let error = Error::library(code);
+            assert_eq!(error.library_code(), Some(code));
+            assert_eq!((error.name(), error.ordinal()), (None, 0));
+        }
+    }
+
+    #[test]
+    fn every_error_class_has_a_name_an_ordinal_and_a_text_of_its_own() {
+        for (i, error) in Error::ALL.iter().enumerate() {
+            assert_eq!(error.ordinal(), i + 1);
+            assert_eq!(error.library_code(), None);
+            assert!(error.to_string().contains(error.name().unwrap()));
+        }
+        assert_eq!(Error::ALL.len(), 18);
+    }
+
+    #[test]
+    fn a_result_without_a_value_fits_a_register() {
+        assert_eq!(size_of::<Result<()>>(), 8);
+    }
+
+    #[test]
+    fn classes_allow_the_datatypes_of_the_standard() {
+        assert!(PvarClass::STATE.allows(Datatype::INT));
+        assert!(!PvarClass::STATE.allows(Datatype::UNSIGNED));
+        assert!(PvarClass::PERCENTAGE.allows(Datatype::DOUBLE));
+        assert!(!PvarClass::PERCENTAGE.allows(Datatype::UNSIGNED));
+        assert!(PvarClass::COUNTER.allows(Datatype::UNSIGNED_LONG_LONG));
+        assert!(!PvarClass::COUNTER.allows(Datatype::DOUBLE));
+        assert!(PvarClass::TIMER.allows(Datatype::DOUBLE));
+        assert!(!PvarClass::LEVEL.allows(Datatype::INT));
+        assert!(PvarClass::GENERIC.allows(Datatype::CHAR));
+    }
+}

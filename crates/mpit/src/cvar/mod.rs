@@ -1,0 +1,171 @@
+//! Control variables: MPI 5.0, section "Control Variables".
+
+mod handle;
+mod setting;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use handle::{CvarHandleData, CvarInline};
+pub use setting::{Setting, SettingValue, When};
+
+use crate::codes::{Bind, Datatype, Error, Result, Scope, Verbosity};
+use crate::registry::{Registry, index};
+
+/// Where the value of a control variable comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Provenance {
+    /// The default.
+    Default,
+    /// An environment variable.
+    Environment,
+    /// A write through this interface.
+    Written,
+    /// Somewhere else, as a configuration file of a library below.
+    Other,
+}
+
+/// What is known of a control variable; it never changes.
+#[derive(Debug, Clone)]
+pub struct CvarInfo {
+    /// The name, unique among control variables.
+    pub name: String,
+    /// What it controls, with unit; empty if there is none.
+    pub desc: String,
+    /// For whom.
+    pub verbosity: Verbosity,
+    /// The datatype of each element.
+    pub datatype: Datatype,
+    /// Index of the enumeration of its values; for [`Datatype::INT`] only.
+    pub enumeration: Option<usize>,
+    /// What it must be bound to.
+    pub bind: Bind,
+    /// Where it must be changed.
+    pub scope: Scope,
+    /// The environment variable of the same meaning.
+    pub env: Option<String>,
+}
+
+impl CvarInfo {
+    /// Of this name and datatype; bound to nothing, local, for users.
+    pub fn new(name: impl Into<String>, datatype: Datatype) -> Self {
+        Self {
+            name: name.into(),
+            desc: String::new(),
+            verbosity: Verbosity::USER_BASIC,
+            datatype,
+            enumeration: None,
+            bind: Bind::NO_OBJECT,
+            scope: Scope::LOCAL,
+            env: None,
+        }
+    }
+}
+
+/// What stands behind a control variable: a [`Setting`], or a variable of a library below.
+pub trait CvarProvider: Send + Sync + 'static {
+    /// Makes a handle bound to `object` (0 if unbound).
+    ///
+    /// # Errors
+    /// [`Error::INVALID_HANDLE`] for a wrong object, or the library's own.
+    fn open(&self, object: u64) -> Result<Box<dyn CvarHandle>>;
+
+    /// Where the unbound value comes from now.
+    fn provenance(&self) -> Provenance {
+        Provenance::Other
+    }
+
+    /// The default of the unbound value as bytes of the datatype, if there is one to tell.
+    fn default_value(&self) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// A handle of a [`CvarProvider`]; dropping it frees it.
+pub trait CvarHandle: Send + Sync {
+    /// Number of elements; always the same. For a string, with room for its NUL.
+    fn count(&self) -> usize;
+
+    /// Writes `count` elements of the datatype to `out`.
+    ///
+    /// # Errors
+    /// The provider's.
+    fn read(&self, out: &mut [u8]) -> Result<()>;
+
+    /// Sets the value from `count` elements; of a string, up to its NUL.
+    ///
+    /// # Errors
+    /// [`Error::CVAR_SET_NEVER`], [`Error::CVAR_SET_NOT_NOW`], or [`Error::INVALID`] for a value that is
+    /// not allowed.
+    fn write(&self, from: &[u8]) -> Result<()>;
+}
+
+/// A registered control variable.
+pub struct Cvar {
+    info: CvarInfo,
+    provider: Box<dyn CvarProvider>,
+}
+
+impl Cvar {
+    /// What is known of it.
+    pub fn info(&self) -> &CvarInfo {
+        &self.info
+    }
+
+    /// Where its value comes from now.
+    pub fn provenance(&self) -> Provenance {
+        self.provider.provenance()
+    }
+
+    /// Has its value been changed from the default?
+    pub fn is_changed(&self) -> bool {
+        self.provenance() != Provenance::Default
+    }
+
+    /// The default as bytes of the datatype, if known.
+    pub fn default_value(&self) -> Option<Vec<u8>> {
+        self.provider.default_value()
+    }
+}
+
+impl Registry {
+    /// Publishes a control variable and returns its index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`] if the name is empty or taken; [`Error::INVALID`] for an unknown datatype or
+    /// an enumeration with another datatype than `INT`; [`Error::INVALID_INDEX`] for an unknown enumeration.
+    pub fn add_cvar(&self, info: CvarInfo, provider: impl CvarProvider) -> Result<usize> {
+        if let Some(enumeration) = info.enumeration {
+            self.enumeration(enumeration)?;
+        }
+        if info.datatype.size() == 0 || (info.enumeration.is_some() && info.datatype != Datatype::INT) {
+            return Err(Error::INVALID);
+        }
+        let name = info.name.clone();
+        let _adding = self.adding();
+        let index = self.cvars.add(&name, 0, Cvar { info, provider: Box::new(provider) })?;
+        self.changed();
+        Ok(index)
+    }
+
+    /// Number of control variables.
+    pub fn cvar_count(&self) -> usize {
+        self.cvars.len()
+    }
+
+    /// The control variable at an index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_INDEX`].
+    pub fn cvar(&self, at: impl TryInto<usize>) -> Result<&Cvar> {
+        self.cvars.get(index(at)?).ok_or(Error::INVALID_INDEX)
+    }
+
+    /// The index of the control variable of this name.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`].
+    pub fn cvar_index(&self, name: &str) -> Result<usize> {
+        self.cvars.find(name, 0)
+    }
+}

@@ -1,0 +1,77 @@
+//! Lost events: counted by registration and source, and told before the source's next event.
+
+use std::sync::atomic::Ordering;
+
+use super::registration::{Drops, Registration};
+use super::source::Source;
+use crate::codes::CbSafety;
+use crate::registry::Registry;
+use crate::state::Pin;
+
+/// The largest count, that of an `MPI_Count`.
+const MAX_COUNT: u64 = i64::MAX as u64;
+
+/// One event of `source` was not delivered. The caller holds a pin on the registration.
+#[cold]
+pub(super) fn lose(registration: &Registration, source: &Source) {
+    if registration.dropped_handler().is_none() {
+        return;
+    }
+    let Some(lost) = registration.lost.get(source.index) else { return };
+    let more = |count: u64| Some(count.saturating_add(1).min(MAX_COUNT));
+    if lost.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) == Ok(0) {
+        source.undelivered.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Takes what a registration has lost of a source.
+fn take(registration: &Registration, source: &Source) -> u64 {
+    let Some(lost) = registration.lost.get(source.index) else { return 0 };
+    let count = lost.swap(0, Ordering::AcqRel);
+    if count != 0 {
+        source.undelivered.fetch_sub(1, Ordering::AcqRel);
+    }
+    count
+}
+
+impl Registry {
+    /// Forgets what a registration has lost.
+    pub(super) fn forget_lost(&self, registration: &Registration) {
+        for source in self.sources.iter() {
+            take(registration, source);
+        }
+    }
+
+    /// Tells every registration, of whatever event type, what it has lost of `source`.
+    ///
+    /// A registration without a callback that this context may call is told later.
+    #[cold]
+    pub(super) fn tell_dropped(&self, source: &Source, context: CbSafety) {
+        for slot in self.registrations.slots.iter() {
+            let some = slot.lost.get(source.index).is_some_and(|lost| lost.load(Ordering::Acquire) != 0);
+            if !some {
+                continue;
+            }
+            match slot.state.pin_any() {
+                Pin::Held(generation) => {
+                    tell(slot, generation, source, context);
+                    if slot.state.unpin() {
+                        self.finish_registration(slot, generation, context);
+                    }
+                }
+                Pin::MustFinish => self.finish_dying(slot, context),
+                Pin::Refused => {}
+            }
+        }
+    }
+}
+
+fn tell(slot: &Registration, generation: u32, source: &Source, context: CbSafety) {
+    let (Some(callback), Some(handler)) = (slot.select(context), slot.dropped_handler()) else { return };
+    let count = take(slot, source);
+    if count != 0 {
+        let registration = slot.word(generation);
+        let user_data = callback.user_data;
+        handler(Drops { count, registration, source: source.index, safety: context, user_data });
+    }
+}

@@ -1,0 +1,227 @@
+//! Event instances: what a callback is shown, on the raiser's stack and only during the callback.
+//!
+//! A thread remembers the instances it is delivering in a small array of its own; an instance word
+//! says where, and in which delivery. So a word that was kept beyond its callback, or is looked at in
+//! another thread, or is no instance at all, is refused without being followed.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::types::EventType;
+use crate::codes::{CbSafety, Error, Result};
+use crate::word::InstanceWord;
+
+/// How deep deliveries nest in a thread: events raised by callbacks of events raised by callbacks …
+pub const MAX_DEPTH: usize = 8;
+
+/// One event, on the raiser's stack.
+pub(super) struct Instance<'a> {
+    pub(super) event: &'a EventType,
+    pub(super) source: usize,
+    pub(super) timestamp: u64,
+    pub(super) payload: &'a [u8],
+    pub(super) context: CbSafety,
+    /// The word of the callback under way.
+    pub(super) word: Cell<InstanceWord>,
+}
+
+/// What a thread is delivering. No destructor: usable in signal handlers and at thread end.
+pub(super) struct Thread {
+    depth: Cell<usize>,
+    frames: [Cell<*const Instance<'static>>; MAX_DEPTH],
+    deliveries: Cell<u32>,
+    /// Tells threads apart; 0 until the first delivery.
+    id: Cell<u64>,
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            depth: Cell::new(0),
+            frames: [const { Cell::new(ptr::null()) }; MAX_DEPTH],
+            deliveries: Cell::new(0),
+            id: Cell::new(0),
+        }
+    };
+}
+
+static THREADS: AtomicU64 = AtomicU64::new(0);
+const DEPTH_BITS: usize = 4;
+const ID_MASK: u64 = (1 << 20) - 1;
+
+/// Runs `f` with this thread's deliveries; not at all if the thread is past its end.
+#[inline]
+pub(super) fn with_thread(f: impl FnOnce(&Thread)) {
+    // A `const` thread-local without destructor always exists.
+    let _ = THREAD.try_with(f);
+}
+
+/// The strictest requirement of the callbacks that this thread is in; `None` outside of callbacks.
+pub(super) fn current_safety() -> Option<CbSafety> {
+    let strictest = |thread: &Thread| {
+        let frames = thread.frames.iter().take(thread.depth.get());
+        // SAFETY: frames below the depth are on this thread's stack, in `Thread::deliver` right now.
+        frames.filter_map(|frame| unsafe { frame.get().as_ref() }).map(|instance| instance.context).max()
+    };
+    THREAD.try_with(strictest).ok().flatten()
+}
+
+/// Ends a delivery also when a callback unwinds.
+struct Leave<'a>(&'a Thread);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.depth.set(self.0.depth.get() - 1);
+    }
+}
+
+impl Thread {
+    /// Is there room for one more delivery?
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.depth.get() < MAX_DEPTH
+    }
+
+    /// Runs `f` while `instance` can be looked up in this thread.
+    #[inline]
+    pub(super) fn deliver(&self, instance: &Instance<'_>, f: impl FnOnce(usize)) {
+        let depth = self.depth.get();
+        let Some(frame) = self.frames.get(depth) else { return };
+        frame.set(ptr::from_ref(instance).cast());
+        // A signal handler that delivers from here on uses the frames above and leaves this one alone.
+        self.depth.set(depth + 1);
+        let _leave = Leave(self);
+        f(depth);
+    }
+
+    /// A word for the next callback.
+    #[inline]
+    pub(super) fn next_word(&self, depth: usize) -> InstanceWord {
+        if self.id.get() == 0 {
+            self.id.set((THREADS.fetch_add(1, Ordering::Relaxed) & ID_MASK).max(1));
+        }
+        let delivery = self.deliveries.get().wrapping_add(1);
+        self.deliveries.set(delivery);
+        InstanceWord::new((self.id.get() as usize) << DEPTH_BITS | depth, delivery)
+    }
+}
+
+#[inline]
+fn with_instance<R>(word: InstanceWord, f: impl FnOnce(&Instance<'_>) -> Result<R>) -> Result<R> {
+    let (index, _) = word.parts().ok_or(Error::INVALID_HANDLE)?;
+    let depth = index & ((1 << DEPTH_BITS) - 1);
+    let look = |thread: &Thread| {
+        if depth >= thread.depth.get() {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let frame = thread.frames.get(depth).ok_or(Error::INVALID_HANDLE)?;
+        // SAFETY: frames below the depth are on this thread's stack, in `Thread::deliver` right now.
+        let instance = unsafe { frame.get().as_ref() }.ok_or(Error::INVALID_HANDLE)?;
+        if instance.word.get() != word { Err(Error::INVALID_HANDLE) } else { f(instance) }
+    };
+    THREAD.try_with(look).unwrap_or(Err(Error::INVALID_HANDLE))
+}
+
+impl Instance<'_> {
+    #[inline]
+    fn element(&self, at: usize) -> Result<&[u8]> {
+        let element = self.event.element(at).ok_or(Error::INVALID_INDEX)?;
+        let end = element.displacement + element.datatype.size();
+        self.payload.get(element.displacement..end).ok_or(Error::INVALID)
+    }
+}
+
+/// Copies one element of the event into the first bytes of `out`. Async-signal-safe, as all here.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] if the instance is not that of a callback that this thread is in;
+/// [`Error::INVALID_INDEX`]; [`Error::INVALID`] if `out` is too short.
+#[inline]
+pub fn read(instance: InstanceWord, element: impl TryInto<usize>, out: &mut [u8]) -> Result<()> {
+    let at = crate::registry::index(element)?;
+    with_instance(instance, |instance| copy_into(instance.element(at)?, out))
+}
+
+/// Copies the whole payload into the first bytes of `out`.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`read`]; [`Error::INVALID`] if `out` is too short.
+#[inline]
+pub fn copy(instance: InstanceWord, out: &mut [u8]) -> Result<()> {
+    with_instance(instance, |instance| copy_into(instance.payload, out))
+}
+
+#[inline]
+fn copy_into(from: &[u8], out: &mut [u8]) -> Result<()> {
+    out.get_mut(..from.len()).ok_or(Error::INVALID)?.copy_from_slice(from);
+    Ok(())
+}
+
+/// [`read`] for C callers, who pass no length.
+///
+/// # Errors
+/// As [`read`].
+///
+/// # Safety
+/// `out` must be writable for the element's datatype. It need not be aligned.
+#[inline]
+pub unsafe fn read_raw(instance: InstanceWord, element: impl TryInto<usize>, out: *mut u8) -> Result<()> {
+    let at = crate::registry::index(element)?;
+    with_instance(instance, |instance| {
+        let from = instance.element(at)?;
+        // SAFETY: the caller's promise; the payload is borrowed by the delivery under way.
+        unsafe {
+            match from.len() {
+                8 => out.cast::<[u8; 8]>().write_unaligned(*from.as_ptr().cast()),
+                4 => out.cast::<[u8; 4]>().write_unaligned(*from.as_ptr().cast()),
+                length => ptr::copy_nonoverlapping(from.as_ptr(), out, length),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// [`copy`] for C callers.
+///
+/// # Errors
+/// As [`copy`].
+///
+/// # Safety
+/// `out` must be writable for the extent of the event type.
+#[inline]
+pub unsafe fn copy_raw(instance: InstanceWord, out: *mut u8) -> Result<()> {
+    with_instance(instance, |instance| {
+        // SAFETY: the caller's promise; the payload is as long as the extent.
+        unsafe { ptr::copy_nonoverlapping(instance.payload.as_ptr(), out, instance.payload.len()) };
+        Ok(())
+    })
+}
+
+/// When the event was observed, in ticks of its source.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`read`].
+#[inline]
+pub fn timestamp(instance: InstanceWord) -> Result<u64> {
+    with_instance(instance, |instance| Ok(instance.timestamp))
+}
+
+/// The index of the source that raised the event.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`read`].
+#[inline]
+pub fn source_index(instance: InstanceWord) -> Result<usize> {
+    with_instance(instance, |instance| Ok(instance.source))
+}
+
+/// The index of the event's type.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`read`].
+#[inline]
+pub fn event_index(instance: InstanceWord) -> Result<usize> {
+    with_instance(instance, |instance| Ok(instance.event.index))
+}

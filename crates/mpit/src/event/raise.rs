@@ -1,0 +1,210 @@
+//! Raising events.
+
+use std::cell::Cell;
+
+use super::dropped::lose;
+use super::instance::{Instance, Thread, with_thread};
+use super::registration::{Delivery, Registration};
+use super::source::Source;
+use super::types::EventType;
+#[cfg(doc)]
+use crate::codes::Error;
+use crate::codes::{CbSafety, Result};
+use crate::registry::Registry;
+use crate::state::Pin;
+use crate::word::InstanceWord;
+
+/// One event type as raised by one source: what an observer keeps at hand.
+///
+/// ```
+/// use mpit::event::{EventSpec, Hints, SourceSpec};
+/// use mpit::{CbSafety, Datatype, Registry};
+///
+/// let registry = Registry::new();
+/// let source = registry.add_source(SourceSpec::new("clock", 1, || 42))?;
+/// let event = registry.add_event(EventSpec::new("sent").element("bytes", Datatype::UINT64_T))?;
+/// let raiser = registry.raiser(event, source)?;
+///
+/// let handle = registry.event_handle_alloc(event, 0, &Hints::new())?;
+/// let callback = Box::new(|delivery: mpit::event::Delivery| {
+///     let mut bytes = [0; 8];
+///     mpit::event::read(delivery.instance, 0, &mut bytes).unwrap();
+///     assert_eq!(u64::from_ne_bytes(bytes), 1024);
+///     assert_eq!(mpit::event::timestamp(delivery.instance), Ok(42));
+/// });
+/// registry.event_register_callback(handle, CbSafety::THREAD_SAFE, &Hints::new(), 0, Some(callback))?;
+///
+/// raiser.raise(0, CbSafety::MPI_RESTRICTED, || 1024u64.to_ne_bytes());
+/// # Ok::<(), mpit::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Raiser<'r> {
+    registry: &'r Registry,
+    event: &'r EventType,
+    source: &'r Source,
+}
+
+impl Registry {
+    /// Joins an event type and a source.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_INDEX`].
+    pub fn raiser(&self, event: impl TryInto<usize>, source: impl TryInto<usize>) -> Result<Raiser<'_>> {
+        Ok(Raiser { registry: self, event: self.event(event)?, source: self.source(source)? })
+    }
+
+    /// Finishes a dying registration of which only the slot is known.
+    #[cold]
+    pub(super) fn finish_dying(&self, slot: &Registration, context: CbSafety) {
+        self.finish_registration(slot, slot.state.generation(), context);
+    }
+}
+
+impl<'r> Raiser<'r> {
+    /// The event type.
+    pub fn event(&self) -> &'r EventType {
+        self.event
+    }
+
+    /// The source.
+    pub fn source(&self) -> &'r Source {
+        self.source
+    }
+
+    /// Might anybody hear of this object? One load; for observers that have to prepare something.
+    #[inline]
+    pub fn is_wanted(&self, object: u64) -> bool {
+        self.event.is_wanted(object)
+    }
+
+    /// Raises the event for `object` (0 if the type is bound to nothing).
+    ///
+    /// `context` is what callbacks must fulfil here. `payload` is made only if somebody hears it, and
+    /// must be at least as long as the event type's extent; it is copied nowhere but to the tool.
+    ///
+    /// Locks and allocates nothing. Safe in signal handlers.
+    #[inline]
+    pub fn raise<P: AsRef<[u8]>>(&self, object: u64, context: CbSafety, payload: impl FnOnce() -> P) {
+        if self.event.is_wanted(object) {
+            self.deliver(object, context, None, payload);
+        }
+    }
+
+    /// [`Raiser::raise`] for something observed earlier, at this time of the source's clock.
+    #[inline]
+    pub fn raise_at<P: AsRef<[u8]>>(
+        &self,
+        timestamp: u64,
+        object: u64,
+        context: CbSafety,
+        payload: impl FnOnce() -> P,
+    ) {
+        if self.event.is_wanted(object) {
+            self.deliver(object, context, Some(timestamp), payload);
+        }
+    }
+
+    #[inline(never)]
+    fn deliver<P: AsRef<[u8]>>(
+        &self,
+        object: u64,
+        context: CbSafety,
+        timestamp: Option<u64>,
+        payload: impl FnOnce() -> P,
+    ) {
+        let mut registrations = self.registry.registrations.of(self.event);
+        let Some(first) = registrations.find(|registration| registration.matches(object)) else { return };
+        let timestamp = timestamp.unwrap_or_else(|| self.source.now());
+        let matching =
+            std::iter::once(first).chain(registrations.filter(|other| other.matches(object)));
+        with_thread(|thread| {
+            if !thread.has_room() {
+                return self.lose_all(matching, object, context);
+            }
+            let payload = payload();
+            let extent = self.event.info().extent;
+            // Too short a payload is the raiser's mistake; its tool hears of a loss.
+            let Some(payload) = payload.as_ref().get(..extent) else {
+                return self.lose_all(matching, object, context);
+            };
+            let (event, source) = (self.event, self.source.index());
+            let word = Cell::new(InstanceWord::NULL);
+            let instance = Instance { event, source, timestamp, payload, context, word };
+            thread.deliver(&instance, |depth| {
+                if self.source.has_undelivered() {
+                    self.registry.tell_dropped(self.source, context);
+                }
+                for registration in matching {
+                    self.call(thread, depth, registration, object, &instance);
+                }
+            });
+        });
+    }
+
+    /// Delivers to one registration, if it still is the one that matched.
+    #[inline]
+    fn call(
+        &self,
+        thread: &Thread,
+        depth: usize,
+        registration: &Registration,
+        object: u64,
+        instance: &Instance<'_>,
+    ) {
+        let context = instance.context;
+        self.pinned(registration, object, context, |generation| match registration.select(context) {
+            Some(callback) => {
+                let word = thread.next_word(depth);
+                instance.word.set(word);
+                (callback.function)(Delivery {
+                    instance: word,
+                    registration: registration.word(generation),
+                    safety: context,
+                    user_data: callback.user_data,
+                });
+                instance.word.set(InstanceWord::NULL);
+            }
+            None if registration.has_callback() => lose(registration, self.source),
+            None => {}
+        });
+    }
+
+    #[cold]
+    fn lose_all<'a>(
+        &self,
+        matching: impl Iterator<Item = &'a Registration>,
+        object: u64,
+        context: CbSafety,
+    ) {
+        for registration in matching {
+            self.pinned(registration, object, context, |_| {
+                if registration.has_callback() {
+                    lose(registration, self.source);
+                }
+            });
+        }
+    }
+
+    #[inline]
+    fn pinned(
+        &self,
+        registration: &Registration,
+        object: u64,
+        context: CbSafety,
+        f: impl FnOnce(u32),
+    ) {
+        match registration.state.pin_any() {
+            Pin::Held(generation) => {
+                // The slot may have been freed and reused for another object since it was seen.
+                if registration.matches(object) {
+                    f(generation);
+                }
+                if registration.state.unpin() {
+                    self.registry.finish_registration(registration, generation, context);
+                }
+            }
+            Pin::Refused => {}
+            Pin::MustFinish => self.registry.finish_dying(registration, context),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Event sources.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Hints;
+use crate::codes::{Error, Result, SourceOrder};
+use crate::registry::{Registry, index};
+
+type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
+
+/// A source to be registered.
+#[must_use]
+pub struct SourceSpec {
+    name: String,
+    desc: String,
+    order: SourceOrder,
+    ticks_per_second: u64,
+    max_ticks: u64,
+    clock: Clock,
+    on_demand: bool,
+    hints: Hints,
+}
+
+impl SourceSpec {
+    /// A source whose events carry the ticks of `clock`, which must be async-signal-safe and monotonic.
+    ///
+    /// Unless said otherwise it is unordered, and its clock can be asked at any time.
+    pub fn new(
+        name: impl Into<String>,
+        ticks_per_second: u64,
+        clock: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            desc: String::new(),
+            order: SourceOrder::UNORDERED,
+            ticks_per_second,
+            max_ticks: i64::MAX as u64,
+            clock: Box::new(clock),
+            on_demand: true,
+            hints: Hints::new(),
+        }
+    }
+
+    /// Sets the description.
+    pub fn desc(mut self, desc: impl Into<String>) -> Self {
+        self.desc = desc.into();
+        self
+    }
+
+    /// Sets what is promised about the order of timestamps; the raisers must keep it.
+    pub fn order(mut self, order: SourceOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Sets the largest timestamp before it overflows.
+    pub fn max_ticks(mut self, max_ticks: u64) -> Self {
+        self.max_ticks = max_ticks;
+        self
+    }
+
+    /// The clock cannot be asked outside of events.
+    pub fn no_timestamp_on_demand(mut self) -> Self {
+        self.on_demand = false;
+        self
+    }
+
+    /// Sets the hints that a query returns.
+    pub fn hints(mut self, hints: Hints) -> Self {
+        self.hints = hints;
+        self
+    }
+}
+
+/// A registered source.
+pub struct Source {
+    spec: SourceSpec,
+    pub(super) index: usize,
+    /// Registrations that have lost events of this source and have not been told.
+    pub(super) undelivered: AtomicU64,
+}
+
+impl Source {
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// The description; empty if there is none.
+    pub fn desc(&self) -> &str {
+        &self.spec.desc
+    }
+
+    /// What is promised about the order of timestamps.
+    pub fn order(&self) -> SourceOrder {
+        self.spec.order
+    }
+
+    /// Ticks of its clock in a second.
+    pub fn ticks_per_second(&self) -> u64 {
+        self.spec.ticks_per_second
+    }
+
+    /// The largest timestamp before it overflows.
+    pub fn max_ticks(&self) -> u64 {
+        self.spec.max_ticks
+    }
+
+    /// The hints; a copy is the caller's.
+    pub fn hints(&self) -> &Hints {
+        &self.spec.hints
+    }
+
+    /// Its index in the registry.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    pub(super) fn now(&self) -> u64 {
+        (self.spec.clock)()
+    }
+
+    #[inline]
+    pub(super) fn has_undelivered(&self) -> bool {
+        self.undelivered.load(Ordering::Relaxed) != 0
+    }
+
+    /// The current timestamp. Async-signal-safe.
+    ///
+    /// # Errors
+    /// [`Error::NOT_SUPPORTED`] if the clock cannot be asked at will.
+    #[inline]
+    pub fn timestamp(&self) -> Result<u64> {
+        if self.spec.on_demand { Ok(self.now()) } else { Err(Error::NOT_SUPPORTED) }
+    }
+}
+
+impl Registry {
+    /// Publishes a source and returns its index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`] for an empty name; [`Error::MEMORY`] if the table is full.
+    pub fn add_source(&self, spec: SourceSpec) -> Result<usize> {
+        if spec.name.is_empty() {
+            return Err(Error::INVALID_NAME);
+        }
+        let _adding = self.adding();
+        let index = self.sources.len();
+        // Counters first: who can see the source can also count what it lost.
+        self.registrations.cover_sources(index + 1);
+        let source = Source { spec, index, undelivered: AtomicU64::new(0) };
+        self.sources.push(source).map_err(|_| Error::MEMORY)?;
+        self.changed();
+        Ok(index)
+    }
+
+    /// Number of sources.
+    pub fn source_count(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The source at an index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_INDEX`].
+    #[inline]
+    pub fn source(&self, at: impl TryInto<usize>) -> Result<&Source> {
+        self.sources.get(index(at)?).ok_or(Error::INVALID_INDEX)
+    }
+}

@@ -1,0 +1,229 @@
+//! Event types: what an event tells, and who wants to hear it.
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use super::Hints;
+use super::registration::Registration;
+use crate::codes::{Bind, Datatype, Error, Result, Verbosity};
+use crate::enumeration::Enumeration;
+use crate::registry::{Registry, index};
+
+/// Largest payload of an event in bytes.
+pub const MAX_EXTENT: usize = 256;
+
+/// One element of an event's payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Element {
+    /// Its datatype.
+    pub datatype: Datatype,
+    /// Bytes from the start of the payload.
+    pub displacement: usize,
+}
+
+/// What is known of an event type; it never changes.
+#[derive(Debug, Clone)]
+pub struct EventInfo {
+    /// The name, unique among event types.
+    pub name: String,
+    /// The description; empty if there is none.
+    pub desc: String,
+    /// For whom.
+    pub verbosity: Verbosity,
+    /// The elements, at ascending displacements from 0.
+    pub elements: Vec<Element>,
+    /// Index of the enumeration that names the elements.
+    pub enumeration: Option<usize>,
+    /// What a registration must be bound to.
+    pub bind: Bind,
+    /// The hints that a registration supports, with their defaults.
+    pub hints: Hints,
+    /// The hints that a callback of a registration supports, with their defaults.
+    pub callback_hints: Hints,
+    /// Bytes of the whole payload.
+    pub extent: usize,
+}
+
+type Check = Box<dyn Fn(u64) -> Result<()> + Send + Sync>;
+type Interest = Box<dyn Fn(u64, bool) + Send + Sync>;
+
+/// An event type to be registered.
+#[must_use]
+pub struct EventSpec {
+    info: EventInfo,
+    element_names: Vec<String>,
+    check: Check,
+    interest: Interest,
+}
+
+impl EventSpec {
+    /// An event type without elements, bound to nothing, for users.
+    pub fn new(name: impl Into<String>) -> Self {
+        let info = EventInfo {
+            name: name.into(),
+            desc: String::new(),
+            verbosity: Verbosity::USER_BASIC,
+            elements: Vec::new(),
+            enumeration: None,
+            bind: Bind::NO_OBJECT,
+            hints: Hints::new(),
+            callback_hints: Hints::new(),
+            extent: 0,
+        };
+        let (check, interest) = (Box::new(|_| Ok(())), Box::new(|_, _| ()));
+        Self { info, element_names: Vec::new(), check, interest }
+    }
+
+    /// Sets the description.
+    pub fn desc(mut self, desc: impl Into<String>) -> Self {
+        self.info.desc = desc.into();
+        self
+    }
+
+    /// Sets the verbosity.
+    pub fn verbosity(mut self, verbosity: Verbosity) -> Self {
+        self.info.verbosity = verbosity;
+        self
+    }
+
+    /// Appends an element, at the next displacement that is aligned for it (as in a C structure).
+    ///
+    /// The names become the event type's enumeration, values 0, 1, 2 … in order.
+    pub fn element(mut self, name: impl Into<String>, datatype: Datatype) -> Self {
+        let size = datatype.size().max(1);
+        let displacement = self.info.extent.next_multiple_of(size);
+        self.info.elements.push(Element { datatype, displacement });
+        self.info.extent = displacement + size;
+        self.element_names.push(name.into());
+        self
+    }
+
+    /// Binds to a kind of object; `check` refuses objects that are not alive or not of the kind.
+    pub fn bind(
+        mut self,
+        bind: Bind,
+        check: impl Fn(u64) -> Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.info.bind = bind;
+        self.check = Box::new(check);
+        self
+    }
+
+    /// Sets the hints that registrations support, with their defaults.
+    pub fn hints(mut self, hints: Hints) -> Self {
+        self.info.hints = hints;
+        self
+    }
+
+    /// Sets the hints that callbacks support, with their defaults.
+    pub fn callback_hints(mut self, hints: Hints) -> Self {
+        self.info.callback_hints = hints;
+        self
+    }
+
+    /// Told of each registration that is allocated (`true`) or freed for an object. May lock and allocate.
+    pub fn on_interest(mut self, interest: impl Fn(u64, bool) + Send + Sync + 'static) -> Self {
+        self.interest = Box::new(interest);
+        self
+    }
+}
+
+/// A registered event type.
+pub struct EventType {
+    info: EventInfo,
+    check: Check,
+    interest: Interest,
+    pub(super) index: usize,
+    /// Which objects registrations are for, as a set of 64 hashes; 0 if nobody is registered.
+    pub(super) wanted: AtomicU64,
+    /// The list of slots that were ever used for registrations; null if none.
+    pub(super) first: AtomicPtr<Registration>,
+}
+
+/// The bit of an object in [`EventType::wanted`].
+#[inline]
+pub(super) fn object_bit(object: u64) -> u64 {
+    1 << (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
+}
+
+impl EventType {
+    /// What is known of it.
+    pub fn info(&self) -> &EventInfo {
+        &self.info
+    }
+
+    /// Its index in the registry.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// May anybody want to hear of this object? False positives are possible, for 1 object in 64.
+    #[inline]
+    pub fn is_wanted(&self, object: u64) -> bool {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        wanted != 0 && wanted & object_bit(object) != 0
+    }
+
+    pub(super) fn check_object(&self, object: u64) -> Result<()> {
+        (self.check)(object)
+    }
+
+    pub(super) fn tell_interest(&self, object: u64, wanted: bool) {
+        (self.interest)(object, wanted);
+    }
+
+    #[inline]
+    pub(super) fn element(&self, at: usize) -> Option<Element> {
+        self.info.elements.get(at).copied()
+    }
+}
+
+impl Registry {
+    /// Publishes an event type, with an enumeration of its elements' names, and returns its index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`] if the name is empty or taken; [`Error::INVALID`] for an element of unknown
+    /// datatype or a payload above [`MAX_EXTENT`].
+    pub fn add_event(&self, spec: EventSpec) -> Result<usize> {
+        let EventSpec { mut info, element_names, check, interest } = spec;
+        let unknown = info.elements.iter().any(|element| element.datatype.size() == 0);
+        if unknown || info.extent > MAX_EXTENT {
+            return Err(Error::INVALID);
+        }
+        if self.event_index(&info.name).is_ok() {
+            return Err(Error::INVALID_NAME);
+        }
+        if !element_names.is_empty() {
+            let names = Enumeration::new(format!("{} elements", info.name)).items(element_names);
+            info.enumeration = Some(self.add_enumeration(names)?);
+        }
+        let name = info.name.clone();
+        let _adding = self.adding();
+        let index = self.events.len();
+        let (wanted, first) = (AtomicU64::new(0), AtomicPtr::default());
+        self.events.add(&name, 0, EventType { info, check, interest, index, wanted, first })?;
+        self.changed();
+        Ok(index)
+    }
+
+    /// Number of event types.
+    pub fn event_count(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The event type at an index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_INDEX`].
+    #[inline]
+    pub fn event(&self, at: impl TryInto<usize>) -> Result<&EventType> {
+        self.events.get(index(at)?).ok_or(Error::INVALID_INDEX)
+    }
+
+    /// The index of the event type of this name.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`].
+    pub fn event_index(&self, name: &str) -> Result<usize> {
+        self.events.find(name, 0)
+    }
+}

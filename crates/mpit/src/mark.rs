@@ -1,0 +1,220 @@
+//! What one handle remembers of an ever-growing total: one word, so every step is one compare-and-swap.
+//!
+//! ```text
+//!   63                    1 0
+//!   [ offset or frozen     ][r]     r = 1 running: value = total - offset
+//!                                   r = 0 stopped: value = frozen
+//! ```
+//!
+//! Totals are not copied and never reset: each handle keeps a mark of its own, so sessions cannot disturb
+//! each other. Values are counted modulo 2^63. Each step reads the mark *before* the total; as
+//! the total only grows and a mark never runs ahead of it, a difference is never negative, and a step that
+//! was overtaken repeats. So two threads that read-and-reset one handle share what was counted
+//! between them: nothing twice, nothing lost. A signal handler that interrupts a step makes it repeat,
+//! and never waits for it.
+
+use crate::codes::Result;
+use crate::sync::{AtomicU64, Ordering};
+
+const RUNNING: u64 = 1;
+const VALUES: u64 = u64::MAX >> 1;
+
+/// Baseline and run state of one element of one handle. All zero: stopped at 0.
+pub(crate) struct Mark(AtomicU64);
+
+impl Default for Mark {
+    fn default() -> Self {
+        Self(AtomicU64::new(0))
+    }
+}
+
+impl Mark {
+    /// Begins anew, stopped at 0; for the time when nobody else can use the mark.
+    pub(crate) fn restart(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+
+    /// The value for a total that is read by `total` after the mark has been.
+    #[inline]
+    pub(crate) fn value(&self, total: impl FnOnce() -> Result<u64>) -> Result<u64> {
+        let mark = self.0.load(Ordering::Acquire);
+        if mark & RUNNING == 0 { Ok(mark >> 1) } else { Ok(since(total()?, mark)) }
+    }
+
+    /// Starts measuring where it was stopped. No effect on a running mark.
+    pub(crate) fn start(&self, total: impl FnMut() -> Result<u64>) -> Result<()> {
+        self.step(total, |mark, total| (mark & RUNNING == 0).then(|| running(total, mark >> 1)))?;
+        Ok(())
+    }
+
+    /// Stops measuring and keeps the value. No effect on a stopped mark.
+    pub(crate) fn stop(&self, total: impl FnMut() -> Result<u64>) -> Result<()> {
+        self.step(total, |mark, total| (mark & RUNNING != 0).then(|| since(total, mark) << 1))?;
+        Ok(())
+    }
+
+    /// Sets the value and goes on as before.
+    pub(crate) fn set(&self, value: u64, total: impl FnMut() -> Result<u64>) -> Result<()> {
+        self.step(total, |mark, total| {
+            Some(if mark & RUNNING == 0 { value << 1 } else { running(total, value) })
+        })?;
+        Ok(())
+    }
+
+    /// Returns the value and sets it to 0 in one step.
+    #[inline]
+    pub(crate) fn take(&self, total: impl FnMut() -> Result<u64>) -> Result<u64> {
+        let (mark, total) = self
+            .step(total, |mark, total| Some(if mark & RUNNING == 0 { 0 } else { (total << 1) | RUNNING }))?;
+        Ok(if mark & RUNNING == 0 { mark >> 1 } else { since(total, mark) })
+    }
+
+    /// One change: mark, then total, then swap; again if overtaken. Returns the mark replaced and the total.
+    #[inline]
+    fn step(
+        &self,
+        mut total: impl FnMut() -> Result<u64>,
+        next: impl Fn(u64, u64) -> Option<u64>,
+    ) -> Result<(u64, u64)> {
+        let mut mark = self.0.load(Ordering::Acquire);
+        loop {
+            let now = total()?;
+            let Some(new) = next(mark, now) else { return Ok((mark, now)) };
+            match self.0.compare_exchange_weak(mark, new, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Ok((mark, now)),
+                Err(other) => mark = other,
+            }
+        }
+    }
+}
+
+#[inline]
+fn since(total: u64, mark: u64) -> u64 {
+    total.wrapping_sub(mark >> 1) & VALUES
+}
+
+fn running(total: u64, value: u64) -> u64 {
+    (total.wrapping_sub(value) << 1) | RUNNING
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::codes::Error;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_mark_counts_only_while_it_runs() {
+        let total = Cell::new(100);
+        let now = || Ok(total.get());
+        let mark = Mark::default();
+        assert_eq!(mark.value(now), Ok(0));
+        mark.start(now).unwrap();
+        total.set(107);
+        assert_eq!(mark.value(now), Ok(7));
+        mark.stop(now).unwrap();
+        total.set(200);
+        assert_eq!(mark.value(now), Ok(7));
+        mark.stop(now).unwrap();
+        mark.start(now).unwrap();
+        mark.start(now).unwrap();
+        total.set(203);
+        assert_eq!(mark.value(now), Ok(10));
+    }
+
+    #[test]
+    fn a_written_value_is_where_counting_goes_on() {
+        let total = Cell::new(5);
+        let now = || Ok(total.get());
+        let mark = Mark::default();
+        mark.set(1000, now).unwrap();
+        assert_eq!(mark.value(now), Ok(1000));
+        mark.start(now).unwrap();
+        total.set(6);
+        assert_eq!(mark.value(now), Ok(1001));
+        mark.set(50, now).unwrap();
+        total.set(8);
+        assert_eq!(mark.take(now), Ok(52));
+        assert_eq!(mark.take(now), Ok(0));
+    }
+
+    #[test]
+    fn a_failing_total_changes_nothing() {
+        let mark = Mark::default();
+        mark.start(|| Ok(1)).unwrap();
+        assert_eq!(mark.take(|| Err(Error::INVALID)), Err(Error::INVALID));
+        assert_eq!(mark.value(|| Ok(3)), Ok(2));
+    }
+
+    #[test]
+    fn a_signal_handler_in_the_middle_of_a_step_is_not_waited_for_and_nothing_is_counted_twice() {
+        let total = Cell::new(0);
+        let mark = Mark::default();
+        mark.start(|| Ok(0)).unwrap();
+        total.set(10);
+        let stolen = Cell::new(0);
+        let interrupted = mark.take(|| {
+            let seen = total.get();
+            if stolen.get() == 0 {
+                // The handler: runs after the total was read and before the swap.
+                total.set(13);
+                stolen.set(mark.take(|| Ok(total.get())).unwrap());
+            }
+            Ok(seen.max(total.get()))
+        });
+        assert_eq!((stolen.get(), interrupted), (13, Ok(0)));
+        total.set(15);
+        assert_eq!(mark.value(|| Ok(total.get())), Ok(2));
+    }
+
+    #[test]
+    fn values_survive_the_wrap_of_the_total() {
+        let mark = Mark::default();
+        mark.start(|| Ok(u64::MAX - 1)).unwrap();
+        assert_eq!(mark.value(|| Ok(3)), Ok(5));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    #[test]
+    fn two_that_read_and_reset_share_the_total_without_loss_or_double() {
+        loom::model(|| {
+            let mark = Arc::new(Mark::default());
+            let total = Arc::new(AtomicU64::new(0));
+            mark.start(|| Ok(0)).unwrap();
+            let other = {
+                let (mark, total) = (mark.clone(), total.clone());
+                thread::spawn(move || {
+                    total.fetch_add(2, Ordering::Relaxed);
+                    mark.take(|| Ok(total.load(Ordering::Relaxed))).unwrap()
+                })
+            };
+            let mine = mark.take(|| Ok(total.load(Ordering::Relaxed))).unwrap();
+            let others = other.join().unwrap();
+            let rest = mark.take(|| Ok(total.load(Ordering::Relaxed))).unwrap();
+            assert!(mine <= 2 && others <= 2 && rest <= 2, "{mine} {others} {rest}");
+            assert_eq!(mine + others + rest, 2);
+        });
+    }
+
+    #[test]
+    fn a_stop_that_races_with_a_read_and_reset_loses_nothing() {
+        loom::model(|| {
+            let mark = Arc::new(Mark::default());
+            mark.start(|| Ok(0)).unwrap();
+            let other = {
+                let mark = mark.clone();
+                thread::spawn(move || mark.stop(|| Ok(5)).unwrap())
+            };
+            let taken = mark.take(|| Ok(5)).unwrap();
+            other.join().unwrap();
+            assert_eq!(taken, 5);
+            assert_eq!(mark.value(|| Ok(9)), Ok(0));
+        });
+    }
+}

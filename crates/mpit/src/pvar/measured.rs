@@ -1,0 +1,282 @@
+//! The measuring that one handle does over an instrument's raw values.
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::handle::{Kind, PvarInline};
+use super::watch::{WatchList, Watcher};
+use super::{Binding, Pvar};
+use crate::codes::{Error, PvarClass, Result};
+use crate::mark::Mark;
+
+/// Per-element state of a handle; that of a scalar is in the slot instead.
+pub(super) struct Measured {
+    pub(super) kind: Kind,
+    pub(super) count: usize,
+    cells: Option<NonNull<[AtomicU64]>>,
+    marks: Box<[Mark]>,
+    frozen: Box<[AtomicU64]>,
+    watchers: Box<[usize]>,
+    /// A watermark that takes its starting value at the next start.
+    fresh: AtomicBool,
+}
+
+// SAFETY: the cells are atomics lent by an instrument of the registry, which outlives the handle.
+unsafe impl Send for Measured {}
+// SAFETY: as above.
+unsafe impl Sync for Measured {}
+
+impl Measured {
+    /// State for a binding: stopped, and not yet told to watch.
+    pub(super) fn new(pvar: &Pvar, object: u64, binding: Binding<'_>) -> Result<Self> {
+        let class = pvar.info.class;
+        let kind = match class {
+            _ if class.is_cumulative() => Kind::Cumulative,
+            _ if class.is_watermark() => Kind::Watermark,
+            _ => Kind::Current,
+        };
+        let count = binding.count;
+        if count == 0 {
+            return Err(Error::INVALID);
+        }
+        let many = if count == 1 { 0 } else { count };
+        let marks = if kind == Kind::Cumulative { many } else { 0 };
+        let frozen = if kind == Kind::Current { many } else { 0 };
+        let mut measured = Self {
+            kind,
+            count,
+            cells: binding.cells.map(NonNull::from),
+            marks: (0..marks).map(|_| Mark::default()).collect(),
+            frozen: (0..frozen).map(|_| AtomicU64::new(0)).collect(),
+            watchers: Box::default(),
+            fresh: AtomicBool::new(true),
+        };
+        if kind == Kind::Watermark {
+            measured.add_watchers(pvar, object)?;
+        }
+        Ok(measured)
+    }
+
+    fn add_watchers(&mut self, pvar: &Pvar, object: u64) -> Result<()> {
+        let list = watch_list(pvar)?;
+        let mut watchers = Vec::with_capacity(self.count);
+        for element in 0..self.count {
+            match list.add(object, element as u32) {
+                Some(at) => watchers.push(at),
+                None => {
+                    watchers.iter().for_each(|&at| list.remove(at));
+                    return Err(Error::OUT_OF_HANDLES);
+                }
+            }
+        }
+        self.watchers = watchers.into();
+        Ok(())
+    }
+
+    /// No more feeding. Async-signal-safe.
+    pub(super) fn forget_watchers(&self, pvar: &Pvar) {
+        if let Ok(list) = watch_list(pvar) {
+            self.watchers.iter().for_each(|&at| list.remove(at));
+        }
+    }
+
+    /// The raw value in memory that a scalar's read can go to directly.
+    pub(super) fn scalar_cell(&self, pvar: &Pvar) -> Option<NonNull<AtomicU64>> {
+        if self.count != 1 {
+            return None;
+        }
+        if self.kind == Kind::Watermark {
+            let watcher = pvar.instrument()?.watch()?.get(*self.watchers.first()?)?;
+            return Some(NonNull::from(&watcher.extreme));
+        }
+        self.cells().and_then(<[_]>::first).map(NonNull::from)
+    }
+
+    fn cells(&self) -> Option<&[AtomicU64]> {
+        // SAFETY: lent by `Instrument::bind` for the life of the instrument, which the registry keeps
+        // until after its handles.
+        self.cells.map(|cells| unsafe { cells.as_ref() })
+    }
+
+    pub(super) fn view<'a>(&'a self, pvar: &'a Pvar, object: u64, inline: &'a PvarInline) -> View<'a> {
+        View { measured: self, pvar, object, inline }
+    }
+}
+
+fn watch_list(pvar: &Pvar) -> Result<&WatchList> {
+    pvar.instrument().and_then(|instrument| instrument.watch()).ok_or(Error::NOT_SUPPORTED)
+}
+
+/// A handle's state together with what it belongs to.
+pub(super) struct View<'a> {
+    measured: &'a Measured,
+    pvar: &'a Pvar,
+    object: u64,
+    inline: &'a PvarInline,
+}
+
+impl<'a> View<'a> {
+    /// The current raw value of an element.
+    fn raw(&self, element: usize) -> Result<u64> {
+        match self.measured.cells() {
+            Some(cells) => Ok(cells.get(element).ok_or(Error::INVALID)?.load(Ordering::Acquire)),
+            None => {
+                self.pvar.instrument().ok_or(Error::NOT_SUPPORTED)?.sample(self.object, element)
+            }
+        }
+    }
+
+    fn mark(&self, element: usize) -> &'a Mark {
+        self.measured.marks.get(element).unwrap_or(&self.inline.mark)
+    }
+
+    fn frozen(&self, element: usize) -> &'a AtomicU64 {
+        self.measured.frozen.get(element).unwrap_or(&self.inline.frozen)
+    }
+
+    fn watcher(&self, element: usize) -> Result<(&'a WatchList, usize, &'a Watcher)> {
+        let list = watch_list(self.pvar)?;
+        let at = *self.measured.watchers.get(element).ok_or(Error::INVALID)?;
+        Ok((list, at, list.get(at).ok_or(Error::INVALID)?))
+    }
+
+    fn is_high(&self) -> bool {
+        self.pvar.info.class == PvarClass::HIGHWATERMARK
+    }
+
+    fn is_running(&self) -> bool {
+        self.inline.running.load(Ordering::Acquire) != 0
+    }
+
+    fn each(&self, mut f: impl FnMut(usize) -> Result<()>) -> Result<()> {
+        (0..self.measured.count).try_for_each(&mut f)
+    }
+
+    /// The first values of a new handle, which nobody else can see yet.
+    pub(super) fn initialise(&self) -> Result<()> {
+        self.each(|element| {
+            match self.measured.kind {
+                Kind::Cumulative => self.mark(element).restart(),
+                Kind::Current => self.frozen(element).store(self.raw(element)?, Ordering::Release),
+                Kind::Watermark => {
+                    self.watcher(element)?.2.extreme.store(self.raw(element)?, Ordering::Release);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn start(&self) -> Result<()> {
+        let fresh = self.measured.fresh.swap(false, Ordering::AcqRel);
+        self.each(|element| match self.measured.kind {
+            Kind::Cumulative => self.mark(element).start(|| self.raw(element)),
+            Kind::Current => Ok(()),
+            Kind::Watermark => {
+                let (list, at, watcher) = self.watcher(element)?;
+                if fresh {
+                    watcher.extreme.store(self.raw(element)?, Ordering::Release);
+                }
+                list.listen(at, self.is_high());
+                // What changed before the watcher listened.
+                watcher.observe(self.raw(element)?, self.is_high());
+                Ok(())
+            }
+        })
+    }
+
+    pub(super) fn stop(&self) -> Result<()> {
+        self.each(|element| match self.measured.kind {
+            Kind::Cumulative => self.mark(element).stop(|| self.raw(element)),
+            Kind::Current => {
+                self.frozen(element).store(self.raw(element)?, Ordering::Release);
+                Ok(())
+            }
+            Kind::Watermark => {
+                let (list, at, _) = self.watcher(element)?;
+                list.ignore(at);
+                Ok(())
+            }
+        })
+    }
+
+    fn value(&self, element: usize) -> Result<u64> {
+        match self.measured.kind {
+            Kind::Cumulative => self.mark(element).value(|| self.raw(element)),
+            Kind::Current if self.is_running() => self.raw(element),
+            Kind::Current => Ok(self.frozen(element).load(Ordering::Acquire)),
+            Kind::Watermark => Ok(self.watcher(element)?.2.extreme.load(Ordering::Acquire)),
+        }
+    }
+
+    /// Sets the starting value and returns the value before, in one step for the element.
+    fn take(&self, element: usize) -> Result<u64> {
+        match self.measured.kind {
+            Kind::Cumulative => self.mark(element).take(|| self.raw(element)),
+            Kind::Current => {
+                let value = self.value(element)?;
+                if !self.is_running() {
+                    self.frozen(element).store(self.raw(element)?, Ordering::Release);
+                }
+                Ok(value)
+            }
+            Kind::Watermark => self.take_extreme(element),
+        }
+    }
+
+    fn take_extreme(&self, element: usize) -> Result<u64> {
+        let watcher = self.watcher(element)?.2;
+        if !self.is_running() {
+            self.measured.fresh.store(true, Ordering::Release);
+        }
+        let mut extreme = watcher.extreme.load(Ordering::Acquire);
+        loop {
+            let current = self.raw(element)?;
+            let swap = |from, to| {
+                watcher.extreme.compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Acquire)
+            };
+            match swap(extreme, current) {
+                Ok(_) => return Ok(extreme),
+                Err(fed) => extreme = fed,
+            }
+        }
+    }
+
+    pub(super) fn read(&self, out: &mut [u8]) -> Result<()> {
+        self.put(out, |element| self.value(element))
+    }
+
+    pub(super) fn readreset(&self, out: &mut [u8]) -> Result<()> {
+        self.put(out, |element| self.take(element))
+    }
+
+    pub(super) fn reset(&self) -> Result<()> {
+        self.each(|element| self.take(element).map(|_| ()))
+    }
+
+    fn put(&self, out: &mut [u8], value: impl Fn(usize) -> Result<u64>) -> Result<()> {
+        let encoding = self.pvar.encoding();
+        for (element, bytes) in out.chunks_exact_mut(encoding.width()).enumerate() {
+            encoding.put(value(element)?, bytes);
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&self, from: &[u8]) -> Result<()> {
+        let encoding = self.pvar.encoding();
+        // All or nothing: a bad element must not leave half of the array written.
+        from.chunks_exact(encoding.width()).try_for_each(|bytes| encoding.get(bytes).map(|_| ()))?;
+        for (element, bytes) in from.chunks_exact(encoding.width()).enumerate() {
+            let value = encoding.get(bytes)?;
+            match self.measured.kind {
+                Kind::Cumulative => self.mark(element).set(value, || self.raw(element))?,
+                Kind::Current => return Err(Error::PVAR_NO_WRITE),
+                Kind::Watermark => {
+                    self.measured.fresh.store(false, Ordering::Release);
+                    self.watcher(element)?.2.extreme.store(value, Ordering::Release);
+                }
+            }
+        }
+        Ok(())
+    }
+}

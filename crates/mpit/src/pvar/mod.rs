@@ -1,0 +1,276 @@
+//! Performance variables: MPI 5.0, section "Performance Variables".
+//!
+//! A variable is a description ([`PvarSpec`]) and a backend: an [`Instrument`], which only tells the
+//! current raw value and leaves all measuring per handle to this crate, or a [`PvarProvider`], which makes handles of
+//! its own (the variables of an MPI library below, or of class GENERIC).
+
+mod encoding;
+mod handle;
+mod instrument;
+mod measured;
+mod operations;
+mod session;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub use encoding::{Encoding, Unit};
+pub(crate) use handle::{PvarHandleData, PvarInline};
+pub use instrument::{Binding, Counter, Gauge, Instrument, PvarHandle, PvarProvider, SessionContext};
+pub(crate) use session::Session;
+pub use operations::Scalar;
+pub use watch::WatchList;
+
+use crate::codes::{Bind, Datatype, Error, PvarClass, Result, Verbosity};
+use crate::registry::{Registry, index};
+
+/// What is known of a performance variable; it never changes.
+#[derive(Debug, Clone)]
+pub struct PvarInfo {
+    /// The name, unique within the class.
+    pub name: String,
+    /// What it says, with unit; empty if there is none.
+    pub desc: String,
+    /// For whom.
+    pub verbosity: Verbosity,
+    /// The class.
+    pub class: PvarClass,
+    /// The datatype of each element.
+    pub datatype: Datatype,
+    /// Index of the enumeration of its values; for [`Datatype::INT`] only.
+    pub enumeration: Option<usize>,
+    /// What it must be bound to.
+    pub bind: Bind,
+    /// It can neither be written nor reset.
+    pub readonly: bool,
+    /// It is always active and cannot be started and stopped.
+    pub continuous: bool,
+    /// It can be read and reset in one step.
+    pub atomic: bool,
+}
+
+enum Backend {
+    Measured(Box<dyn Instrument>),
+    Custom(Box<dyn PvarProvider>),
+}
+
+/// A performance variable to be registered.
+///
+/// Unless said otherwise it is bound to nothing, of verbosity [`Verbosity::USER_BASIC`], not continuous, and
+/// writable and atomic as its class permits: values that are measured per handle (counters, aggregates,
+/// timers, watermarks) are writable; current values (states, levels, sizes, percentages) are read-only.
+#[must_use]
+pub struct PvarSpec {
+    info: PvarInfo,
+    unit: Unit,
+    any_datatype: bool,
+}
+
+impl PvarSpec {
+    /// A variable of this name, class and datatype.
+    pub fn new(name: impl Into<String>, class: PvarClass, datatype: Datatype) -> Self {
+        let measured = class.is_cumulative() || class.is_watermark();
+        Self {
+            info: PvarInfo {
+                name: name.into(),
+                desc: String::new(),
+                verbosity: Verbosity::USER_BASIC,
+                class,
+                datatype,
+                enumeration: None,
+                bind: Bind::NO_OBJECT,
+                readonly: !measured,
+                continuous: false,
+                atomic: measured,
+            },
+            unit: Unit::Plain,
+            any_datatype: false,
+        }
+    }
+
+    /// Sets the description.
+    pub fn desc(mut self, desc: impl Into<String>) -> Self {
+        self.info.desc = desc.into();
+        self
+    }
+
+    /// Sets the verbosity.
+    pub fn verbosity(mut self, verbosity: Verbosity) -> Self {
+        self.info.verbosity = verbosity;
+        self
+    }
+
+    /// Gives the values names; the datatype must be [`Datatype::INT`].
+    pub fn enumeration(mut self, index: usize) -> Self {
+        self.info.enumeration = Some(index);
+        self
+    }
+
+    /// Binds to a kind of object.
+    pub fn bind(mut self, bind: Bind) -> Self {
+        self.info.bind = bind;
+        self
+    }
+
+    /// Sets whether it can only be read. A read-only variable is not atomic either.
+    pub fn readonly(mut self, readonly: bool) -> Self {
+        self.info.readonly = readonly;
+        self
+    }
+
+    /// Sets whether it is always active.
+    pub fn continuous(mut self, continuous: bool) -> Self {
+        self.info.continuous = continuous;
+        self
+    }
+
+    /// Sets whether it can be read and reset in one step.
+    pub fn atomic(mut self, atomic: bool) -> Self {
+        self.info.atomic = atomic;
+        self
+    }
+
+    /// How a raw value becomes one of the datatype; see [`Unit`].
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Permits a datatype that the standard does not name for the class.
+    pub fn any_datatype(mut self) -> Self {
+        self.any_datatype = true;
+        self
+    }
+}
+
+/// A registered performance variable.
+pub struct Pvar {
+    info: PvarInfo,
+    encoding: Encoding,
+    backend: Backend,
+    /// Handles for which the variable must be kept up to date.
+    active: AtomicU32,
+}
+
+impl Pvar {
+    /// What is known of it.
+    pub fn info(&self) -> &PvarInfo {
+        &self.info
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn instrument(&self) -> Option<&dyn Instrument> {
+        match &self.backend {
+            Backend::Measured(instrument) => Some(instrument.as_ref()),
+            Backend::Custom(_) => None,
+        }
+    }
+
+    fn custom(&self) -> Option<&dyn PvarProvider> {
+        match &self.backend {
+            Backend::Custom(provider) => Some(provider.as_ref()),
+            Backend::Measured(_) => None,
+        }
+    }
+
+    /// One handle more that wants the variable kept up to date. Async-signal-safe.
+    fn activate(&self) {
+        if self.active.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.tell_interest(true);
+        }
+    }
+
+    /// One handle less.
+    fn deactivate(&self) {
+        if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.tell_interest(false);
+        }
+    }
+
+    /// Tells the instrument until what it was told is what holds: a start and a stop may overtake each
+    /// other between their count and their telling.
+    fn tell_interest(&self, mut wanted: bool) {
+        let Some(instrument) = self.instrument() else { return };
+        loop {
+            instrument.interest(wanted);
+            let now = self.active.load(Ordering::SeqCst) != 0;
+            if now == wanted {
+                return;
+            }
+            wanted = now;
+        }
+    }
+}
+
+impl Registry {
+    /// Publishes a variable that this crate measures per handle; returns its index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`] if the name is empty or taken within the class; [`Error::INVALID`] if the
+    /// class does not allow the datatype, an enumeration comes with another datatype than `INT`, a cumulative
+    /// variable has raw [`Unit::Bits`] or a watermark's instrument feeds no [`WatchList`].
+    pub fn add_pvar(&self, spec: PvarSpec, instrument: impl Instrument) -> Result<usize> {
+        let class = spec.info.class;
+        let bits = matches!(spec.unit, Unit::Bits);
+        if (class.is_cumulative() && bits) || (class.is_watermark() && instrument.watch().is_none()) {
+            return Err(Error::INVALID);
+        }
+        self.publish(spec, Backend::Measured(Box::new(instrument)))
+    }
+
+    /// Publishes a variable whose handles are all the provider's; returns its index.
+    ///
+    /// # Errors
+    /// As [`Registry::add_pvar`], for name and enumeration.
+    pub fn add_custom_pvar(&self, spec: PvarSpec, provider: impl PvarProvider) -> Result<usize> {
+        self.publish(spec.any_datatype(), Backend::Custom(Box::new(provider)))
+    }
+
+    fn publish(&self, spec: PvarSpec, backend: Backend) -> Result<usize> {
+        let PvarSpec { mut info, unit, any_datatype } = spec;
+        if info.datatype.size() == 0 || !(any_datatype || info.class.allows(info.datatype)) {
+            return Err(Error::INVALID);
+        }
+        if let Some(enumeration) = info.enumeration {
+            self.enumeration(enumeration)?;
+            if info.datatype != Datatype::INT {
+                return Err(Error::INVALID);
+            }
+        }
+        info.atomic &= !info.readonly;
+        let encoding = Encoding::new(info.datatype, unit);
+        let (name, class) = (info.name.clone(), info.class.0);
+        let _adding = self.adding();
+        let pvar = Pvar { info, encoding, backend, active: AtomicU32::new(0) };
+        let index = self.pvars.add(&name, class, pvar)?;
+        self.changed();
+        Ok(index)
+    }
+
+    /// Number of performance variables.
+    pub fn pvar_count(&self) -> usize {
+        self.pvars.len()
+    }
+
+    /// The performance variable at an index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_INDEX`].
+    pub fn pvar(&self, at: impl TryInto<usize>) -> Result<&Pvar> {
+        self.pvars.get(index(at)?).ok_or(Error::INVALID_INDEX)
+    }
+
+    /// The index of the variable of this name and class.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`].
+    pub fn pvar_index(&self, name: &str, class: PvarClass) -> Result<usize> {
+        self.pvars.find(name, class.0)
+    }
+}

@@ -1,0 +1,314 @@
+//! Start, stop, read, write, reset, readreset. None of them locks or allocates; all are async-signal-safe.
+#![allow(unsafe_code)]
+
+use super::handle::{Body, PvarHandleData, PvarInline, fast_read};
+use crate::codes::{Error, Result};
+use crate::registry::Registry;
+use crate::slab::Pinned;
+use crate::word::{PvarWord, SessionWord};
+
+type Handle<'a> = Pinned<'a, PvarHandleData, PvarInline>;
+
+/// Rust types in which a scalar value can be had.
+pub trait Scalar: Copy + sealed::Sealed {
+    /// From and to the bytes of the value.
+    #[doc(hidden)]
+    fn from_bytes(bytes: [u8; 8]) -> Self;
+    #[doc(hidden)]
+    fn to_bytes(self) -> [u8; 8];
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! scalars {
+    ($($type:ty),*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl Scalar for $type {
+            fn from_bytes(bytes: [u8; 8]) -> Self {
+                let mut own = [0; size_of::<$type>()];
+                own.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+                Self::from_ne_bytes(own)
+            }
+
+            fn to_bytes(self) -> [u8; 8] {
+                let mut bytes = [0; 8];
+                bytes.iter_mut().zip(self.to_ne_bytes()).for_each(|(to, from)| *to = from);
+                bytes
+            }
+        }
+    )*};
+}
+
+scalars!(i32, u32, i64, u64, f64);
+
+fn handle_start(handle: &Handle<'_>) -> Result<()> {
+    if handle.pvar().info.continuous {
+        return Err(Error::PVAR_NO_STARTSTOP);
+    }
+    handle.start(&handle.slot.inline)
+}
+
+fn handle_stop(handle: &Handle<'_>) -> Result<()> {
+    if handle.pvar().info.continuous {
+        return Err(Error::PVAR_NO_STARTSTOP);
+    }
+    handle.stop(&handle.slot.inline)
+}
+
+fn handle_reset(handle: &Handle<'_>) -> Result<()> {
+    if handle.pvar().info.readonly {
+        return Err(Error::PVAR_NO_WRITE);
+    }
+    match &handle.body {
+        Body::Measured(measured) => {
+            measured.view(handle.pvar(), handle.object, &handle.slot.inline).reset()
+        }
+        Body::Custom { handle, .. } => handle.reset(),
+    }
+}
+
+fn handle_read(handle: &Handle<'_>, out: &mut [u8]) -> Result<()> {
+    match &handle.body {
+        Body::Measured(measured) => {
+            measured.view(handle.pvar(), handle.object, &handle.slot.inline).read(out)
+        }
+        Body::Custom { handle, .. } => handle.read(out),
+    }
+}
+
+fn handle_write(handle: &Handle<'_>, from: &[u8]) -> Result<()> {
+    if handle.pvar().info.readonly {
+        return Err(Error::PVAR_NO_WRITE);
+    }
+    match &handle.body {
+        Body::Measured(measured) => {
+            measured.view(handle.pvar(), handle.object, &handle.slot.inline).write(from)
+        }
+        Body::Custom { handle, .. } => handle.write(from),
+    }
+}
+
+fn handle_readreset(handle: &Handle<'_>, out: &mut [u8]) -> Result<()> {
+    if !handle.pvar().info.atomic {
+        return Err(Error::PVAR_NO_ATOMIC);
+    }
+    match &handle.body {
+        Body::Measured(measured) => {
+            measured.view(handle.pvar(), handle.object, &handle.slot.inline).readreset(out)
+        }
+        Body::Custom { handle, .. } => handle.readreset(out),
+    }
+}
+
+impl Registry {
+    /// Applies `operation` to a handle, or to all handles of the session that are not to be ignored.
+    fn on_one_or_all(
+        &self,
+        session: SessionWord,
+        handle: PvarWord,
+        operation: fn(&Handle<'_>) -> Result<()>,
+        ignored: fn(&Handle<'_>) -> bool,
+        failure: Error,
+    ) -> Result<()> {
+        if handle != PvarWord::ALL_HANDLES {
+            return operation(&self.session_handle(session, handle)?);
+        }
+        self.check_session(session)?;
+        let mut outcome = Ok(());
+        for handle in self.session_handles(session) {
+            // All are attempted, also after one has failed.
+            if !ignored(&handle) && operation(&handle).is_err() {
+                outcome = Err(failure);
+            }
+        }
+        outcome
+    }
+
+    /// Starts a variable, or with [`PvarWord::ALL_HANDLES`] all of the session that can be started.
+    ///
+    /// Starting one that is started has no effect.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`], [`Error::PVAR_NO_STARTSTOP`].
+    pub fn pvar_start(&self, session: SessionWord, handle: PvarWord) -> Result<()> {
+        let ignored = |handle: &Handle<'_>| handle.pvar().info.continuous;
+        self.on_one_or_all(session, handle, handle_start, ignored, Error::PVAR_NO_STARTSTOP)
+    }
+
+    /// Stops a variable, or with [`PvarWord::ALL_HANDLES`] all of the session that can be stopped.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_start`].
+    pub fn pvar_stop(&self, session: SessionWord, handle: PvarWord) -> Result<()> {
+        let ignored = |handle: &Handle<'_>| handle.pvar().info.continuous;
+        self.on_one_or_all(session, handle, handle_stop, ignored, Error::PVAR_NO_STARTSTOP)
+    }
+
+    /// Sets a variable to its starting value, or with [`PvarWord::ALL_HANDLES`] all that are not read-only.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`], [`Error::PVAR_NO_WRITE`].
+    pub fn pvar_reset(&self, session: SessionWord, handle: PvarWord) -> Result<()> {
+        let ignored = |handle: &Handle<'_>| handle.pvar().info.readonly;
+        self.on_one_or_all(session, handle, handle_reset, ignored, Error::PVAR_NO_WRITE)
+    }
+
+    /// Bytes of the whole value of a handle.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`].
+    pub fn pvar_size(&self, session: SessionWord, handle: PvarWord) -> Result<usize> {
+        Ok(self.session_handle(session, handle)?.size())
+    }
+
+    #[inline]
+    fn fast(&self, session: SessionWord, handle: PvarWord) -> Option<(u64, usize)> {
+        let (index, generation) = handle.parts()?;
+        fast_read(self.pvar_handles.slot(index)?, generation, session)
+    }
+
+    /// Reads the value into the first bytes of `out`: count elements of the datatype.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`] (also for [`PvarWord::ALL_HANDLES`]),
+    /// [`Error::INVALID`] if `out` is too short, and the provider's.
+    #[inline]
+    pub fn pvar_read(&self, session: SessionWord, handle: PvarWord, out: &mut [u8]) -> Result<()> {
+        if let Some((bits, width)) = self.fast(session, handle)
+            && out.len() >= width
+        {
+            let bytes = bits.to_ne_bytes();
+            out.iter_mut().zip(bytes.iter().take(width)).for_each(|(to, from)| *to = *from);
+            return Ok(());
+        }
+        self.read_pinned(session, handle, out)
+    }
+
+    #[inline(never)]
+    fn read_pinned(&self, session: SessionWord, handle: PvarWord, out: &mut [u8]) -> Result<()> {
+        let handle = self.session_handle(session, handle)?;
+        handle_read(&handle, out.get_mut(..handle.size()).ok_or(Error::INVALID)?)
+    }
+
+    /// [`Registry::pvar_read`] for C callers, who pass no length.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_read`].
+    ///
+    /// # Safety
+    /// If the handle is valid in the session, `out` must be writable for its whole value
+    /// ([`Registry::pvar_size`]). It need not be aligned.
+    #[inline]
+    pub unsafe fn pvar_read_raw(&self, session: SessionWord, handle: PvarWord, out: *mut u8) -> Result<()> {
+        if let Some((bits, width)) = self.fast(session, handle) {
+            // SAFETY: the caller's promise; `width` is the size of this scalar.
+            unsafe {
+                if width == 8 {
+                    out.cast::<u64>().write_unaligned(bits);
+                } else {
+                    out.cast::<u32>().write_unaligned(bits as u32);
+                }
+            }
+            return Ok(());
+        }
+        let handle = self.session_handle(session, handle)?;
+        // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
+        handle_read(&handle, unsafe { std::slice::from_raw_parts_mut(out, handle.size()) })
+    }
+
+    /// Writes the value from the first bytes of `from`.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_SESSION`], [`Error::INVALID_HANDLE`] (also for [`PvarWord::ALL_HANDLES`]),
+    /// [`Error::PVAR_NO_WRITE`], [`Error::INVALID`] if `from` is too short or the value impossible.
+    pub fn pvar_write(&self, session: SessionWord, handle: PvarWord, from: &[u8]) -> Result<()> {
+        let handle = self.session_handle(session, handle)?;
+        handle_write(&handle, from.get(..handle.size()).ok_or(Error::INVALID)?)
+    }
+
+    /// [`Registry::pvar_write`] for C callers.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_write`].
+    ///
+    /// # Safety
+    /// If the handle is valid in the session, `from` must be readable for its whole value.
+    pub unsafe fn pvar_write_raw(
+        &self,
+        session: SessionWord,
+        handle: PvarWord,
+        from: *const u8,
+    ) -> Result<()> {
+        let handle = self.session_handle(session, handle)?;
+        // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
+        handle_write(&handle, unsafe { std::slice::from_raw_parts(from, handle.size()) })
+    }
+
+    /// Reads and resets in one step: what is counted meanwhile by others, or read and reset by them, is
+    /// neither lost nor seen twice. In an array, that holds for each element.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_read`], and [`Error::PVAR_NO_ATOMIC`].
+    pub fn pvar_readreset(&self, session: SessionWord, handle: PvarWord, out: &mut [u8]) -> Result<()> {
+        let handle = self.session_handle(session, handle)?;
+        handle_readreset(&handle, out.get_mut(..handle.size()).ok_or(Error::INVALID)?)
+    }
+
+    /// [`Registry::pvar_readreset`] for C callers.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_readreset`].
+    ///
+    /// # Safety
+    /// As [`Registry::pvar_read_raw`].
+    pub unsafe fn pvar_readreset_raw(
+        &self,
+        session: SessionWord,
+        handle: PvarWord,
+        out: *mut u8,
+    ) -> Result<()> {
+        let handle = self.session_handle(session, handle)?;
+        // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
+        handle_readreset(&handle, unsafe { std::slice::from_raw_parts_mut(out, handle.size()) })
+    }
+
+    /// The value of a scalar, of a Rust type as wide as its datatype.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_read`]; [`Error::INVALID`] if the widths differ.
+    pub fn pvar_value<T: Scalar>(&self, session: SessionWord, handle: PvarWord) -> Result<T> {
+        if self.pvar_size(session, handle)? != size_of::<T>() {
+            return Err(Error::INVALID);
+        }
+        let mut bytes = [0; 8];
+        self.pvar_read(session, handle, &mut bytes)?;
+        Ok(T::from_bytes(bytes))
+    }
+
+    /// [`Registry::pvar_value`], read and reset in one step.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_readreset`]; [`Error::INVALID`] if the widths differ.
+    pub fn pvar_take<T: Scalar>(&self, session: SessionWord, handle: PvarWord) -> Result<T> {
+        if self.pvar_size(session, handle)? != size_of::<T>() {
+            return Err(Error::INVALID);
+        }
+        let mut bytes = [0; 8];
+        self.pvar_readreset(session, handle, &mut bytes)?;
+        Ok(T::from_bytes(bytes))
+    }
+
+    /// Writes a scalar.
+    ///
+    /// # Errors
+    /// As [`Registry::pvar_write`]; [`Error::INVALID`] if the widths differ.
+    pub fn pvar_set<T: Scalar>(&self, session: SessionWord, handle: PvarWord, value: T) -> Result<()> {
+        if self.pvar_size(session, handle)? != size_of::<T>() {
+            return Err(Error::INVALID);
+        }
+        self.pvar_write(session, handle, &value.to_bytes())
+    }
+}

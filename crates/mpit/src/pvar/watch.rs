@@ -1,0 +1,182 @@
+//! Watermarks: extremes that are fed at the change, one per handle.
+//!
+//! The provider of a level owns a [`WatchList`] and tells it every new value. As long as no handle
+//! watches, that costs one load. A watermark seen only when it is read would miss every peak between two reads.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::table::SlotTable;
+
+const FREE: u32 = 0;
+const IDLE: u32 = 1;
+const HIGH: u32 = 2;
+const LOW: u32 = 3;
+
+/// One element of one watermark handle.
+#[derive(Default)]
+pub(crate) struct Watcher {
+    state: AtomicU32,
+    element: AtomicU32,
+    object: AtomicU64,
+    pub(crate) extreme: AtomicU64,
+}
+
+impl Watcher {
+    fn feed(&self, object: u64, element: u32, value: u64) {
+        let state = self.state.load(Ordering::Acquire);
+        let same = self.object.load(Ordering::Relaxed) == object
+            && self.element.load(Ordering::Relaxed) == element;
+        match state {
+            HIGH if same => _ = self.extreme.fetch_max(value, Ordering::AcqRel),
+            LOW if same => _ = self.extreme.fetch_min(value, Ordering::AcqRel),
+            _ => {}
+        }
+    }
+
+    /// Lets the current value count; it may have changed while the watcher was not listening.
+    pub(crate) fn observe(&self, value: u64, high: bool) {
+        if high {
+            self.extreme.fetch_max(value, Ordering::AcqRel);
+        } else {
+            self.extreme.fetch_min(value, Ordering::AcqRel);
+        }
+    }
+}
+
+/// The live watermark handles of one level; belongs to the level's provider, may be a `static`'s part.
+pub struct WatchList {
+    /// Watchers that listen.
+    listening: AtomicU32,
+    /// Threads walking over the list.
+    walking: AtomicU32,
+    watchers: SlotTable<Watcher>,
+    adding: Mutex<()>,
+}
+
+impl Default for WatchList {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl WatchList {
+    /// A list without watchers.
+    pub const fn new() -> Self {
+        Self {
+            listening: AtomicU32::new(0),
+            walking: AtomicU32::new(0),
+            watchers: SlotTable::new(),
+            adding: Mutex::new(()),
+        }
+    }
+
+    /// The level of `object` (0 if unbound), element `element`, is now `value` (raw). Async-signal-safe.
+    ///
+    /// To be called after the new value can be read from the instrument.
+    #[inline]
+    pub fn note(&self, object: u64, element: u32, value: u64) {
+        if self.listening.load(Ordering::Relaxed) != 0 {
+            self.feed(object, element, value);
+        }
+    }
+
+    /// Does anybody listen? For providers whose value is costly to compute.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        self.listening.load(Ordering::Relaxed) != 0
+    }
+
+    #[cold]
+    fn feed(&self, object: u64, element: u32, value: u64) {
+        self.walking.fetch_add(1, Ordering::AcqRel);
+        for watcher in self.watchers.iter() {
+            watcher.feed(object, element, value);
+        }
+        self.walking.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<&Watcher> {
+        self.watchers.get(at)
+    }
+
+    /// Adds a watcher that does not listen yet.
+    pub(crate) fn add(&self, object: u64, element: u32) -> Option<usize> {
+        let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        // A walker may have read a freed watcher's old object just now: reuse only when nobody walks.
+        let quiet = self.walking.fetch_add(0, Ordering::AcqRel) == 0;
+        let is_free = |w: &Watcher| w.state.load(Ordering::Acquire) == FREE;
+        let reused = if quiet { self.watchers.iter().position(is_free) } else { None };
+        let at = reused.or_else(|| self.watchers.grow())?;
+        let watcher = self.watchers.get(at)?;
+        watcher.object.store(object, Ordering::Relaxed);
+        watcher.element.store(element, Ordering::Relaxed);
+        watcher.state.store(IDLE, Ordering::Release);
+        Some(at)
+    }
+
+    /// Begins to listen. Async-signal-safe, as all below.
+    pub(crate) fn listen(&self, at: usize, high: bool) {
+        let Some(watcher) = self.watchers.get(at) else { return };
+        if watcher.state.swap(if high { HIGH } else { LOW }, Ordering::AcqRel) == IDLE {
+            self.listening.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    pub(crate) fn ignore(&self, at: usize) {
+        self.leave(at, IDLE);
+    }
+
+    pub(crate) fn remove(&self, at: usize) {
+        self.leave(at, FREE);
+    }
+
+    fn leave(&self, at: usize, state: u32) {
+        let Some(watcher) = self.watchers.get(at) else { return };
+        if watcher.state.swap(state, Ordering::AcqRel) >= HIGH {
+            self.listening.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extreme(list: &WatchList, at: usize) -> u64 {
+        list.get(at).unwrap().extreme.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn only_listening_watchers_of_the_same_object_and_element_are_fed() {
+        let list = WatchList::new();
+        list.note(7, 0, 100);
+        let high = list.add(7, 0).unwrap();
+        let other = list.add(8, 0).unwrap();
+        let element = list.add(7, 1).unwrap();
+        list.note(7, 0, 100);
+        assert_eq!(extreme(&list, high), 0);
+        for at in [high, other, element] {
+            list.listen(at, true);
+        }
+        list.note(7, 0, 9);
+        list.note(7, 0, 4);
+        assert_eq!([high, other, element].map(|at| extreme(&list, at)), [9, 0, 0]);
+        list.ignore(high);
+        list.note(7, 0, 50);
+        assert_eq!(extreme(&list, high), 9);
+    }
+
+    #[test]
+    fn nobody_listens_when_all_watchers_are_gone() {
+        let list = WatchList::new();
+        let at = list.add(0, 0).unwrap();
+        list.listen(at, false);
+        list.listen(at, false);
+        assert!(list.is_watched());
+        list.remove(at);
+        list.remove(at);
+        assert!(!list.is_watched());
+        assert_eq!(list.add(1, 0), Some(at));
+    }
+}

@@ -1,0 +1,145 @@
+//! The registry: everything that is published, in tables that only grow.
+//!
+//! A [`Registry`] is a value; a program makes as many as it likes, usually one `static`. Indices count from 0,
+//! never change and are never reused, over any number of [`Registry::init`] and [`Registry::finalize`]. Each
+//! addition of anything raises the update number ([`Registry::category_changed`]). Looking at an entry takes
+//! no lock; only adding does.
+
+mod categories;
+pub(crate) mod named;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::category::Category;
+use crate::codes::{Error, Result};
+use crate::cvar::{Cvar, CvarHandleData, CvarInline};
+use crate::enumeration::Enumeration;
+use crate::event::{EventType, Registrations, Source};
+use crate::lifecycle::Lifecycle;
+use crate::pvar::{Pvar, PvarHandleData, PvarInline, Session};
+use crate::slab::Slab;
+use crate::table::AppendVec;
+use named::Named;
+
+/// All that is published, and the sessions, handles and registrations of those who look.
+pub struct Registry {
+    pub(crate) lifecycle: Lifecycle,
+    // Handles come first, to be dropped before what they refer to.
+    pub(crate) pvar_handles: Slab<PvarHandleData, PvarInline>,
+    pub(crate) cvar_handles: Slab<CvarHandleData, CvarInline>,
+    pub(crate) sessions: Slab<Session>,
+    adding: Mutex<()>,
+    update: AtomicU64,
+    enumerations: AppendVec<Enumeration>,
+    pub(crate) cvars: Named<Cvar>,
+    pub(crate) pvars: Named<Pvar>,
+    pub(crate) categories: Named<Category>,
+    pub(crate) sources: AppendVec<Source>,
+    pub(crate) events: Named<EventType>,
+    pub(crate) registrations: Registrations,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// An index from a caller, negative or too large ones included.
+pub(crate) fn index(from: impl TryInto<usize>) -> Result<usize> {
+    from.try_into().map_err(|_| Error::INVALID_INDEX)
+}
+
+impl Registry {
+    /// An empty registry; may initialise a `static`.
+    pub const fn new() -> Self {
+        Self {
+            lifecycle: Lifecycle::new(),
+            adding: Mutex::new(()),
+            update: AtomicU64::new(0),
+            enumerations: AppendVec::new(),
+            cvars: Named::new(),
+            pvars: Named::new(),
+            categories: Named::new(),
+            sources: AppendVec::new(),
+            events: Named::new(),
+            sessions: Slab::new(),
+            pvar_handles: Slab::new(),
+            cvar_handles: Slab::new(),
+            registrations: Registrations::new(),
+        }
+    }
+
+    /// One more user of the interface. Returns `true` for the first.
+    pub fn init(&self) -> bool {
+        self.lifecycle.init()
+    }
+
+    /// One user less; with the last one, all sessions, handles and registrations become invalid.
+    ///
+    /// Returns `true` for the last.
+    ///
+    /// # Errors
+    /// [`Error::NOT_INITIALIZED`] if there is no user.
+    pub fn finalize(&self) -> Result<bool> {
+        let last = self.lifecycle.finalize()?;
+        if last {
+            self.free_all_sessions();
+            self.free_all_cvar_handles();
+            self.free_all_registrations();
+        }
+        Ok(last)
+    }
+
+    /// The initialisation count, with the check that every entry point begins with.
+    pub fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    pub(crate) fn adding(&self) -> MutexGuard<'_, ()> {
+        self.adding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be called at the end of every addition.
+    pub(crate) fn changed(&self) {
+        self.update.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The update number (`MPI_T_category_changed`): equal numbers, nothing was added in between.
+    ///
+    /// It saturates at `i32::MAX`, the largest value of C's `int`.
+    pub fn category_changed(&self) -> i32 {
+        // Waits for an addition under way, which a reader may already see but the number not yet show.
+        let _adding = self.adding();
+        i32::try_from(self.update.load(Ordering::Acquire)).unwrap_or(i32::MAX)
+    }
+
+    /// Adds an enumeration and returns its index. Names of enumerations need not be unique.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_NAME`] for an empty name of the enumeration or an item.
+    pub fn add_enumeration(&self, enumeration: Enumeration) -> Result<usize> {
+        let unnamed = (0..enumeration.len()).any(|i| enumeration.get(i).is_none_or(|(_, n)| n.is_empty()));
+        if enumeration.name().is_empty() || unnamed {
+            return Err(Error::INVALID_NAME);
+        }
+        let _adding = self.adding();
+        let index = self.enumerations.push(enumeration).map_err(|_| Error::MEMORY)?;
+        self.changed();
+        Ok(index)
+    }
+
+    /// Number of enumerations.
+    pub fn enumeration_count(&self) -> usize {
+        self.enumerations.len()
+    }
+
+    /// The enumeration at an index.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_INDEX`].
+    pub fn enumeration(&self, at: impl TryInto<usize>) -> Result<&Enumeration> {
+        self.enumerations.get(index(at)?).ok_or(Error::INVALID_INDEX)
+    }
+}

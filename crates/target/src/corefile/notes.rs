@@ -1,0 +1,248 @@
+//! The notes in a core file: who died, of what, with which threads and files.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::threads::{self, Thread};
+use crate::ByteOrder;
+use crate::maps::Mapping;
+
+const NT_PRSTATUS: u32 = 1;
+const NT_PRPSINFO: u32 = 3;
+const NT_AUXV: u32 = 6;
+const NT_SIGINFO: u32 = 0x5349_4749;
+const NT_FILE: u32 = 0x4649_4c45;
+/// `PID_MAX_LIMIT` of 64-bit Linux.
+const MAX_THREADS: usize = 1 << 22;
+
+/// The kernel's limit (`vm.max_map_count`) is 65530 unless raised.
+const MAX_MAPPINGS: usize = 1 << 18;
+
+/// What decides about the layout of a note.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    pub width: usize,
+    pub order: ByteOrder,
+    pub machine: u16,
+}
+
+/// The bytes of a note, read field by field; a field beyond the end is `None`.
+#[derive(Clone, Copy)]
+pub struct Fields<'a> {
+    pub bytes: &'a [u8],
+    pub kind: Kind,
+}
+
+impl Fields<'_> {
+    pub fn number(&self, at: usize, size: usize) -> Option<u64> {
+        Some(self.kind.order.number(self.bytes.get(at..at.checked_add(size)?)?))
+    }
+
+    pub fn int(&self, at: usize) -> Option<i32> {
+        Some(self.number(at, 4)? as i32)
+    }
+
+    pub fn word(&self, index: usize) -> Option<u64> {
+        self.number(index.checked_mul(self.kind.width)?, self.kind.width)
+    }
+
+    fn text(&self, at: usize, size: usize) -> Option<String> {
+        let bytes = self.bytes.get(at..at.checked_add(size)?)?;
+        let bytes = bytes.split(|byte| *byte == 0).next()?;
+        Some(String::from_utf8_lossy(bytes).trim_end().to_owned())
+    }
+}
+
+/// What killed the process (`siginfo_t`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crash {
+    /// The signal's number.
+    pub signal: i32,
+    /// `si_code`: why it was sent; 0 or less when a process sent it.
+    pub code: i32,
+    /// The address whose use was the fault, for signals that the machine raised.
+    pub fault_address: Option<u64>,
+    /// The process that sent it, if one did; `raise` and `abort` name the process itself.
+    pub sender: Option<Sender>,
+}
+
+/// Who sent a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sender {
+    /// The process, in the PID namespace of the receiver.
+    pub pid: u32,
+    /// Its real user.
+    pub user: u32,
+}
+
+impl Crash {
+    /// The signal's name (`SIGSEGV`), as most machines number them.
+    pub fn signal_name(&self) -> Option<&'static str> {
+        const NAMES: [&str; 31] = [
+            "SIGHUP",
+            "SIGINT",
+            "SIGQUIT",
+            "SIGILL",
+            "SIGTRAP",
+            "SIGABRT",
+            "SIGBUS",
+            "SIGFPE",
+            "SIGKILL",
+            "SIGUSR1",
+            "SIGSEGV",
+            "SIGUSR2",
+            "SIGPIPE",
+            "SIGALRM",
+            "SIGTERM",
+            "SIGSTKFLT",
+            "SIGCHLD",
+            "SIGCONT",
+            "SIGSTOP",
+            "SIGTSTP",
+            "SIGTTIN",
+            "SIGTTOU",
+            "SIGURG",
+            "SIGXCPU",
+            "SIGXFSZ",
+            "SIGVTALRM",
+            "SIGPROF",
+            "SIGWINCH",
+            "SIGIO",
+            "SIGPWR",
+            "SIGSYS",
+        ];
+        NAMES.get(usize::try_from(self.signal).ok()?.checked_sub(1)?).copied()
+    }
+}
+
+/// Who the process was (`prpsinfo`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessInfo {
+    /// Its number on its host, seen from its own PID namespace.
+    pub pid: u32,
+    /// The process that had started it.
+    pub parent: u32,
+    /// Its real user.
+    pub user: u32,
+    /// The program's name, up to 15 bytes.
+    pub name: String,
+    /// The command line, up to 79 bytes.
+    pub command_line: String,
+}
+
+/// All that the notes say.
+#[derive(Debug, Default)]
+pub struct Notes {
+    pub threads: Vec<Thread>,
+    pub crash: Option<Crash>,
+    pub process: Option<ProcessInfo>,
+    pub auxiliary: Vec<(u64, u64)>,
+    /// In order of address.
+    pub mappings: Vec<Mapping>,
+}
+
+impl Notes {
+    /// Adds the notes of one area; what cannot be understood is left out.
+    pub fn add_area(&mut self, area: &[u8], kind: Kind) {
+        let mut rest = area;
+        while let Some((name, number, desc, behind)) = split(rest, kind.order) {
+            // Notes of other owners (`LINUX`: vector registers) reuse the numbers.
+            if name.strip_suffix(b"\0").unwrap_or(name) == b"CORE" {
+                self.add(number, Fields { bytes: desc, kind });
+            }
+            rest = behind;
+        }
+    }
+
+    fn add(&mut self, number: u32, note: Fields<'_>) {
+        match number {
+            NT_PRSTATUS if self.threads.len() < MAX_THREADS => self.threads.extend(threads::thread(note)),
+            NT_PRPSINFO => self.process = process(note),
+            // A tool that takes cores of living processes writes one for each thread; the first belongs to the first.
+            NT_SIGINFO if self.crash.is_none() => self.crash = crash(note),
+            NT_AUXV => self.auxiliary = auxiliary(note),
+            NT_FILE => self.mappings = mappings(note).unwrap_or_default(),
+            _ => {}
+        }
+    }
+
+    /// Puts in order what was added.
+    pub fn finish(&mut self) {
+        self.mappings.sort_by_key(|mapping| mapping.start);
+        // Without the note about the signal, the first thread still tells its number.
+        if let (None, Some(signal @ 1..)) = (&self.crash, self.threads.first().map(|thread| thread.signal)) {
+            self.crash = Some(Crash { signal, code: 0, fault_address: None, sender: None });
+        }
+    }
+}
+
+/// Owner, type and content of a note, and what follows it.
+type Split<'a> = (&'a [u8], u32, &'a [u8], &'a [u8]);
+
+/// Takes the first note off.
+fn split(notes: &[u8], order: ByteOrder) -> Option<Split<'_>> {
+    let number = |at: usize| Some(order.number(notes.get(at..at + 4)?) as usize);
+    let (name_size, desc_size, kind) = (number(0)?, number(4)?, number(8)?);
+    let desc_at = 12_usize.checked_add(name_size.checked_next_multiple_of(4)?)?;
+    let end = desc_at.checked_add(desc_size)?;
+    let behind = end.checked_next_multiple_of(4)?.min(notes.len());
+    Some((notes.get(12..12 + name_size)?, kind as u32, notes.get(desc_at..end)?, notes.get(behind..)?))
+}
+
+fn crash(note: Fields<'_>) -> Option<Crash> {
+    let (signal, code) = (note.int(0)?, note.int(8)?);
+    // The union that follows holds addresses, so it is aligned like one.
+    let at = if note.kind.width == 8 { 16 } else { 12 };
+    let raised = code > 0 && [4, 5, 7, 8, 11].contains(&signal);
+    let sent = code <= 0 && signal > 0;
+    let sender = || Some(Sender { pid: note.number(at, 4)? as u32, user: note.number(at + 4, 4)? as u32 });
+    (signal > 0).then(|| Crash {
+        signal,
+        code,
+        fault_address: note.number(at, note.kind.width).filter(|_| raised),
+        sender: sender().filter(|_| sent),
+    })
+}
+
+fn process(note: Fields<'_>) -> Option<ProcessInfo> {
+    // 32-bit machines differ in the width of user numbers, which the length of the note tells.
+    let (user, user_size, pid, name) = match (note.kind.width, note.bytes.len()) {
+        (8, _) => (16, 4, 24, 40),
+        (_, ..128) => (8, 2, 12, 28),
+        _ => (8, 4, 16, 32),
+    };
+    Some(ProcessInfo {
+        pid: note.number(pid, 4)? as u32,
+        parent: note.number(pid + 4, 4)? as u32,
+        user: note.number(user, user_size)? as u32,
+        name: note.text(name, 16)?,
+        command_line: note.text(name + 16, 80)?,
+    })
+}
+
+fn auxiliary(note: Fields<'_>) -> Vec<(u64, u64)> {
+    let pair = |index: usize| Some((note.word(2 * index)?, note.word(2 * index + 1)?));
+    (0..).map_while(pair).take_while(|(key, _)| *key != 0).collect()
+}
+
+fn mappings(note: Fields<'_>) -> Option<Vec<Mapping>> {
+    let count = usize::try_from(note.word(0)?).ok()?;
+    let page = note.word(1)?;
+    // Three words each, so a count that the note has no room for ends here.
+    let names_at = count.checked_mul(3)?.checked_add(2)?.checked_mul(note.kind.width)?;
+    let count = count.min(MAX_MAPPINGS);
+    let names = note.bytes.get(names_at..)?.split(|byte| *byte == 0);
+    let entry = |(index, name): (usize, &[u8])| {
+        let word = |field| note.word(2 + 3 * index + field);
+        let (start, end, offset) = (word(0)?, word(1)?, word(2)?.checked_mul(page)?);
+        let (name, deleted) = match name.strip_suffix(b" (deleted)") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let path = PathBuf::from(OsStr::from_bytes(name));
+        let sane = start < end && path.is_absolute();
+        sane.then_some(Mapping { start, end, offset, executable: false, path, deleted })
+    };
+    Some((0..count).zip(names).filter_map(entry).collect())
+}

@@ -1,0 +1,169 @@
+//! ELF files: opened without trust, mapped, and searched for symbols.
+
+#![allow(unsafe_code)]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Deref;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SymbolKind, SymbolSection};
+
+use crate::maps::Mapping;
+use crate::{ByteOrder, Error, Result};
+
+/// Opens a regular file for reading. The path may come out of a hostile core file, so this must neither block on a FIFO
+/// nor have an effect on a device.
+pub fn open_regular(path: &Path) -> Result<File> {
+    // Asked before opening, because opening a device can already act; asked again after, because the path may have changed.
+    let check = |data: io::Result<std::fs::Metadata>| match data {
+        Ok(data) if data.is_file() => Ok(()),
+        Ok(_) => Err(Error::io(path, io::Error::other("not a regular file"))),
+        Err(source) => Err(Error::io(path, source)),
+    };
+    check(std::fs::metadata(path))?;
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(|source| Error::io(path, source))?;
+    check(file.metadata())?;
+    Ok(file)
+}
+
+/// A file in memory, read by the kernel page by page as it is used.
+#[derive(Debug)]
+pub struct Mapped {
+    map: Mmap,
+    path: PathBuf,
+}
+
+impl Mapped {
+    /// Maps a regular file that has at least one byte.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = open_regular(path)?;
+        // SAFETY: the mapping is private and read-only. That the file keeps its length while it is mapped cannot be
+        // guaranteed; this is an installed program or library, which tools replace by renaming and not by truncating.
+        let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, source))?;
+        Ok(Self { map, path: path.to_path_buf() })
+    }
+
+    /// The parsed view of the file: headers only, tables when they are asked for.
+    pub fn object(&self) -> Result<object::File<'_>> {
+        object::File::parse(&**self).map_err(|reason| Error::elf(&self.path, reason))
+    }
+
+    /// The file that is mapped.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+/// Width of an address and byte order from the first bytes of an ELF file.
+pub fn identity(header: &[u8]) -> Option<(usize, ByteOrder)> {
+    let order = |data: u8| match data {
+        object::elf::ELFDATA2LSB => Some(ByteOrder::Little),
+        object::elf::ELFDATA2MSB => Some(ByteOrder::Big),
+        _ => None,
+    };
+    match *header {
+        [0x7f, b'E', b'L', b'F', object::elf::ELFCLASS32, data, ..] => Some((4, order(data)?)),
+        [0x7f, b'E', b'L', b'F', object::elf::ELFCLASS64, data, ..] => Some((8, order(data)?)),
+        _ => None,
+    }
+}
+
+/// Which of a file's two symbol tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// `.dynsym`: what a stripped library still has.
+    Dynamic,
+    /// `.symtab`.
+    Full,
+}
+
+/// The address in the file of a defined function or datum, by linear search: the tables are read where they lie, so a
+/// search costs no memory.
+pub fn find_symbol(object: &object::File<'_>, table: Table, name: &str) -> Option<u64> {
+    let mut symbols = match table {
+        Table::Dynamic => object.dynamic_symbols(),
+        Table::Full => object.symbols(),
+    };
+    let found = symbols.find(|symbol| is_place(symbol) && symbol.name_bytes() == Ok(name.as_bytes()));
+    found.map(|symbol| symbol.address())
+}
+
+/// Whether a symbol stands for an address in the module: not an import, a thread-local offset, a number or a file name.
+pub fn is_place<'data>(symbol: &impl ObjectSymbol<'data>) -> bool {
+    let kinds = [SymbolKind::Text, SymbolKind::Data, SymbolKind::Unknown];
+    kinds.contains(&symbol.kind()) && matches!(symbol.section(), SymbolSection::Section(_))
+}
+
+/// Address in memory minus address in the file, from one mapping of the file. `None` when the file's segments do not
+/// explain the mapping: then it is another file than the one that is mapped.
+pub fn bias(object: &object::File<'_>, mapping: &Mapping) -> Option<u64> {
+    // The kernel maps whole pages, so a mapping may begin before its segment; pages are larger on some machines.
+    [0x1000, 0x1_0000].into_iter().find_map(|page| {
+        object.segments().find_map(|segment| {
+            let (offset, size) = segment.file_range();
+            let inside = (offset - offset % page..offset.checked_add(size)?).contains(&mapping.offset);
+            let at = mapping.offset.wrapping_sub(offset).wrapping_add(segment.address());
+            inside.then(|| mapping.start.wrapping_sub(at))
+        })
+    })
+}
+
+/// Whether the part of a file at this offset is code. `None` when no segment has it.
+pub fn is_code(object: &object::File<'_>, offset: u64) -> Option<bool> {
+    let mut found = None;
+    for segment in object.segments() {
+        let (start, size) = segment.file_range();
+        // Mappings begin at page boundaries, so compare with the page that the segment begins in.
+        if (start & !0xfff..start.saturating_add(size)).contains(&offset) {
+            found = Some(found.unwrap_or(false) || segment.permissions().executable());
+        }
+    }
+    found
+}
+
+/// The build id of a file whose first bytes are these, which may be cut off behind the notes.
+pub fn build_id_of_head(head: &[u8]) -> Option<Vec<u8>> {
+    match identity(head)? {
+        (4, _) => notes_of_head::<object::elf::FileHeader32<Endianness>>(head),
+        _ => notes_of_head::<object::elf::FileHeader64<Endianness>>(head),
+    }
+}
+
+fn notes_of_head<Elf>(head: &[u8]) -> Option<Vec<u8>>
+where
+    Elf: object::read::elf::FileHeader<Endian = Endianness>,
+{
+    use object::read::elf::ProgramHeader;
+    let header = Elf::parse(head).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, head).ok()?;
+    segments.iter().find_map(|segment| {
+        let mut notes = segment.notes(endian, head).ok()??;
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == object::elf::ELF_NOTE_GNU && note.n_type(endian) == object::elf::NT_GNU_BUILD_ID
+            {
+                return Some(note.desc().to_vec());
+            }
+        }
+        None
+    })
+}
+
+/// The type of an ELF file (`ET_EXEC`, `ET_CORE`, …) from its first bytes.
+pub fn file_type(header: &[u8]) -> Option<u16> {
+    let (_, order) = identity(header)?;
+    Some(order.number(header.get(16..18)?) as u16)
+}

@@ -1,0 +1,128 @@
+//! A running process, read through the kernel without stopping it.
+
+use std::path::{Path, PathBuf};
+
+use crate::elf::{self, Mapped};
+use crate::maps::{self, Mapping};
+use crate::remote::{self, Refusal};
+use crate::{ByteOrder, Error, Module, Result, Target, permission, process};
+
+/// A running process of this host.
+///
+/// The process is never stopped, so what is read may change between two reads: readers of structures look twice.
+#[derive(Debug)]
+pub struct Live {
+    pid: u32,
+    executable: Option<PathBuf>,
+    width: usize,
+    order: ByteOrder,
+    started: u64,
+}
+
+impl Live {
+    /// Looks at a process that the caller may trace.
+    ///
+    /// # Errors
+    /// [`Error::NoProcess`]; [`Error::Permission`] with the rule that forbids it and the way out.
+    pub fn open(pid: u32) -> Result<Self> {
+        let started = process::status(pid)?.start_ticks;
+        let maps = read_maps(pid)?;
+        let executable = process::executable(pid).ok();
+        // A process between exit and wait has no memory; a kernel thread never had any.
+        let groups = maps::group(&maps);
+        let own = |group: &&Vec<Mapping>| group.first().map(|first| &first.path) == executable.as_ref();
+        let group = groups.iter().find(own).or(groups.first()).and_then(|group| group.first());
+        let header_at = group.ok_or(Error::NoProcess { pid })?.start;
+        let mut header = [0; 64];
+        read(pid, header_at, &mut header)?;
+        let (width, order) = elf::identity(&header).unwrap_or((size_of::<usize>(), ByteOrder::HOST));
+        Ok(Self { pid, executable, width, order, started })
+    }
+
+    /// Whether this is still the process that was opened, and not another with its number.
+    pub fn is_alive(&self) -> bool {
+        process::status(self.pid)
+            .is_ok_and(|status| status.start_ticks == self.started && !status.has_ended())
+    }
+}
+
+/// The modules of a process: needs the right to look into `/proc`, which is less than the right to read its memory.
+pub(crate) fn modules(pid: u32) -> Result<Vec<Module>> {
+    let maps = read_maps(pid)?;
+    let executable = process::executable(pid).ok();
+    Ok(maps::modules(&maps, executable.as_deref(), |mapping| open_mapping(pid, mapping)))
+}
+
+fn read_maps(pid: u32) -> Result<Vec<Mapping>> {
+    let path = format!("/proc/{pid}/maps");
+    match std::fs::read(&path) {
+        Ok(text) => Ok(maps::parse(&text)),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(permission::refused(pid)),
+        Err(error) => Err(process::gone_or(pid, Path::new(&path), error)),
+    }
+}
+
+fn read(pid: u32, address: u64, buf: &mut [u8]) -> Result<()> {
+    let len = buf.len();
+    remote::read(pid, address, buf).map_err(|refusal| match refusal {
+        Refusal::Address => Error::Unreadable { address, len, why: "nothing is mapped there" },
+        Refusal::Gone => Error::NoProcess { pid },
+        Refusal::Forbidden => permission::refused(pid),
+    })
+}
+
+/// Opens the very file that is mapped. A path counts in the mount namespace of the process; a file that was deleted or
+/// replaced since is only to be had through the mapping itself, which needs a privilege, or as the executable.
+fn open_mapping(pid: u32, mapping: &Mapping) -> Result<Mapped> {
+    if !mapping.deleted {
+        let relative = mapping.path.strip_prefix("/").unwrap_or(&mapping.path);
+        let inside = Mapped::open(&Path::new(&format!("/proc/{pid}/root")).join(relative));
+        return inside.or_else(|_| Mapped::open(&mapping.path));
+    }
+    let Mapping { start, end, .. } = mapping;
+    let file = Mapped::open(Path::new(&format!("/proc/{pid}/map_files/{start:x}-{end:x}")));
+    file.or_else(|error| match process::executable(pid) {
+        Ok(executable) if executable == mapping.path => Mapped::open(Path::new(&format!("/proc/{pid}/exe"))),
+        _ => Err(error),
+    })
+}
+
+impl Target for Live {
+    fn read(&self, address: u64, buf: &mut [u8]) -> Result<()> {
+        read(self.pid, address, buf)
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn byte_order(&self) -> ByteOrder {
+        self.order
+    }
+
+    fn modules(&self) -> Result<Vec<Module>> {
+        modules(self.pid)
+    }
+
+    fn symbol(&self, name: &str) -> Result<Option<u64>> {
+        let maps = read_maps(self.pid)?;
+        let open = |mapping: &Mapping| open_mapping(self.pid, mapping);
+        let modules = maps::modules(&maps, self.executable.as_deref(), open);
+        maps::symbol(&modules, name, |module| {
+            let first = maps.iter().find(|mapping| mapping.start == module.start);
+            first.map_or_else(|| Mapped::open(&module.path), open)
+        })
+    }
+
+    fn pid(&self) -> Option<u32> {
+        Some(self.pid)
+    }
+
+    fn executable(&self) -> Option<PathBuf> {
+        self.executable.clone()
+    }
+}
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

@@ -1,0 +1,110 @@
+use super::*;
+use std::process::{Child, Command, Stdio};
+
+/// A child that sleeps, killed and collected at the end of the test.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start() -> Self {
+        let child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
+        // The number exists before the program does: wait, within limits, until the child is what was asked for.
+        for _ in 0..1000 {
+            let name = process::executable(child.id()).unwrap_or_default();
+            let linked = modules(child.id()).map_or(0, |modules| modules.len()) >= 3;
+            if linked && name != std::env::current_exe().unwrap() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        Self(child)
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn modules_symbols_and_memory_of_a_child_are_read() {
+    let sleeper = Sleeper::start();
+    let live = Live::open(sleeper.0.id()).unwrap();
+    assert_eq!((live.width(), live.byte_order()), (size_of::<usize>(), ByteOrder::HOST));
+    let modules = live.modules().unwrap();
+    assert_eq!(Some(&modules[0].path), live.executable().as_ref());
+    let environ = live.symbol("environ").unwrap().expect("libc has it");
+    let first = live.read_pointer(live.read_pointer(environ).unwrap()).unwrap();
+    assert!(live.read_c_string(first, 1 << 16).unwrap().contains(&b'='));
+    let malloc = live.symbol("malloc").unwrap().unwrap();
+    assert!(modules.iter().any(|module| module.executable.contains(&malloc)));
+    assert_eq!(live.symbol("no_such_symbol_anywhere").unwrap(), None);
+    for module in &modules {
+        assert_eq!(live.read_bytes(module.start, 4, 4).unwrap(), b"\x7fELF");
+    }
+}
+
+#[test]
+fn a_program_that_was_deleted_while_it_runs_still_has_its_symbols() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let (app, source) = (folder.path().join("app"), folder.path().join("app.c"));
+    let text =
+        "#include <unistd.h>\nint datum = 4711;\nint main(void) { write(1, \"x\", 1); sleep(60); return 0; }";
+    std::fs::write(&source, text).unwrap();
+    assert!(Command::new("cc").arg("-o").arg(&app).arg(&source).status().unwrap().success());
+    let mut sleeper = Sleeper(Command::new(&app).stdout(Stdio::piped()).spawn().unwrap());
+    sleeper.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    std::fs::remove_file(&app).unwrap();
+    let live = Live::open(sleeper.0.id()).unwrap();
+    let datum = live.symbol("datum").unwrap().expect("in the full symbol table");
+    assert_eq!(live.read_i32(datum).unwrap(), 4711);
+    assert_eq!(live.executable().unwrap(), app.canonicalize().unwrap_or(app));
+}
+
+#[test]
+fn a_child_that_was_killed_is_said_to_be_gone() {
+    let mut sleeper = Sleeper::start();
+    let live = Live::open(sleeper.0.id()).unwrap();
+    assert!(live.is_alive());
+    sleeper.0.kill().unwrap();
+    sleeper.0.wait().unwrap();
+    assert!(!live.is_alive());
+    assert!(matches!(live.read_u8(0x1000), Err(Error::NoProcess { .. })));
+    assert!(matches!(Live::open(sleeper.0.id()), Err(Error::NoProcess { .. })));
+}
+
+#[test]
+fn a_bad_address_in_a_child_is_an_error() {
+    let sleeper = Sleeper::start();
+    let live = Live::open(sleeper.0.id()).unwrap();
+    for address in [0, 8, u64::MAX, u64::MAX - 3, 1 << 63] {
+        assert!(live.read_u64(address).unwrap_err().is_bad_address(), "{address:#x}");
+    }
+}
+
+#[test]
+fn a_process_of_another_user_is_refused_with_the_reason() {
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    const NAME: &str = "live::tests::a_process_of_another_user_is_refused_with_the_reason";
+    if process::status(std::process::id()).unwrap().user == 0 {
+        // Root may look at everything, so this very test runs again as somebody else.
+        let program = std::env::current_exe().unwrap();
+        let run =
+            Command::new(program).args(["--exact", NAME]).uid(NOBODY).gid(NOBODY).current_dir("/").output();
+        match run {
+            Ok(run) => {
+                let said = String::from_utf8_lossy(&run.stdout);
+                assert!(run.status.success() && said.contains("1 passed"), "{said}");
+            }
+            Err(error) => eprintln!("skipped: another user may not run this program: {error}"),
+        }
+        return;
+    }
+    let refused = Live::open(1).unwrap_err();
+    assert!(matches!(refused, Error::Permission { pid: 1, .. }), "{refused}");
+    assert!(refused.to_string().contains("user 0"), "{refused}");
+    assert!(refused.to_string().contains("sudo"), "{refused}");
+}

@@ -1,0 +1,180 @@
+//! From an address to function, file and line.
+//!
+//! Debug information is taken from the module itself or from a separate file beside it or under `/usr/lib/debug`. Without it
+//! the nearest symbol names the function, and [`Location`] shows `module+0xoffset`, which `addr2line -e module 0xoffset`
+//! understands on a machine that has the debug information.
+
+mod debug_file;
+mod dwarf;
+mod names;
+mod symbols;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::elf::{self, Mapped};
+use crate::{Error, Module, Result};
+
+pub use names::demangle;
+
+/// More modules than this are not kept; a job of programs with hundreds of plug-ins each starts anew.
+const MAX_MODULES: usize = 1024;
+
+/// A place in a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// The program or library.
+    pub module: PathBuf,
+    /// The address in it, as its own tables count.
+    pub offset: u64,
+    /// The innermost function, demangled, an inlined one included.
+    pub function: Option<String>,
+    /// The source file, as the compiler was given it.
+    pub file: Option<PathBuf>,
+    /// The line, from 1 on.
+    pub line: Option<u32>,
+}
+
+impl Location {
+    fn bare(module: &Path, offset: u64) -> Self {
+        Self { module: module.to_path_buf(), offset, function: None, file: None, line: None }
+    }
+}
+
+/// `file.c:42`, or `app+0x1234` without debug information; with `{:#}` the function stands before it.
+impl fmt::Display for Location {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        if let (true, Some(function)) = (out.alternate(), &self.function) {
+            write!(out, "{function} at ")?;
+        }
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(out, "{}:{line}", name(file)),
+            (Some(file), None) => write!(out, "{}", name(file)),
+            _ => write!(out, "{}+{:#x}", name(&self.module), self.offset),
+        }
+    }
+}
+
+/// Looks up addresses; keeps what it has learned about each module.
+#[derive(Default)]
+pub struct Symbolizer {
+    root: Option<PathBuf>,
+    modules: Mutex<HashMap<PathBuf, Arc<Known>>>,
+}
+
+/// What is known about a module, or why nothing is.
+enum Known {
+    Tables(Tables),
+    Nothing(String),
+}
+
+struct Tables {
+    symbols: symbols::Symbols,
+    /// Parsed debug information fills its caches as it is asked, from one thread at a time.
+    lines: Option<Mutex<dwarf::Lines>>,
+}
+
+impl Symbolizer {
+    /// For modules under the paths that their processes name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// For modules below a folder: `/proc/PID/root` of a process in a container, or a copy of another host's files.
+    pub fn with_root(root: impl Into<PathBuf>) -> Self {
+        Self { root: Some(root.into()), modules: Mutex::default() }
+    }
+
+    /// The place of an instruction. What cannot be found out is left `None`; [`Symbolizer::problem`] tells why.
+    pub fn locate(&self, module: &Path, address_in_file: u64) -> Location {
+        let mut location = Location::bare(module, address_in_file);
+        if let Known::Tables(tables) = &*self.known(module) {
+            tables.fill(&mut location, address_in_file);
+        }
+        location
+    }
+
+    /// The place of a call, given the address that it returns to. That address may already belong to the next line or
+    /// function (a call that never returns is the last instruction), so the byte before it is looked up.
+    pub fn locate_return(&self, module: &Path, return_address_in_file: u64) -> Location {
+        let inside = return_address_in_file.saturating_sub(1);
+        Location { offset: return_address_in_file, ..self.locate(module, inside) }
+    }
+
+    /// The place of a call in a target with these modules, given the return address in its memory. `None` when the address
+    /// lies in no module: code made at run time, or a damaged stack.
+    pub fn locate_call(&self, modules: &[Module], return_address: u64) -> Option<Location> {
+        let module = modules.iter().find(|module| module.contains(return_address.wrapping_sub(1)))?;
+        Some(self.locate_return(&module.path, module.address_in_file(return_address)))
+    }
+
+    /// Why a module has no function names or no lines, for people. `None` when it has both.
+    pub fn problem(&self, module: &Path) -> Option<String> {
+        match &*self.known(module) {
+            Known::Nothing(reason) => Some(reason.clone()),
+            Known::Tables(Tables { lines: None, .. }) => {
+                let name = module.display();
+                Some(format!(
+                    "{name} has no debug information; compile with -g, or install its -dbgsym package"
+                ))
+            }
+            Known::Tables(_) => None,
+        }
+    }
+
+    fn known(&self, module: &Path) -> Arc<Known> {
+        let lock = || self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(module) {
+            return known.clone();
+        }
+        let known = Arc::new(match self.load(module) {
+            Ok(tables) => Known::Tables(tables),
+            Err(error) => Known::Nothing(error.to_string()),
+        });
+        let mut modules = lock();
+        if modules.len() >= MAX_MODULES {
+            modules.clear();
+        }
+        modules.insert(module.to_path_buf(), known.clone());
+        known
+    }
+
+    fn load(&self, module: &Path) -> Result<Tables> {
+        let root = self.root.as_deref().unwrap_or(Path::new("/"));
+        let path = root.join(module.strip_prefix("/").unwrap_or(module));
+        let path = if self.root.is_none() { module } else { &path };
+        let file = Arc::new(Mapped::open(path)?);
+        if elf::identity(&file).is_none() {
+            return Err(Error::elf(
+                path,
+                "not an ELF file; is this the program itself, or a script that starts it?",
+            ));
+        }
+        let separate = debug_file::find(root, path, &file).map(Arc::new);
+        let mut lines = dwarf::load(root, &file)?;
+        if lines.is_none() {
+            // A damaged separate file is no reason to lose the names that the module itself has.
+            lines = separate.as_ref().and_then(|separate| dwarf::load(root, separate).ok().flatten());
+        }
+        let symbols = symbols::Symbols::collect([Some(&file), separate.as_ref()].into_iter().flatten())?;
+        Ok(Tables { symbols, lines: lines.map(Mutex::new) })
+    }
+}
+
+impl Tables {
+    fn fill(&self, location: &mut Location, address: u64) {
+        if let Some(lines) = &self.lines {
+            let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            dwarf::fill(&lines, location, address);
+        }
+        if location.function.is_none() {
+            location.function = self.symbols.nearest(address).map(|name| demangle(&name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! The nearest symbol below an address.
+
+use std::sync::Arc;
+
+use object::{Object, ObjectSymbol, ObjectSymbolTable, SymbolIndex, SymbolKind};
+
+use crate::Result;
+use crate::elf::{self, Mapped, Table};
+
+/// Functions by address. Names stay in the files and are read when one is asked for.
+pub struct Symbols {
+    files: Vec<Arc<Mapped>>,
+    /// In order of address.
+    places: Vec<Place>,
+}
+
+struct Place {
+    address: u64,
+    size: u64,
+    file: usize,
+    table: Table,
+    index: SymbolIndex,
+}
+
+impl Symbols {
+    /// All functions of the files, which are the module and its separate debug file.
+    pub fn collect<'a>(files: impl Iterator<Item = &'a Arc<Mapped>>) -> Result<Self> {
+        let files: Vec<_> = files.cloned().collect();
+        let mut places = Vec::new();
+        for (number, file) in files.iter().enumerate() {
+            let object = file.object()?;
+            places.extend(functions(object.symbols(), number, Table::Full));
+            places.extend(functions(object.dynamic_symbols(), number, Table::Dynamic));
+        }
+        // Of several at one address the first found stays first: the full table knows local names too.
+        places.sort_by_key(|place| place.address);
+        places.dedup_by(|next, kept| next.address == kept.address && (next.size == 0 || kept.size != 0));
+        Ok(Self { files, places })
+    }
+
+    /// The name of the function that the address lies in. A function without a size, as hand-written ones are, reaches to
+    /// the next.
+    pub fn nearest(&self, address: u64) -> Option<String> {
+        let behind = self.places.partition_point(|place| place.address <= address);
+        let place = self.places.get(behind.checked_sub(1)?)?;
+        let inside = place.size == 0 || address - place.address < place.size;
+        let object = self.files.get(place.file).filter(|_| inside)?.object().ok()?;
+        let symbol = match place.table {
+            Table::Full => object.symbol_by_index(place.index).ok()?,
+            Table::Dynamic => object.dynamic_symbol_table()?.symbol_by_index(place.index).ok()?,
+        };
+        let name = symbol.name_bytes().ok()?;
+        Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
+    }
+}
+
+fn functions<'data>(
+    symbols: impl Iterator<Item = impl ObjectSymbol<'data>>,
+    file: usize,
+    table: Table,
+) -> impl Iterator<Item = Place> {
+    let code = |kind| matches!(kind, SymbolKind::Text | SymbolKind::Unknown);
+    symbols.filter(move |symbol| elf::is_place(symbol) && code(symbol.kind())).map(move |symbol| Place {
+        address: symbol.address(),
+        size: symbol.size(),
+        file,
+        table,
+        index: symbol.index(),
+    })
+}

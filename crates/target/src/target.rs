@@ -1,0 +1,233 @@
+//! The trait that all sources of bytes have in common.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{Error, Result};
+
+/// Strings are read in pieces that do not cross a boundary of this many bytes, so that one at the end of a mapping is read
+/// without touching what lies behind. No supported machine has smaller pages.
+const PIECE: u64 = 256;
+
+/// Which end of a number comes first in the target's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first (x86-64, aarch64).
+    Little,
+    /// Most significant byte first (s390x, older POWER).
+    Big,
+}
+
+impl ByteOrder {
+    /// The order of the machine that this code runs on.
+    pub const HOST: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+
+    /// Finds the target's order from a function that converts target bytes into host bytes, which is all that debuggers
+    /// offer (`mqs_target_to_host_fp`): the pattern comes back unchanged, or turned around.
+    pub fn of_conversion(to_host: impl FnOnce([u8; 4]) -> [u8; 4]) -> Self {
+        let pattern = [1, 2, 3, 4];
+        match (to_host(pattern) == pattern, Self::HOST) {
+            (true, order) => order,
+            (false, Self::Little) => Self::Big,
+            (false, Self::Big) => Self::Little,
+        }
+    }
+
+    /// The number that these bytes mean; at most eight bytes are looked at.
+    pub fn number(self, bytes: &[u8]) -> u64 {
+        let push = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
+        let bytes = bytes.get(..8).unwrap_or(bytes);
+        match self {
+            Self::Big => bytes.iter().fold(0, push),
+            Self::Little => bytes.iter().rev().fold(0, push),
+        }
+    }
+}
+
+/// An executable or shared library in the target's memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// The file, as the target names it (which may be another file, or none, in the reader's mount namespace).
+    pub path: PathBuf,
+    /// Address in memory minus address in the file.
+    pub bias: u64,
+    /// First address of the module.
+    pub start: u64,
+    /// First address behind the module.
+    pub end: u64,
+    /// Addresses of its machine code; empty when no part is executable.
+    pub executable: Range<u64>,
+}
+
+impl Module {
+    /// Whether the address lies in the module.
+    pub fn contains(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
+    /// The address as the file's own tables and debug information count it.
+    pub fn address_in_file(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.bias)
+    }
+}
+
+/// A program that can be looked at: running, dead or imagined.
+pub trait Target: Send + Sync {
+    /// Fills `buf` with the bytes from `address` on, all of them or an error.
+    fn read(&self, address: u64, buf: &mut [u8]) -> Result<()>;
+
+    /// Size of an address in the target, in bytes: 4 or 8.
+    fn width(&self) -> usize;
+
+    /// The target's byte order.
+    fn byte_order(&self) -> ByteOrder;
+
+    /// The executable and the libraries in memory, the executable first where it is known. A live target may load more at
+    /// any time, so this looks anew.
+    fn modules(&self) -> Result<Vec<Module>>;
+
+    /// The address of a symbol: the dynamic symbol tables of all modules in order, then their full tables.
+    /// `None` when all that could be looked into lack it.
+    fn symbol(&self, name: &str) -> Result<Option<u64>>;
+
+    /// The process, as numbered in the reader's PID namespace (a core file: as it was numbered on its host).
+    fn pid(&self) -> Option<u32>;
+
+    /// The program's file, as the target names it.
+    fn executable(&self) -> Option<PathBuf>;
+
+    /// Reads a number of `size` bytes (1 to 8) in the target's order.
+    fn read_number(&self, address: u64, size: usize) -> Result<u64> {
+        let mut buf = [0; 8];
+        let limit = buf.len();
+        let too_long = Error::TooLong { address, len: size as u64, limit: limit as u64 };
+        let bytes = buf.get_mut(..size).ok_or(too_long)?;
+        self.read(address, bytes)?;
+        Ok(self.byte_order().number(bytes))
+    }
+
+    /// Reads one byte.
+    fn read_u8(&self, address: u64) -> Result<u8> {
+        Ok(self.read_number(address, 1)? as u8)
+    }
+
+    /// Reads two bytes in the target's order.
+    fn read_u16(&self, address: u64) -> Result<u16> {
+        Ok(self.read_number(address, 2)? as u16)
+    }
+
+    /// Reads four bytes in the target's order.
+    fn read_u32(&self, address: u64) -> Result<u32> {
+        Ok(self.read_number(address, 4)? as u32)
+    }
+
+    /// Reads four bytes in the target's order, a C `int`.
+    fn read_i32(&self, address: u64) -> Result<i32> {
+        Ok(self.read_number(address, 4)? as i32)
+    }
+
+    /// Reads eight bytes in the target's order.
+    fn read_u64(&self, address: u64) -> Result<u64> {
+        self.read_number(address, 8)
+    }
+
+    /// Reads an address: as many bytes as the target's pointers have.
+    fn read_pointer(&self, address: u64) -> Result<u64> {
+        self.read_number(address, self.width())
+    }
+
+    /// Reads `len` bytes, refusing more than `limit` before any memory is asked for.
+    fn read_bytes(&self, address: u64, len: u64, limit: u64) -> Result<Vec<u8>> {
+        if len > limit {
+            return Err(Error::TooLong { address, len, limit });
+        }
+        let mut bytes = vec![0; len as usize];
+        self.read(address, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a string up to its NUL, which is not returned. `limit` counts the bytes before the NUL.
+    ///
+    /// # Errors
+    /// [`Error::Unterminated`] when there is no NUL within the limit.
+    fn read_c_string(&self, address: u64, limit: usize) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        let mut piece = [0; PIECE as usize];
+        while text.len() <= limit {
+            let from = address.wrapping_add(text.len() as u64);
+            let len = (PIECE - from % PIECE) as usize;
+            let piece = &mut piece[..len];
+            self.read(from, piece)?;
+            let end = piece.iter().position(|byte| *byte == 0);
+            text.extend_from_slice(&piece[..end.unwrap_or(len)]);
+            if end.is_some() && text.len() <= limit {
+                return Ok(text);
+            }
+        }
+        Err(Error::Unterminated { address, limit })
+    }
+}
+
+macro_rules! forward {
+    ($($holder:ty),*) => {$(
+        impl<T: Target + ?Sized> Target for $holder {
+            fn read(&self, address: u64, buf: &mut [u8]) -> Result<()> { (**self).read(address, buf) }
+            fn width(&self) -> usize { (**self).width() }
+            fn byte_order(&self) -> ByteOrder { (**self).byte_order() }
+            fn modules(&self) -> Result<Vec<Module>> { (**self).modules() }
+            fn symbol(&self, name: &str) -> Result<Option<u64>> { (**self).symbol(name) }
+            fn pid(&self) -> Option<u32> { (**self).pid() }
+            fn executable(&self) -> Option<PathBuf> { (**self).executable() }
+        }
+    )*};
+}
+forward!(&T, Box<T>, Arc<T>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bytes;
+
+    #[test]
+    fn numbers_are_read_in_the_order_and_width_of_the_target() {
+        let bytes = vec![0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
+        let big = Bytes::new(4, ByteOrder::Big).segment(0x100, bytes.clone());
+        let little = Bytes::new(8, ByteOrder::Little).segment(0x100, bytes);
+        assert_eq!(big.read_pointer(0x100).unwrap(), 0x1122_3344);
+        assert_eq!(little.read_pointer(0x100).unwrap(), 0x8877_6655_4433_2211);
+        assert_eq!((big.read_u16(0x100).unwrap(), little.read_u16(0x100).unwrap()), (0x1122, 0x2211));
+        assert_eq!(big.read_u64(0x100).unwrap(), 0x1122_3344_5566_7788);
+        assert!(matches!(big.read_number(0x100, 9), Err(Error::TooLong { .. })));
+    }
+
+    #[test]
+    fn a_string_that_ends_with_its_mapping_is_read() {
+        let target = Bytes::new(8, ByteOrder::Little).segment(0x1ffc, b"abc\0".to_vec());
+        assert_eq!(target.read_c_string(0x1ffc, 3).unwrap(), b"abc");
+        assert!(matches!(target.read_c_string(0x1ffc, 2), Err(Error::Unterminated { limit: 2, .. })));
+        assert!(target.read_c_string(0x2000, 3).unwrap_err().is_bad_address());
+    }
+
+    #[test]
+    fn a_string_without_an_end_stops_at_the_limit() {
+        let target = Bytes::new(8, ByteOrder::Little).segment(0, vec![b'x'; 1 << 16]);
+        assert!(matches!(target.read_c_string(5, 1000), Err(Error::Unterminated { .. })));
+    }
+
+    #[test]
+    fn the_order_is_found_from_the_debuggers_conversion() {
+        assert_eq!(ByteOrder::of_conversion(|bytes| bytes), ByteOrder::HOST);
+        let turned = ByteOrder::of_conversion(|mut bytes| {
+            bytes.reverse();
+            bytes
+        });
+        assert_ne!(turned, ByteOrder::HOST);
+    }
+
+    #[test]
+    fn a_huge_length_is_refused_before_memory_is_asked_for() {
+        let target = Bytes::new(8, ByteOrder::Little);
+        assert!(matches!(target.read_bytes(0, u64::MAX, 1 << 20), Err(Error::TooLong { .. })));
+    }
+}

@@ -1,0 +1,222 @@
+//! What `mpiscope run --out DIR` wrote, held against what the program says it called.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// The part of `report.json` (schema `mpiscope.report/1`) that the tests look at.
+#[derive(Debug, Deserialize)]
+pub struct Report {
+    /// Name and version of the schema.
+    pub schema: String,
+    /// `mpich`, `openmpi` or `standard`.
+    pub abi: Option<String>,
+    /// Ranks in `MPI_COMM_WORLD`.
+    pub size: Option<i64>,
+    /// What each rank did.
+    pub ranks: Vec<Rank>,
+}
+
+/// One rank in the report.
+#[derive(Debug, Deserialize)]
+pub struct Rank {
+    /// Rank in `MPI_COMM_WORLD`; none for a process that never had one.
+    pub rank: Option<i64>,
+    /// Process id.
+    pub pid: Option<u64>,
+    /// Reached `MPI_Finalize`.
+    #[serde(default)]
+    pub finalized: bool,
+    /// Records that were lost.
+    #[serde(default)]
+    pub lost: u64,
+    /// By the standard's name of the function.
+    #[serde(default)]
+    pub calls: BTreeMap<String, Calls>,
+}
+
+/// One function on one rank.
+#[derive(Debug, Deserialize)]
+pub struct Calls {
+    /// How often the program called it.
+    pub count: u64,
+}
+
+/// What one process says it called.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// Process id, where the program knows it.
+    pub pid: Option<u64>,
+    /// Rank; negative when the program never asked.
+    pub rank: i64,
+    /// Other functions may have been called too.
+    pub subset: bool,
+    /// Alternatives of one function, with their common count.
+    pub calls: Vec<(Vec<String>, u64)>,
+}
+
+/// Functions that the layer may leave alone, because there is nothing to see and interposing them would disturb
+/// programs that probe for an MPI library.
+const UNTRACKED: [&str; 6] =
+    ["MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff", "MPI_Get_version", "MPI_Get_library_version"];
+
+fn untracked(name: &str) -> bool {
+    UNTRACKED.contains(&name)
+        || name.starts_with("MPI_Abi_")
+        || ["_c2f", "_f2c", "_toint", "_fromint"].iter().any(|end| name.ends_with(end))
+}
+
+/// Reads `report.json` in `dir`.
+///
+/// # Errors
+/// When it is missing, is not JSON or is of another schema.
+pub fn read(dir: &Path) -> Result<Report> {
+    let file = dir.join("report.json");
+    let text = fs::read_to_string(&file).with_context(|| format!("no report in {}", file.display()))?;
+    let report: Report =
+        serde_json::from_str(&text).with_context(|| format!("{} is broken", file.display()))?;
+    anyhow::ensure!(report.schema == "mpiscope.report/1", "unknown schema {:?}", report.schema);
+    Ok(report)
+}
+
+/// Reads all `*.expect` files in `dir`, by rank.
+///
+/// # Errors
+/// When one cannot be read or understood.
+pub fn expectations(dir: &Path) -> Result<Vec<Expected>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ext| ext == "expect") {
+            let text = fs::read_to_string(&path)?;
+            all.push(parse(&text).with_context(|| format!("{} is not understood", path.display()))?);
+        }
+    }
+    all.sort_by_key(|expected| expected.rank);
+    Ok(all)
+}
+
+fn parse(text: &str) -> Result<Expected> {
+    let mut expected = Expected::default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["PID", pid] => expected.pid = Some(pid.parse()?),
+            ["RANK", rank] => expected.rank = rank.parse()?,
+            ["SUBSET"] => expected.subset = true,
+            ["EXPECT", names, count] => {
+                expected.calls.push((names.split('|').map(str::to_owned).collect(), count.parse()?));
+            }
+            [] => {}
+            _ => anyhow::bail!("strange line {line:?}"),
+        }
+    }
+    Ok(expected)
+}
+
+/// Every difference between the report and what the processes say, as sentences; empty when all is well.
+#[must_use]
+pub fn differences(report: &Report, expected: &[Expected]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if expected.is_empty() {
+        wrong.push("no process wrote what it called".to_owned());
+    }
+    for one in expected {
+        match find(report, one) {
+            Some(rank) => compare(rank, one, &mut wrong),
+            None => wrong.push(format!("rank {} (pid {:?}) is not in the report", one.rank, one.pid)),
+        }
+    }
+    wrong
+}
+
+fn find<'a>(report: &'a Report, expected: &Expected) -> Option<&'a Rank> {
+    let by_pid = report.ranks.iter().find(|rank| rank.pid.is_some() && rank.pid == expected.pid);
+    by_pid.or_else(|| {
+        let mut same = report.ranks.iter().filter(|rank| rank.rank == Some(expected.rank));
+        same.next().filter(|_| expected.pid.is_none())
+    })
+}
+
+fn compare(rank: &Rank, expected: &Expected, wrong: &mut Vec<String>) {
+    let me = expected.rank;
+    if rank.lost != 0 {
+        wrong.push(format!("rank {me} lost {} records", rank.lost));
+    }
+    for (names, count) in &expected.calls {
+        let seen: u64 = names.iter().filter_map(|name| rank.calls.get(name)).map(|calls| calls.count).sum();
+        if seen != *count && !(seen == 0 && names.iter().all(|name| untracked(name))) {
+            wrong.push(format!(
+                "rank {me}: {} was called {count} times, the report has {seen}",
+                names.join(" or ")
+            ));
+        }
+    }
+    if expected.subset {
+        return;
+    }
+    for (name, calls) in &rank.calls {
+        let known = expected.calls.iter().any(|(names, _)| names.contains(name));
+        if calls.count != 0 && !known && !untracked(name) {
+            wrong.push(format!("rank {me}: {name} was never called, the report has {}", calls.count));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(calls: &str) -> Report {
+        let text = format!(
+            r#"{{"schema":"mpiscope.report/1","abi":"mpich","size":1,"ranks":[
+                {{"rank":0,"pid":7,"finalized":true,"lost":0,"calls":{{{calls}}}}}]}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn said(text: &str) -> Vec<Expected> {
+        vec![parse(text).unwrap()]
+    }
+
+    const SAID: &str = "PID 7\nRANK 0\nEXPECT MPI_Send 2\nEXPECT MPI_Finalize 1\n";
+
+    #[test]
+    fn equal_counts_are_no_difference() {
+        let report = report(r#""MPI_Send":{"count":2},"MPI_Finalize":{"count":1},"MPI_Wtime":{"count":9}"#);
+        assert_eq!(differences(&report, &said(SAID)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_call_too_many_too_few_or_under_a_wrong_name_is_told() {
+        let report = report(r#""MPI_Send":{"count":3},"PMPI_Finalize":{"count":1}"#);
+        let wrong = differences(&report, &said(SAID));
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        assert!(wrong[0].contains("MPI_Send was called 2 times, the report has 3"));
+        assert!(wrong[2].contains("PMPI_Finalize was never called"));
+    }
+
+    #[test]
+    fn a_rank_that_is_missing_is_told() {
+        let wrong = differences(&report(""), &said("PID 8\nRANK 1\nEXPECT MPI_Send 1\n"));
+        assert_eq!(wrong, ["rank 1 (pid Some(8)) is not in the report"]);
+    }
+
+    #[test]
+    fn lost_records_and_silence_are_differences() {
+        let mut lossy = report(r#""MPI_Send":{"count":2},"MPI_Finalize":{"count":1}"#);
+        lossy.ranks[0].lost = 5;
+        assert_eq!(differences(&lossy, &said(SAID)), ["rank 0 lost 5 records"]);
+        assert_eq!(differences(&lossy, &[]), ["no process wrote what it called"]);
+    }
+
+    #[test]
+    fn alternatives_are_counted_together_and_a_subset_allows_more() {
+        let report = report(r#""MPI_Send":{"count":1},"MPI_Send_c":{"count":1},"MPI_Barrier":{"count":4}"#);
+        let said = said("PID 7\nRANK 0\nSUBSET\nEXPECT MPI_Send|MPI_Send_c 2\n");
+        assert_eq!(differences(&report, &said), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,161 @@
+//! `cargo xtask bench`: what the layer costs.
+//!
+//! A *group* is a file here with a list of [`Case`]s. A case is one program on one library; it is run under each
+//! of its settings in turn, round after round, so that a machine that changes its speed hits all settings alike.
+//! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
+
+mod layer;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use mpiscope_testkit::mpi::{self, Library};
+use mpiscope_testkit::{paths, run as bounded};
+
+use crate::build;
+use crate::mpi as libraries;
+
+const LIMIT: Duration = Duration::from_secs(120);
+const LIBRARIES: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
+const GROUPS: [(&str, Group); 1] = [("layer", layer::cases)];
+
+/// Makes the cases of a group for one library; programs are compiled into the directory.
+type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Groups to run (layer); all when none is named.
+    groups: Vec<String>,
+    /// How often each setting is run.
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+}
+
+/// One setting of the layer.
+pub struct Setting {
+    /// Heads the column.
+    pub name: &'static str,
+    /// `MPISCOPE_RECORD` with the layer preloaded; `None` is without the layer.
+    pub record: Option<Option<&'static str>>,
+}
+
+/// One program on one library.
+pub struct Case {
+    /// What is measured, and in which unit.
+    pub title: String,
+    /// Compiled program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<&'static str>,
+    /// Ranks; one is started without a launcher.
+    pub ranks: usize,
+    /// The first is the base of the comparison.
+    pub settings: Vec<Setting>,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    for name in &args.groups {
+        anyhow::ensure!(
+            GROUPS.iter().any(|(known, _)| known == name),
+            "no group is called {name}; known are {}",
+            GROUPS.map(|(known, _)| known).join(", ")
+        );
+    }
+    build::release()?;
+    libraries::fetch_all(&LIBRARIES.map(str::to_owned));
+    let (found, skipped) = mpi::survey();
+    let chosen: Vec<_> =
+        found.into_iter().filter(|library| LIBRARIES.contains(&library.name.as_str())).collect();
+    if chosen.is_empty() {
+        libraries::print_skipped(&skipped);
+        bail!("none of {} is there", LIBRARIES.join(", "));
+    }
+    let dir = tempfile::tempdir()?;
+    for library in &chosen {
+        println!("\n{}: {}", library.name, library.version);
+        let home = dir.path().join(&library.name);
+        std::fs::create_dir_all(&home)?;
+        for (name, group) in GROUPS {
+            if args.groups.is_empty() || args.groups.iter().any(|wanted| wanted == name) {
+                for case in group(library, &home)? {
+                    show(&case, &measure(library, &case, args.rounds)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// For each setting one value a round.
+fn measure(library: &Library, case: &Case, rounds: usize) -> Result<Vec<Vec<f64>>> {
+    let mut values = vec![Vec::new(); case.settings.len()];
+    for _ in 0..rounds.max(1) {
+        for (setting, values) in case.settings.iter().zip(&mut values) {
+            values.push(once(library, case, setting)?);
+        }
+    }
+    Ok(values)
+}
+
+fn once(library: &Library, case: &Case, setting: &Setting) -> Result<f64> {
+    let mut command = if case.ranks == 1 {
+        let mut command = Command::new(&case.program);
+        library.set_environment(&mut command);
+        command
+    } else {
+        let mut command = library.launch(case.ranks);
+        command.arg(&case.program);
+        command
+    };
+    command.args(&case.arguments).env_remove("MPISCOPE_RECORD").env_remove("LD_PRELOAD");
+    if let Some(record) = setting.record {
+        let layer = paths::libmpiscope().context("the build left no libmpiscope.so")?;
+        command.env("LD_PRELOAD", layer);
+        if let Some(record) = record {
+            command.env("MPISCOPE_RECORD", record);
+        }
+    }
+    let outcome = bounded::bounded(&mut command, LIMIT)?;
+    let value = outcome.stdout.lines().find_map(|line| line.strip_prefix("value ")?.trim().parse().ok());
+    match value {
+        Some(value) if outcome.success() => Ok(value),
+        _ => bail!("{} with {}: {}", case.title, setting.name, outcome.describe()),
+    }
+}
+
+fn show(case: &Case, values: &[Vec<f64>]) {
+    println!("\n  {}", case.title);
+    println!("  {:<12} {:>10} {:>10} {:>10} {:>10}", "", "min", "median", "more", "ratio");
+    let base = values.first().map_or((0.0, 0.0), |values| summary(values));
+    for (setting, values) in case.settings.iter().zip(values) {
+        let (min, median) = summary(values);
+        println!(
+            "  {:<12} {min:>10.2} {median:>10.2} {:>+10.2} {:>10.3}",
+            setting.name,
+            min - base.0,
+            if base.0 > 0.0 { min / base.0 } else { 1.0 }
+        );
+    }
+}
+
+/// Minimum and median.
+fn summary(values: &[f64]) -> (f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    (at(0), at(sorted.len() / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+
+    #[test]
+    fn the_summary_is_minimum_and_median() {
+        assert_eq!(summary(&[3.0, 1.0, 2.0]), (1.0, 2.0));
+        assert!(summary(&[]).0.is_nan());
+    }
+}

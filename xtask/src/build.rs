@@ -1,0 +1,35 @@
+//! Builds what is tested and shown, in release mode.
+
+use std::env;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use mpiscope_testkit::paths;
+
+/// A cargo of the same toolchain, in the workspace.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(paths::workspace());
+    command
+}
+
+/// Builds the preload library, the command and the mock MPI.
+///
+/// # Errors
+/// When cargo fails.
+pub fn release() -> Result<()> {
+    let mut command = cargo();
+    command.args(["build", "--release", "--package", "mpiscope-layer", "--package", "mpiscope"]);
+    command.args(["--package", "mpiscope-mock-mpi"]);
+    run(&mut command)
+}
+
+/// Runs a command to its end, with our standard output.
+///
+/// # Errors
+/// When it cannot be started or fails.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! `cargo xtask test`: build, fetch the MPI libraries, run every test and the matrix.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use mpiscope_testkit::mpi;
+
+use crate::{build, mpi as libraries};
+
+/// What to run.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Run only trials of the matrix whose name holds this, and no other tests.
+    filter: Option<String>,
+    /// Fetch nothing, use what is there.
+    #[arg(long)]
+    offline: bool,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let start = Instant::now();
+    build::release()?;
+    if !args.offline {
+        libraries::fetch_all(&[]);
+    }
+    let (found, skipped) = mpi::survey();
+    libraries::print_table(&found);
+    libraries::print_skipped(&skipped);
+    if args.filter.is_none() {
+        build::run(build::cargo().args(["test", "--workspace", "--exclude", "mpiscope-matrix"]))?;
+    }
+    // One trial at a time: a trial alone has more ranks than a small machine has cores.
+    let mut matrix = build::cargo();
+    matrix.args(["test", "--package", "mpiscope-matrix", "--", "--test-threads=1"]).args(&args.filter);
+    matrix.env("MPISCOPE_MATRIX", "1");
+    let ended = build::run(&mut matrix);
+    let what = if args.filter.is_none() { "tested on" } else { "at hand for the trials above" };
+    println!("\nin {:.0} s, {what}:", start.elapsed().as_secs_f64());
+    for library in &found {
+        println!("  {}: {}", library.name, library.version);
+    }
+    libraries::print_skipped(&skipped);
+    ended?;
+    if found.is_empty() {
+        bail!("no real MPI library was tested; `cargo xtask mpi` says why none could be had");
+    }
+    Ok(())
+}
