@@ -54,11 +54,11 @@ static void receive_all(int total, int asking)
 
 int main(int argc, char **argv)
 {
-    int asking = !(argc > 1 && !strcmp(argv[1], "--tool")), provided, level;
+    int asking = !(argc > 1 && !strcmp(argv[1], "--tool")), provided;
     conform_signals();
     alarm(60);
     conform_phase = BETWEEN;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &level);
+    MPI_Init(&argc, &argv);
     conform_signals();
     MPI_Comm_rank(MPI_COMM_WORLD, &conform_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &conform_size);
