@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod exit;
+mod procs;
 mod ps;
 mod run;
 
@@ -28,6 +29,7 @@ Start with:
 enum Verb {
     Run(run::Options),
     Ps(ps::Options),
+    Procs(procs::Options),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
+        Verb::Procs(options) => procs::procs(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }
