@@ -6,7 +6,7 @@
 //! arguments.
 
 use crate::cell::{Seq, W32, W64};
-use crate::layout::{Chars, Words, codes};
+use crate::layout::{Chars, SectionKind, Words, codes};
 use std::mem::{offset_of, size_of};
 
 codes! {
@@ -36,6 +36,8 @@ codes! {
         PINNED = 512 => "kept for a debugger",
         CANCELLED = 1024 => "cancelled",
         ACTIVE = 2048 => "active",
+        /// A call that completes requests has been entered with it.
+        WAITED = 4096 => "being waited for",
     }
 }
 
@@ -47,7 +49,8 @@ pub struct Head {
     pub seq: Seq,
     /// The handle in C, zero-extended to 64 bits.
     pub handle: W64,
-    /// Counts the objects of the process over all kinds, from 1; never used twice.
+    /// Names the object within the process and is never used twice: a count per kind in the upper 56 bits, the
+    /// [`SectionKind`](crate::layout::SectionKind) of its table in the lower 8; see [`uid`].
     pub uid: W64,
     /// A [`Life`].
     pub life: W32,
@@ -69,8 +72,18 @@ pub struct Head {
     pub parent: W64,
     /// The same object has the same value on every process that shares it, and no other object has it.
     pub identity: W64,
-    /// For the layer's tables: next record of a chain.
+    /// For the layer's tables: offset of the next record of a chain.
     pub link: W64,
+}
+
+/// The uid of the `serial`th object (from 1) of a kind.
+pub const fn uid(kind: SectionKind, serial: u64) -> u64 {
+    serial << 8 | kind.0 as u64
+}
+
+/// The kind of the object with this uid.
+pub const fn kind_of(uid: u64) -> SectionKind {
+    SectionKind((uid & 0xff) as u32)
 }
 
 codes! {
@@ -101,38 +114,36 @@ pub struct Comm {
     pub children: W64,
     /// Collectives entered on this communicator.
     pub collectives: W64,
-    /// Ranks in MPI_COMM_WORLD of the (local) group, in order; empty if the members are those of the world.
+    /// Ranks in MPI_COMM_WORLD of the (local) group, in order; `u64::MAX` for a process outside of it. Empty if
+    /// the members are those of the world, in its order. Duplicates share the array.
     pub members: Words,
-    /// The same for the remote group.
+    /// The same for the remote group of an intercommunicator.
     pub remote: Words,
-    /// Cartesian: dims then periods; graph: index then edges; distributed graph: in, out, weights.
+    /// As the library states it for the new communicator. Cartesian: ndims, dims…, periods…; graph: nnodes,
+    /// index…, edges… (index[nnodes-1] of them); distributed graph: indegree, outdegree, weighted, sources…,
+    /// [source weights…,] destinations…, [destination weights…].
     pub topology_args: Words,
-    /// Handle of the error handler last attached, zero if never.
+    /// Handle of the error handler last attached, zero if never (that of the parent holds, see `head.parent`).
     pub errhandler: W64,
-    /// Handle of the info last attached, zero if never.
+    /// Handle of the info last given, zero if never.
     pub info: W64,
-    /// First of the [`Peer`] records of this communicator plus one, `size` (or remote size) of them; zero if
+    /// First of the [`Peer`](crate::traffic::Peer) records of this communicator plus one, `size` (or remote size) of them; zero if
     /// there are none yet.
     pub peers: W64,
-    /// See `MPI_Comm_set_name`.
+    /// See `MPI_Comm_set_name`; empty if the program gave no name.
     pub name: Chars<128>,
-}
-
-/// Messages exchanged with one rank of a communicator.
-#[repr(C)]
-#[derive(Debug, Default, Clone)]
-pub struct Peer {
-    /// Messages whose send was started to this rank.
-    pub sent: W64,
-    /// Their bytes.
-    pub sent_bytes: W64,
-    /// Messages received from this rank (receive completed).
-    pub received: W64,
-    /// Their bytes.
-    pub received_bytes: W64,
-    /// Receives posted from exactly this rank and not complete.
-    pub posted: W64,
-    _reserved: [W64; 3],
+    /// Uid of `errhandler`, zero if it is predefined or was never attached.
+    pub errhandler_uid: W64,
+    /// Uid of `info`, zero if there is none.
+    pub info_uid: W64,
+    /// Uid of the second communicator that it was made from: the peer communicator of `MPI_Intercomm_create`.
+    pub other_parent: W64,
+    /// The number that told siblings apart when it was made: colour, split type, tag; zero without one.
+    pub colour: W64,
+    /// Attributes that are set now.
+    pub attributes: W64,
+    /// For the layer: a count of the communicators made from it by groups only ([`Comm::children`] counts the rest).
+    pub group_children: W64,
 }
 
 const _: () = {
@@ -140,6 +151,6 @@ const _: () = {
     assert!(offset_of!(Head, made_at) == 40);
     assert!(offset_of!(Comm, members) == 128);
     assert!(offset_of!(Comm, name) == 200);
-    assert!(size_of::<Comm>() == 328);
-    assert!(size_of::<Peer>() == 64);
+    assert!(offset_of!(Comm, errhandler_uid) == 328);
+    assert!(size_of::<Comm>() == 376);
 };

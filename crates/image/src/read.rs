@@ -5,7 +5,8 @@ use crate::layout::{
     BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, Process, Section,
     SectionKind, Text, Thread, VERSION, Words,
 };
-use crate::objects::{Comm, Head, Peer};
+use crate::objects::{Comm, Head};
+use crate::traffic::{Entry, Message, Peer, Request, Traffic};
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
@@ -116,7 +117,9 @@ macro_rules! records {
 
 records! {
     true Process, Module, Note, Call, Head, Comm;
-    false Header, Section, Counter, FunctionName, Thread, Peer;
+    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
+    true Request, Message, Entry;
+    false Peer, Traffic;
 }
 
 /// A copy of a record.

@@ -4,6 +4,7 @@
 //! into anything but [`Grow`]). The hot path writes through the references that were handed out.
 #![allow(unsafe_code)]
 
+use crate::cell::W64;
 use crate::layout::{
     BYTE_ORDER, Chars, DIRECTORY_LEN, HEADER_SIZE, Header, Loss, MAGIC, Note, Section, SectionKind, Text,
     VERSION, Words,
@@ -172,8 +173,19 @@ impl Writer {
     /// A new, zero-filled record and its index in the table; the table begins with room for `first` records
     /// and doubles. `None` when the image is full: the caller counts the loss.
     pub fn new_record<T: Record>(&self, kind: SectionKind, first: usize) -> Option<(u64, &'static T)> {
+        self.new_array(kind, first, 1)
+    }
+
+    /// `count` new, zero-filled records that lie one behind the other: the index of the first and the first
+    /// itself. Otherwise as [`new_record`](Self::new_record).
+    pub fn new_array<T: Record>(
+        &self,
+        kind: SectionKind,
+        first: usize,
+        count: usize,
+    ) -> Option<(u64, &'static T)> {
         let _held = self.lock();
-        let (section, place) = self.take(kind, size_of::<T>(), first, 1)?;
+        let (section, place) = self.take(kind, size_of::<T>(), first, count)?;
         let before: u64 = self
             .sections()
             .iter()
@@ -182,6 +194,51 @@ impl Writer {
             .map(|s| s.capacity.get())
             .sum();
         Some((before + place, self.at::<T>(section.offset.get() + place * size_of::<T>() as u64)?))
+    }
+
+    /// `count` new, zero-filled records that lie side by side, for a caller that hands them out itself. A reader
+    /// takes them for used: a record of zeros must mean "nothing here".
+    pub fn new_records<T: Record>(
+        &self,
+        kind: SectionKind,
+        first: usize,
+        count: usize,
+    ) -> Option<&'static [T]> {
+        let _held = self.lock();
+        let (section, place) = self.take(kind, size_of::<T>(), first, count)?;
+        self.run(section.offset.get() + place * size_of::<T>() as u64, count)
+    }
+
+    /// `count` words that lie side by side in the words sections, for a caller that fills them itself.
+    pub fn new_words(&self, count: usize) -> Option<&'static [W64]> {
+        let _held = self.lock();
+        let (section, place) = self.take(SectionKind::WORDS, size_of::<u64>(), 1 << 12, count)?;
+        self.run(section.offset.get() + place * size_of::<u64>() as u64, count)
+    }
+
+    /// `count` words at an offset, if they lie in the image.
+    pub fn words_at(&self, offset: u64, count: usize) -> Option<&'static [W64]> {
+        self.run(offset, count)
+    }
+
+    fn run<T: Record>(&self, offset: u64, count: usize) -> Option<&'static [T]> {
+        let last = (count.checked_sub(1)? as u64).checked_mul(size_of::<T>() as u64)?.checked_add(offset)?;
+        self.at::<T>(last)?;
+        let first = self.at::<T>(offset)?;
+        // SAFETY: first and last record lie in the mapping, so do those between; otherwise as in `at`.
+        Some(unsafe { std::slice::from_raw_parts(first, count) })
+    }
+
+    /// Where something in the image lies, counted from its first byte; meaningless for anything else.
+    #[inline(always)]
+    pub fn offset_of<T>(&self, place: &T) -> u64 {
+        (std::ptr::from_ref(place).addr()).wrapping_sub(self.image.base.addr()) as u64
+    }
+
+    /// What lies at an offset that [`offset_of`](Self::offset_of) gave.
+    #[inline(always)]
+    pub fn at_offset<T: Record>(&self, offset: u64) -> Option<&'static T> {
+        if offset == 0 { None } else { self.at(offset) }
     }
 
     /// The record of a table with this index, if it was handed out.

@@ -18,6 +18,8 @@
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
 //! * [`debugger`] has the symbols and tables by which debuggers find the processes of the job.
 //! * [`narrow`] carries out large-count calls on libraries that have none.
+//! * [`traffic`] follows messages, requests and collectives.
+//! * [`tool`] is the MPI tool information interface.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises
@@ -46,3 +48,5 @@ mod settings;
 mod stubs;
 mod threads;
 mod tls;
+mod traffic;
+mod tool;

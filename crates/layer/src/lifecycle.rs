@@ -84,6 +84,7 @@ fn initialized<A: Abi>(result: c_int) {
         }
         process.thread_level.set(levels.iter().position(|l| *l == level).unwrap_or(0) as u32);
     });
+    crate::objects::initialized::<A>();
     debugger::announce(rank);
 }
 

@@ -31,6 +31,7 @@ macro_rules! wrap {
         }
     )*};
 }
+pub(crate) use wrap;
 
 wrap! {
     /// `MPI_Type_size`.
@@ -56,6 +57,8 @@ wrap! {
     query_thread = MPI_Query_thread(provided: &mut c_int);
     /// `MPI_Initialized`.
     initialized = MPI_Initialized(flag: &mut c_int);
+    /// `MPI_Finalized`.
+    finalized = MPI_Finalized(flag: &mut c_int);
     /// `MPI_Comm_get_name`; the buffer has room for the longest name of every ABI.
     comm_get_name = MPI_Comm_get_name(comm: A::Handle, name: *mut c_char, len: &mut c_int);
     /// `MPI_Comm_get_parent`.
@@ -127,13 +130,18 @@ pub fn comm_world<A: Abi>() -> Option<A::Handle> {
 
 /// A predefined handle as this process must name it: its number, or the address of the library's variable.
 pub fn predefined<A: Abi>(name: &str) -> Option<A::Handle> {
+    predefined_raw::<A>(name).map(A::Handle::from_raw)
+}
+
+/// The same as 64 bits; also for files, whose handles are pointers in every ABI.
+pub fn predefined_raw<A: Abi>(name: &str) -> Option<u64> {
     let found = mpi_abi::predefined::by_name(name)?;
     match A::CODE {
-        mpi_abi::AbiKind::MPICH => found.mpich.map(A::Handle::from_raw),
-        mpi_abi::AbiKind::STANDARD => found.standard.map(A::Handle::from_raw),
+        mpi_abi::AbiKind::MPICH => found.mpich,
+        mpi_abi::AbiKind::STANDARD => found.standard,
         _ => {
             let symbol = std::ffi::CString::new(found.openmpi?).ok()?;
-            crate::resolve::data_symbol(&symbol).map(|address| A::Handle::from_raw(address as u64))
+            crate::resolve::data_symbol(&symbol).map(|address| address as u64)
         }
     }
 }

@@ -7,7 +7,7 @@
 //! and `PMPI_X` to the next `PMPI_X`, so that other profiling tools can be stacked above or below.
 #![allow(unsafe_code)]
 
-use crate::{arch, identity, image, settings, stubs, threads};
+use crate::{arch, identity, image, objects, settings, stubs, threads};
 use mpi_abi::{Abi, AbiKind, COUNT, FUNCTIONS, FunctionId, Mpich, OpenMpi, Standard, f};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -90,7 +90,11 @@ pub unsafe extern "C" fn resolve_slot(slot: usize) -> usize {
     if code == arch::resolver as *const () as usize { no_library as *const () as usize } else { code }
 }
 
-fn resolve() {
+/// Finds the library and fills the slots, unless that has been done.
+pub fn resolve() {
+    if PROGRESS.load(Ordering::Acquire) == 2 {
+        return;
+    }
     loop {
         match PROGRESS.compare_exchange(0, 1, Ordering::Acquire, Ordering::Acquire) {
             Ok(_) => break,
@@ -237,6 +241,7 @@ fn install<A: Abi>(library: &Library) {
     });
     settings::set_recording(recording);
     threads::start();
+    objects::start::<A>();
     if image::start() {
         identity::describe_process::<A>(&library.path);
     }
@@ -244,8 +249,9 @@ fn install<A: Abi>(library: &Library) {
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
 }
 
-/// In a forked child nothing is recorded: the image belongs to the parent.
+/// In a forked child nothing is recorded: the image, and the thread's record in it, belong to the parent.
 unsafe extern "C" fn forked() {
+    crate::tls::Tls::get().thread.set(std::ptr::null());
     settings::set_recording(0);
     switch_slots(false);
     image::abandon();

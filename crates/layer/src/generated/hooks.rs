@@ -73,57 +73,57 @@ hook! {
     MPI_Allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alloc_mem (size: i64, info: A::Handle, baseptr: *mut c_void)
@@ -136,113 +136,113 @@ hook! {
     MPI_Allreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allreduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Attr_delete (comm: A::Handle, keyval: c_int)
@@ -269,71 +269,71 @@ hook! {
     MPI_Barrier (comm: A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Barrier_init (comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Bcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Bcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Bcast_init (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Bcast_init_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Bsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Bsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Bsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Bsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Buffer_attach (buffer: *const c_void, size: c_int)
@@ -375,14 +375,14 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 hook! {
     MPI_Cancel (request: *const A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::cancel }
 }
 hook! {
     MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *mut c_int)
@@ -395,8 +395,8 @@ hook! {
     MPI_Cart_create (comm_old: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::cart_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
@@ -430,8 +430,8 @@ hook! {
     MPI_Cart_sub (comm: A::Handle, remain_dims: *const c_int, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::cart_sub, traffic::collectives::leave() }
 }
 hook! {
     MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
@@ -451,8 +451,8 @@ hook! {
     MPI_Comm_accept (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { debugger::dynamic::after_accept }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_accept, objects::comms::accept, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
@@ -486,15 +486,15 @@ hook! {
     MPI_Comm_connect (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { debugger::dynamic::after_connect }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_connect, objects::comms::accept, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_create (comm: A::Handle, group: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_create_errhandler (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
@@ -508,14 +508,14 @@ hook! {
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::create_from_group }
 }
 hook! {
     MPI_Comm_create_group (comm: A::Handle, group: A::Handle, tag: c_int, newcomm: *mut A::Handle)
     note { object: comm, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::create_group }
 }
 hook! {
     MPI_Comm_create_keyval (comm_copy_attr_fn: *const c_void, comm_delete_attr_fn: *const c_void, comm_keyval: *mut c_int, extra_state: *const c_void)
@@ -549,22 +549,22 @@ hook! {
     MPI_Comm_disconnect (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
-    before { debugger::dynamic::before_disconnect }
-    after { }
+    before { debugger::dynamic::before_disconnect, objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
+    after { objects::comms::after_free, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_dup (comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::dup, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_dup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::dup_with_info, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_flush_buffer (comm: A::Handle)
@@ -577,8 +577,8 @@ hook! {
     MPI_Comm_free (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
-    before { }
-    after { }
+    before { objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
+    after { objects::comms::after_free, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_free_keyval (comm_keyval: *mut c_int)
@@ -620,7 +620,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::get_parent }
 }
 hook! {
     MPI_Comm_group (comm: A::Handle, group: *mut A::Handle)
@@ -633,29 +633,29 @@ hook! {
     MPI_Comm_idup (comm: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { objects::comms::before_idup, traffic::collectives::enter(comm) }
+    after { objects::comms::idup, traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Comm_idup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { objects::comms::before_idup_with_info, traffic::collectives::enter(comm) }
+    after { objects::comms::idup_with_info, traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Comm_iflush_buffer (comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 hook! {
     MPI_Comm_join (fd: c_int, intercomm: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { debugger::dynamic::after_join }
+    after { debugger::dynamic::after_join, objects::comms::join }
 }
 hook! {
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
@@ -690,21 +690,21 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_errhandler }
 }
 hook! {
     MPI_Comm_set_info (comm: A::Handle, info: A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_info }
 }
 hook! {
     MPI_Comm_set_name (comm: A::Handle, comm_name: *const c_char)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_name }
 }
 hook! {
     MPI_Comm_size (comm: A::Handle, size: *mut c_int)
@@ -717,29 +717,29 @@ hook! {
     MPI_Comm_spawn (command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { debugger::dynamic::after_spawn }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_spawn, objects::comms::spawn, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { debugger::dynamic::after_spawn_multiple }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_spawn_multiple, objects::comms::spawn_multiple, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_split (comm: A::Handle, color: c_int, key: c_int, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::split, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_split_type (comm: A::Handle, split_type: c_int, key: c_int, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::split_type, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
@@ -766,15 +766,15 @@ hook! {
     MPI_Dist_graph_create (comm_old: A::Handle, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::dist_graph_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Dist_graph_create_adjacent (comm_old: A::Handle, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::dist_graph_create_adjacent, traffic::collectives::leave() }
 }
 hook! {
     MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
@@ -816,7 +816,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::set_errhandler }
 }
 hook! {
     MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
@@ -836,29 +836,29 @@ hook! {
     MPI_Exscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Exscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Exscan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Fetch_and_op (origin_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, op: A::Handle, win: A::Handle)
@@ -984,147 +984,147 @@ hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_open (comm: A::Handle, filename: *const c_char, amode: c_int, info: A::Handle, fh: *mut usize)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_File_preallocate (fh: usize, size: i64)
@@ -1488,7 +1488,7 @@ hook! {
     note { }
     bytes { }
     before { lifecycle::before_finalize }
-    after { lifecycle::after_finalize }
+    after { lifecycle::after_finalize, traffic::finalizing() }
 }
 hook! {
     MPI_Finalized (flag: *mut c_int)
@@ -1508,57 +1508,57 @@ hook! {
     MPI_Gather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Gather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Gatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Gatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Get (origin_addr: *mut c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle)
@@ -1648,8 +1648,8 @@ hook! {
     MPI_Graph_create (comm_old: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::graph_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
@@ -1691,14 +1691,14 @@ hook! {
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::complete }
 }
 hook! {
     MPI_Grequest_start (query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, extra_state: *const c_void, request: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::grequest_start }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::GENERALIZED, request) }
 }
 hook! {
     MPI_Group_compare (group1: A::Handle, group2: A::Handle, result: *mut c_int)
@@ -1795,253 +1795,253 @@ hook! {
     MPI_Iallgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibarrier (comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Ibsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Iexscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iexscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Improbe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, message: *mut A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
-    before { }
-    after { }
+    before { traffic::probes::need_status(&mut status) }
+    after { traffic::probes::matched(source, comm, traffic::probes::flag(flag), message, status) }
 }
 hook! {
     MPI_Imrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message) }
+    after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_Imrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message) }
+    after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_Ineighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Info_create (info: *mut A::Handle)
@@ -2125,14 +2125,14 @@ hook! {
     note { }
     bytes { }
     before { lifecycle::before_init }
-    after { lifecycle::after_init }
+    after { lifecycle::after_init, traffic::initialized() }
 }
 hook! {
     MPI_Init_thread (argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int)
     note { }
     bytes { }
     before { lifecycle::before_init_thread }
-    after { lifecycle::after_init_thread }
+    after { lifecycle::after_init_thread, traffic::initialized() }
 }
 hook! {
     MPI_Initialized (flag: *mut c_int)
@@ -2145,99 +2145,99 @@ hook! {
     MPI_Intercomm_create (local_comm: A::Handle, local_leader: c_int, peer_comm: A::Handle, remote_leader: c_int, tag: c_int, newintercomm: *mut A::Handle)
     note { object: local_comm, peer: remote_leader, tag: tag }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(local_comm) }
+    after { objects::comms::intercomm_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Intercomm_create_from_groups (local_group: A::Handle, local_leader: c_int, remote_group: A::Handle, remote_leader: c_int, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newintercomm: *mut A::Handle)
     note { object: local_group, peer: remote_leader }
     bytes { }
     before { }
-    after { }
+    after { objects::comms::intercomm_create_from_groups }
 }
 hook! {
     MPI_Intercomm_merge (intercomm: A::Handle, high: c_int, newintracomm: *mut A::Handle)
     note { object: intercomm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(intercomm) }
+    after { objects::comms::merge, traffic::collectives::leave() }
 }
 hook! {
     MPI_Iprobe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::probes::probed(source, traffic::probes::flag(flag)) }
 }
 hook! {
     MPI_Irecv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Irecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Irsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Irsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Is_thread_main (flag: *mut c_int)
@@ -2250,99 +2250,99 @@ hook! {
     MPI_Iscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Isend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Isend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Isendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Isendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Isendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Isendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Issend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Issend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Keyval_create (copy_fn: *const c_void, delete_fn: *const c_void, keyval: *mut c_int, extra_state: *const c_void)
@@ -2369,162 +2369,162 @@ hook! {
     MPI_Mprobe (source: c_int, tag: c_int, comm: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
-    before { }
-    after { }
+    before { traffic::probes::need_status(&mut status) }
+    after { traffic::probes::matched(source, comm, 1, message, status) }
 }
 hook! {
     MPI_Mrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
+    after { traffic::probes::after_mrecv(status) }
 }
 hook! {
     MPI_Mrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
+    after { traffic::probes::after_mrecv(status) }
 }
 hook! {
     MPI_Neighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
@@ -2622,63 +2622,63 @@ hook! {
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::arrived }
 }
 hook! {
     MPI_Pready (partition: c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::ready(request, partition, partition) }
 }
 hook! {
     MPI_Pready_list (length: c_int, array_of_partitions: *const c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::ready_list(request, length, array_of_partitions) }
 }
 hook! {
     MPI_Pready_range (partition_low: c_int, partition_high: c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::ready(request, partition_low, partition_high) }
 }
 hook! {
     MPI_Precv_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Precv_init_c (buf: *mut c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Probe (source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::probes::probed(source, 1) }
 }
 hook! {
     MPI_Psend_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Psend_init_c (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Publish_name (service_name: *const c_char, info: A::Handle, port_name: *const c_char)
@@ -2713,70 +2713,70 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Raccumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Recv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
+    after { traffic::blocking::after_receive(source, tag, status) }
 }
 hook! {
     MPI_Recv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
+    after { traffic::blocking::after_receive(source, tag, status) }
 }
 hook! {
     MPI_Recv_init (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Recv_init_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Reduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_local (inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle)
@@ -2796,57 +2796,57 @@ hook! {
     MPI_Reduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_block_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Register_datarep (datarep: *const c_char, read_conversion_fn: *const c_void, write_conversion_fn: *const c_void, dtype_file_extent_fn: *const c_void, extra_state: *const c_void)
@@ -2887,246 +2887,246 @@ hook! {
     MPI_Request_free (request: *mut A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
-    before { }
-    after { }
+    before { traffic::nonblocking::before_free }
+    after { traffic::nonblocking::after_free }
 }
 hook! {
     MPI_Request_get_status (request: A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: request, request: request }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_status }
+    after { traffic::completion::after_status }
 }
 hook! {
     MPI_Request_get_status_all (count: c_int, array_of_requests: *const A::Handle, flag: *mut c_int, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_statuses(count, &mut array_of_statuses) }
+    after { traffic::completion::after_status_all }
 }
 hook! {
     MPI_Request_get_status_any (count: c_int, array_of_requests: *const A::Handle, index: *mut c_int, flag: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_statuses(1, &mut status) }
+    after { traffic::completion::after_status_any }
 }
 hook! {
     MPI_Request_get_status_some (incount: c_int, array_of_requests: *const A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_statuses(incount, &mut array_of_statuses) }
+    after { traffic::completion::after_status_some }
 }
 hook! {
     MPI_Rget (origin_addr: *mut c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_c (origin_addr: *mut c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Rsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Rsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Rsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Scan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatter_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatter_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatterv_init (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatterv_init_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Send (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Send_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Send_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Send_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Sendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Sendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Sendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(count), datatype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Sendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(count), datatype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Session_attach_buffer (session: A::Handle, buffer: *const c_void, size: c_int)
@@ -3224,14 +3224,14 @@ hook! {
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 hook! {
     MPI_Session_init (info: A::Handle, errhandler: A::Handle, session: *mut A::Handle)
     note { object: info }
     bytes { }
     before { }
-    after { lifecycle::after_session_init }
+    after { lifecycle::after_session_init, traffic::session_initialized() }
 }
 hook! {
     MPI_Session_set_errhandler (session: A::Handle, errhandler: A::Handle)
@@ -3244,43 +3244,43 @@ hook! {
     MPI_Ssend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Ssend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Ssend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Ssend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Start (request: *mut A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::start(request) }
 }
 hook! {
     MPI_Startall (count: c_int, array_of_requests: *mut A::Handle)
     note { count: count }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::start_all(count, array_of_requests) }
 }
 hook! {
     MPI_Status_set_cancelled (status: *mut c_void, flag: c_int)
@@ -3314,8 +3314,8 @@ hook! {
     MPI_Test (request: *mut A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: at(request), request: at(request) }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_test }
+    after { traffic::completion::after_test }
 }
 hook! {
     MPI_Test_cancelled (status: *mut c_void, flag: *mut c_int)
@@ -3328,22 +3328,22 @@ hook! {
     MPI_Testall (count: c_int, array_of_requests: *mut A::Handle, flag: *mut c_int, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_testall }
+    after { traffic::completion::after_testall }
 }
 hook! {
     MPI_Testany (count: c_int, array_of_requests: *mut A::Handle, index: *mut c_int, flag: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_testany }
+    after { traffic::completion::after_testany }
 }
 hook! {
     MPI_Testsome (incount: c_int, array_of_requests: *mut A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_some }
+    after { traffic::completion::after_some }
 }
 hook! {
     MPI_Topo_test (comm: A::Handle, status: *mut c_int)
@@ -3783,57 +3783,57 @@ hook! {
     MPI_Wait (request: *mut A::Handle, status: *mut c_void)
     note { object: at(request), request: at(request) }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_wait }
+    after { traffic::completion::after_wait }
 }
 hook! {
     MPI_Waitall (count: c_int, array_of_requests: *mut A::Handle, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_waitall }
+    after { traffic::completion::after_waitall }
 }
 hook! {
     MPI_Waitany (count: c_int, array_of_requests: *mut A::Handle, index: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_waitany }
+    after { traffic::completion::after_waitany }
 }
 hook! {
     MPI_Waitsome (incount: c_int, array_of_requests: *mut A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_some }
+    after { traffic::completion::after_some }
 }
 hook! {
     MPI_Win_allocate (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_attach (win: A::Handle, base: *const c_void, size: i64)
@@ -3860,22 +3860,22 @@ hook! {
     MPI_Win_create (base: *const c_void, size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_c (base: *const c_void, size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_dynamic (info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_errhandler (win_errhandler_fn: *const c_void, errhandler: *mut A::Handle)

@@ -1,0 +1,75 @@
+//! The command: `debugger-host --plugin X.so (--pid N | --core FILE) queues`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+use debugger_host::process::Process;
+use debugger_host::{memory, queues};
+use mpiscope_target::{Core, Live, Target};
+
+/// Loads an MPI debugger plug-in and answers its callbacks from a process or a core file.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The plug-in: a shared library with mpidbg_* or mqs_* functions.
+    #[arg(long)]
+    plugin: PathBuf,
+    #[command(flatten)]
+    place: Place,
+    /// The rank in MPI_COMM_WORLD that a debugger would know from the launcher.
+    #[arg(long, default_value_t = -1)]
+    rank: i32,
+    #[command(subcommand)]
+    question: Question,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Place {
+    /// A running process.
+    #[arg(long)]
+    pid: Option<u32>,
+    /// A core file.
+    #[arg(long)]
+    core: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Question {
+    /// All message queues (mqs_*).
+    Queues,
+}
+
+fn main() -> ExitCode {
+    match answer(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("debugger-host: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn answer(arguments: &Arguments) -> Result<()> {
+    let target: Arc<dyn Target> = match (&arguments.place.pid, &arguments.place.core) {
+        (Some(pid), _) => Arc::new(Live::open(*pid)?),
+        (_, Some(core)) => Arc::new(Core::open(core)?),
+        _ => anyhow::bail!("name a process with --pid or a core file with --core"),
+    };
+    let process = Process::new(target, arguments.rank);
+    let answer = match arguments.question {
+        Question::Queues => serde_json::to_value(queues::dump(arguments.plugin.as_os_str(), &process)?)?,
+    };
+    println!("{}", serde_json::to_string_pretty(&answer)?);
+    let left = memory::ledger();
+    if left.blocks != 0 || left.wrong_frees != 0 {
+        eprintln!(
+            "the plug-in did not give back {} blocks, and gave back {} strangers",
+            left.blocks, left.wrong_frees
+        );
+    }
+    Ok(())
+}

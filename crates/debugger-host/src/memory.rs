@@ -1,0 +1,139 @@
+//! What the debugger gives to plug-ins without a process: memory that is counted, and a place for their words.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A request of more than this is refused, as by a debugger that has run out of memory.
+pub const LARGEST_BLOCK: usize = 1 << 30;
+
+#[derive(Default)]
+struct State {
+    blocks: HashMap<usize, usize>,
+    requests: u64,
+    wrong_frees: u64,
+    refuse_at: Option<u64>,
+    words: Vec<String>,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+/// How the memory that plug-ins asked for stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Ledger {
+    /// Blocks handed out and not given back.
+    pub blocks: usize,
+    /// Their bytes.
+    pub bytes: usize,
+    /// How often memory was asked for.
+    pub requests: u64,
+    /// Addresses given back that were never handed out, or twice.
+    pub wrong_frees: u64,
+}
+
+fn with<T>(act: impl FnOnce(&mut State) -> T) -> T {
+    let mut guard: MutexGuard<'_, Option<State>> = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    act(guard.get_or_insert_with(State::default))
+}
+
+/// How the memory stands now.
+pub fn ledger() -> Ledger {
+    with(|state| Ledger {
+        blocks: state.blocks.len(),
+        bytes: state.blocks.values().sum(),
+        requests: state.requests,
+        wrong_frees: state.wrong_frees,
+    })
+}
+
+/// Refuses memory from the `n`th request from now on (from zero), or never: to see what a plug-in does then.
+pub fn refuse_from(n: Option<u64>) {
+    with(|state| state.refuse_at = n.map(|n| state.requests.saturating_add(n)));
+}
+
+/// What plug-ins have said through `mqs_dprints` since the last look.
+pub fn words() -> Vec<String> {
+    with(|state| std::mem::take(&mut state.words))
+}
+
+/// `mqs_malloc_fp`.
+///
+/// # Safety
+/// None is needed: any size may be asked for. The callback's type is unsafe.
+pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
+    with(|state| {
+        let number = state.requests;
+        state.requests += 1;
+        if size > LARGEST_BLOCK || state.refuse_at.is_some_and(|from| number >= from) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the C library's allocator; any size.
+        let block = unsafe { libc_malloc(size.max(1)) };
+        if !block.is_null() {
+            state.blocks.insert(block as usize, size);
+        }
+        block
+    })
+}
+
+/// `mqs_free_fp`.
+///
+/// # Safety
+/// None is needed: what was not handed out is counted and left alone. The callback's type is unsafe.
+pub unsafe extern "C" fn free(block: *mut c_void) {
+    with(|state| match state.blocks.remove(&(block as usize)) {
+        // SAFETY: handed out by `malloc` above and taken out of the books just now.
+        Some(_) => unsafe { libc_free(block) },
+        None if block.is_null() => {}
+        None => state.wrong_frees += 1,
+    });
+}
+
+/// `mqs_dprints_fp`.
+///
+/// # Safety
+/// `text` is null or a C string.
+pub unsafe extern "C" fn dprints(text: *const c_char) {
+    if text.is_null() {
+        return;
+    }
+    // SAFETY: the contract of this callback.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    with(|state| state.words.push(text));
+}
+
+/// `mqs_errorstring_fp`.
+///
+/// # Safety
+/// None is needed. The callback's type is unsafe.
+pub unsafe extern "C" fn errorstring(_: c_int) -> *mut c_char {
+    c"error of the debugger".as_ptr().cast_mut()
+}
+
+unsafe extern "C" {
+    #[link_name = "malloc"]
+    fn libc_malloc(size: usize) -> *mut c_void;
+    #[link_name = "free"]
+    fn libc_free(block: *mut c_void);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_counted_and_strangers_are_not_freed() {
+        let before = ledger();
+        // SAFETY: see `malloc`.
+        let block = unsafe { malloc(100) };
+        assert_eq!((ledger().blocks, ledger().bytes), (before.blocks + 1, before.bytes + 100));
+        // SAFETY: see `free`.
+        unsafe {
+            free(block);
+            free(std::ptr::dangling_mut::<u64>().cast());
+        }
+        assert_eq!(ledger().blocks, before.blocks);
+        assert_eq!(ledger().wrong_frees, before.wrong_frees + 1);
+    }
+}

@@ -1,0 +1,149 @@
+//! Arrays and names that records refer to: blocks of the image's words that are given back and used again.
+//!
+//! A block is a power of two of words; its first word says how large it is and how many records share it.
+//!
+//! ```text
+//! word 0            size class | holders << 8 (next free block, while nobody holds it)
+//! word 1 …          the array, or the bytes of a name
+//! ```
+//!
+//! Blocks of a class come from a chain of returned ones, small ones else from a piece of 4096 words.
+//! Memory: an array of n words takes the next power of two above n words, at least 32 bytes.
+
+use mpiscope_image::layout::{Loss, Text, Words};
+use mpiscope_image::{W64, Writer};
+use std::sync::Mutex;
+
+/// Smallest block: 2^2 words.
+const SMALLEST: u32 = 2;
+/// Blocks of up to 2^9 words are cut from pieces.
+const LARGEST_CUT: u32 = 9;
+/// Words of a piece.
+const PIECE: usize = 1 << 12;
+/// Blocks larger than 2^39 words are not made.
+const CLASSES: usize = 40;
+
+struct Free {
+    /// Offset of the first returned block by class.
+    returned: [u64; CLASSES],
+    /// What is left of the last piece.
+    piece: &'static [W64],
+}
+
+static FREE: Mutex<Free> = Mutex::new(Free { returned: [0; CLASSES], piece: &[] });
+
+fn class_of(words: usize) -> u32 {
+    (words + 1).next_power_of_two().trailing_zeros().max(SMALLEST)
+}
+
+/// A block for `words` words; nothing (and a loss) when the image is full.
+fn take(writer: &'static Writer, words: usize) -> Option<&'static [W64]> {
+    let block = class_of(words).try_into().ok().and_then(|class: usize| take_class(writer, class));
+    if block.is_none() {
+        writer.lose(Loss::STRINGS, 1);
+    }
+    block
+}
+
+fn take_class(writer: &'static Writer, class: usize) -> Option<&'static [W64]> {
+    let mut free = FREE.lock().ok()?;
+    let len = 1usize << class;
+    let returned = free.returned.get_mut(class)?;
+    let block = if *returned != 0 {
+        let block = writer.words_at(*returned, len)?;
+        *returned = block.get(1)?.get();
+        block
+    } else if class as u32 > LARGEST_CUT {
+        writer.new_words(len)?
+    } else {
+        if free.piece.len() < len {
+            // What is left of the old piece is lost: less than the largest block that is cut.
+            free.piece = writer.new_words(PIECE)?;
+        }
+        let (block, rest) = free.piece.split_at_checked(len)?;
+        free.piece = rest;
+        block
+    };
+    block.first()?.set(class as u64 | 1 << 8);
+    Some(block)
+}
+
+/// Stores an array and lets `to` refer to it; what `to` referred to before must have been released.
+pub fn put(writer: &'static Writer, to: &Words, len: usize, values: impl IntoIterator<Item = u64>) {
+    if len == 0 {
+        return;
+    }
+    let Some((_, words)) = take(writer, len).and_then(<[W64]>::split_first) else { return };
+    for (word, value) in words.iter().zip(values) {
+        word.set(value);
+    }
+    let Some(first) = words.first() else { return };
+    to.offset.set(writer.offset_of(first));
+    to.len.set(len as u64);
+}
+
+/// Stores a name and lets `to` refer to it; what `to` referred to before must have been released.
+pub fn put_text(writer: &'static Writer, to: &Text, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    let Some((_, words)) = take(writer, bytes.len().div_ceil(8)).and_then(<[W64]>::split_first) else {
+        return;
+    };
+    for (word, piece) in words.iter().zip(bytes.chunks(8)) {
+        let mut eight = [0; 8];
+        eight.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
+        word.set(u64::from_ne_bytes(eight));
+    }
+    let Some(first) = words.first() else { return };
+    to.offset.set(writer.offset_of(first));
+    to.len.set(bytes.len() as u64);
+}
+
+/// The array that a record refers to.
+pub fn get(writer: &'static Writer, words: &Words) -> &'static [W64] {
+    let (offset, len) = (words.offset.get(), words.len.get() as usize);
+    if offset == 0 { &[] } else { writer.words_at(offset, len).unwrap_or_default() }
+}
+
+/// Lets `to` refer to the same array as `from`.
+pub fn share(writer: &'static Writer, from: &Words, to: &Words) {
+    let offset = from.offset.get();
+    if offset == 0 {
+        return;
+    }
+    let Ok(_held) = FREE.lock() else { return };
+    if let Some([head]) = writer.words_at(offset - 8, 1) {
+        head.set(head.get() + (1 << 8));
+        to.len.set(from.len.get());
+        to.offset.set(offset);
+    }
+}
+
+fn release(writer: &'static Writer, offset: &W64, len: &W64) {
+    let at = offset.get();
+    if at == 0 {
+        return;
+    }
+    offset.set(0);
+    len.set(0);
+    let Ok(mut free) = FREE.lock() else { return };
+    let Some([head, next]) = writer.words_at(at - 8, 2) else { return };
+    head.set(head.get() - (1 << 8));
+    if head.get() >> 8 == 0
+        && let Some(returned) = free.returned.get_mut((head.get() & 0xff) as usize)
+    {
+        next.set(*returned);
+        *returned = at - 8;
+    }
+}
+
+/// The record no longer refers to its array.
+pub fn release_words(writer: &'static Writer, words: &Words) {
+    release(writer, &words.offset, &words.len);
+}
+
+/// The record no longer refers to its name.
+pub fn release_text(writer: &'static Writer, text: &Text) {
+    release(writer, &text.offset, &text.len);
+}

@@ -1,0 +1,473 @@
+//! What happens around the functions that make, change and free communicators.
+#![allow(unsafe_code)]
+
+use super::{COMMS, Origin, enter, enter_copy, find, name_by_key, next_name, topology};
+use crate::call::Call;
+use crate::objects::{Site, facts, hash, is_null, output, recorder, succeeded};
+use crate::{identity, real, resolve};
+use mpi_abi::{Abi, Handle, ObjectKind};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::{Chars, SectionKind};
+use mpiscope_image::objects::Comm;
+use std::ffi::{c_char, c_int};
+
+/// The new communicator, unless this process is not in it.
+fn made<A: Abi>(place: *const A::Handle) -> Option<A::Handle> {
+    let raw = output(place)?;
+    (!is_null::<A>(ObjectKind::COMM, raw)).then(|| A::Handle::from_raw(raw))
+}
+
+/// `MPI_Comm_dup`.
+pub fn dup<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let parent = find::<A>(comm);
+    let name = next_name(call, parent);
+    copied(writer, call, parent, name, new);
+}
+
+fn copied<A: Abi>(
+    writer: &'static Writer,
+    call: &Call<A>,
+    parent: Option<&'static Comm>,
+    name: u64,
+    new: *const A::Handle,
+) -> Option<&'static Comm> {
+    let handle = made::<A>(new)?;
+    let record = match parent {
+        Some(parent) => enter_copy(writer, Site::of(call), handle.raw(), parent, name)?,
+        None => enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |_| 0)?,
+    };
+    facts::created(SectionKind::COMMS, &record.head);
+    Some(record)
+}
+
+/// `MPI_Comm_dup_with_info`.
+pub fn dup_with_info<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    info: A::Handle,
+    new: *mut A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let parent = find::<A>(comm);
+    let name = next_name(call, parent);
+    if let Some(record) = copied(writer, call, parent, name, new) {
+        given_info(record, info.raw());
+    }
+}
+
+/// `MPI_Comm_idup`, `MPI_Comm_idup_with_info`: makes the handle readable, whether or not the library writes it
+/// before the operation is complete.
+fn before_idup_at<A: Abi>(new: *mut A::Handle) {
+    if let (Some(null), false) = (real::predefined::<A>("MPI_COMM_NULL"), new.is_null()) {
+        // SAFETY: a place for a handle, whose value is undefined until the operation is complete.
+        unsafe { new.write(null) };
+    }
+}
+
+/// `MPI_Comm_idup`.
+pub fn before_idup<A: Abi>(_: &Call<A>, _: &mut A::Handle, new: &mut *mut A::Handle, _: &mut *mut A::Handle) {
+    before_idup_at::<A>(*new);
+}
+
+/// `MPI_Comm_idup_with_info`.
+pub fn before_idup_with_info<A: Abi>(
+    _: &Call<A>,
+    _: &mut A::Handle,
+    _: &mut A::Handle,
+    new: &mut *mut A::Handle,
+    _: &mut *mut A::Handle,
+) {
+    before_idup_at::<A>(*new);
+}
+
+/// `MPI_Comm_idup`: entered at the start, where all members agree about the order. All libraries seen so far give
+/// the handle at once; one that does not has its communicator adopted at first use.
+pub fn idup<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle, _: *mut A::Handle) {
+    dup(call, result, comm, new);
+}
+
+/// `MPI_Comm_idup_with_info`.
+pub fn idup_with_info<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    info: A::Handle,
+    new: *mut A::Handle,
+    _: *mut A::Handle,
+) {
+    dup_with_info(call, result, comm, info, new);
+}
+
+fn given_info(comm: &'static Comm, info: u64) {
+    comm.head.seq.write(|| comm.info.set(info));
+}
+
+/// A call that is collective over `parent` and divides or reorders its members.
+fn derived<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    parent: A::Handle,
+    colour: c_int,
+    new: *const A::Handle,
+) -> Option<&'static Comm> {
+    let writer = succeeded::<A>(result)?;
+    let parent = find::<A>(parent);
+    // Also counted by those who get no communicator.
+    let name = next_name(call, parent);
+    let handle = made::<A>(new)?;
+    let origin = Origin { colour, ..Origin::of(parent) };
+    enter::<A>(writer, Site::of(call), handle, &origin, |members| {
+        if name == 0 { 0 } else { hash::mix(name, members.first()) }
+    })
+}
+
+fn with_topology<A: Abi>(record: Option<&'static Comm>, new: *const A::Handle) {
+    if let (Some(writer), Some(record), Some(handle)) = (recorder(), record, made::<A>(new)) {
+        topology::record::<A>(writer, record, handle);
+    }
+}
+
+/// `MPI_Comm_create`.
+pub fn create<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, _: A::Handle, new: *mut A::Handle) {
+    derived(call, result, comm, 0, new);
+}
+
+/// `MPI_Comm_split`.
+pub fn split<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    colour: c_int,
+    _: c_int,
+    new: *mut A::Handle,
+) {
+    derived(call, result, comm, colour, new);
+}
+
+/// `MPI_Comm_split_type`.
+pub fn split_type<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    split_type: c_int,
+    _: c_int,
+    info: A::Handle,
+    new: *mut A::Handle,
+) {
+    if let Some(record) = derived(call, result, comm, split_type, new) {
+        given_info(record, info.raw());
+    }
+}
+
+/// `MPI_Intercomm_merge`.
+pub fn merge<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, _: c_int, new: *mut A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let parent = find::<A>(comm);
+    let name = next_name(call, parent);
+    if let Some(handle) = made::<A>(new) {
+        enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
+    }
+}
+
+/// `MPI_Cart_create`.
+pub fn cart_create<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    _: c_int,
+    _: *const c_int,
+    _: *const c_int,
+    _: c_int,
+    new: *mut A::Handle,
+) {
+    with_topology::<A>(derived(call, result, comm, 0, new), new);
+}
+
+/// `MPI_Cart_sub`.
+pub fn cart_sub<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    _: *const c_int,
+    new: *mut A::Handle,
+) {
+    with_topology::<A>(derived(call, result, comm, 0, new), new);
+}
+
+/// `MPI_Graph_create`.
+pub fn graph_create<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    _: c_int,
+    _: *const c_int,
+    _: *const c_int,
+    _: c_int,
+    new: *mut A::Handle,
+) {
+    with_topology::<A>(derived(call, result, comm, 0, new), new);
+}
+
+/// `MPI_Dist_graph_create`.
+pub fn dist_graph_create<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    _: c_int,
+    _: *const c_int,
+    _: *const c_int,
+    _: *const c_int,
+    _: *const c_int,
+    info: A::Handle,
+    _: c_int,
+    new: *mut A::Handle,
+) {
+    let record = derived(call, result, comm, 0, new);
+    with_topology::<A>(record, new);
+    if let Some(record) = record {
+        given_info(record, info.raw());
+    }
+}
+
+/// `MPI_Dist_graph_create_adjacent`.
+pub fn dist_graph_create_adjacent<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    _: c_int,
+    _: *const c_int,
+    _: *const c_int,
+    _: c_int,
+    _: *const c_int,
+    _: *const c_int,
+    info: A::Handle,
+    _: c_int,
+    new: *mut A::Handle,
+) {
+    let record = derived(call, result, comm, 0, new);
+    with_topology::<A>(record, new);
+    if let Some(record) = record {
+        given_info(record, info.raw());
+    }
+}
+
+/// `MPI_Comm_create_group`: collective over the members only.
+pub fn create_group<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    comm: A::Handle,
+    _: A::Handle,
+    tag: c_int,
+    new: *mut A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(handle) = made::<A>(new) else { return };
+    let parent = find::<A>(comm);
+    let origin = Origin { colour: tag, ..Origin::of(parent) };
+    enter::<A>(writer, Site::of(call), handle, &origin, |members| {
+        let parent = parent.map_or(0, |p| p.head.identity.get());
+        let key = [parent, u64::from(call.function().0), i64::from(tag) as u64, members.local_name()];
+        if parent == 0 { 0 } else { name_by_key(hash::words(key)) }
+    });
+}
+
+/// Name of the world, for communicators without a parent.
+fn world_name() -> u64 {
+    identity::process().map_or(0, |p| hash::text(p.world.text().as_bytes()))
+}
+
+/// `MPI_Comm_create_from_group`.
+pub fn create_from_group<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    _: A::Handle,
+    tag: *const c_char,
+    info: A::Handle,
+    errhandler: A::Handle,
+    new: *mut A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(handle) = made::<A>(new) else { return };
+    let tag = hash::text(resolve::text(tag, 1024).as_bytes());
+    let record = enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |members| {
+        name_by_key(hash::words([world_name(), u64::from(call.function().0), tag, members.local_name()]))
+    });
+    if let Some(record) = record {
+        given_info(record, info.raw());
+        record.head.seq.write(|| record.errhandler.set(errhandler.raw()));
+    }
+}
+
+/// `MPI_Intercomm_create`.
+pub fn intercomm_create<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    local: A::Handle,
+    _: c_int,
+    peer: A::Handle,
+    _: c_int,
+    tag: c_int,
+    new: *mut A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(handle) = made::<A>(new) else { return };
+    // The peer communicator counts at the leader only.
+    let origin = Origin { parent: find::<A>(local), other: find::<A>(peer), colour: tag };
+    enter::<A>(writer, Site::of(call), handle, &origin, |members| {
+        let function = u64::from(call.function().0);
+        members
+            .both_names()
+            .map_or(0, |both| name_by_key(hash::words([world_name(), function, i64::from(tag) as u64, both])))
+    });
+}
+
+/// `MPI_Intercomm_create_from_groups`.
+pub fn intercomm_create_from_groups<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    _: A::Handle,
+    _: c_int,
+    _: A::Handle,
+    _: c_int,
+    tag: *const c_char,
+    info: A::Handle,
+    errhandler: A::Handle,
+    new: *mut A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(handle) = made::<A>(new) else { return };
+    let tag = hash::text(resolve::text(tag, 1024).as_bytes());
+    let record = enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |members| {
+        let function = u64::from(call.function().0);
+        members.both_names().map_or(0, |both| name_by_key(hash::words([world_name(), function, tag, both])))
+    });
+    if let Some(record) = record {
+        given_info(record, info.raw());
+        record.head.seq.write(|| record.errhandler.set(errhandler.raw()));
+    }
+}
+
+/// An intercommunicator to processes of another world.
+fn connected<A: Abi>(call: &Call<A>, result: c_int, parent: Option<A::Handle>, new: *const A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let parent = parent.and_then(find::<A>);
+    let name = next_name(call, parent);
+    let Some(handle) = made::<A>(new) else { return };
+    enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
+}
+
+/// `MPI_Comm_spawn`.
+pub fn spawn<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    _: *const c_char,
+    _: *const *const c_char,
+    _: c_int,
+    _: A::Handle,
+    _: c_int,
+    comm: A::Handle,
+    new: *mut A::Handle,
+    _: *mut c_int,
+) {
+    connected(call, result, Some(comm), new);
+}
+
+/// `MPI_Comm_spawn_multiple`.
+pub fn spawn_multiple<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    _: c_int,
+    _: *const *const c_char,
+    _: *const *const *const c_char,
+    _: *const c_int,
+    _: *const A::Handle,
+    _: c_int,
+    comm: A::Handle,
+    new: *mut A::Handle,
+    _: *mut c_int,
+) {
+    connected(call, result, Some(comm), new);
+}
+
+/// `MPI_Comm_accept`, `MPI_Comm_connect`.
+pub fn accept<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    _: *const c_char,
+    _: A::Handle,
+    _: c_int,
+    comm: A::Handle,
+    new: *mut A::Handle,
+) {
+    connected(call, result, Some(comm), new);
+}
+
+/// `MPI_Comm_join`.
+pub fn join<A: Abi>(call: &Call<A>, result: c_int, _: c_int, new: *mut A::Handle) {
+    connected(call, result, None, new);
+}
+
+/// `MPI_Comm_get_parent`: the same handle each time.
+pub fn get_parent<A: Abi>(call: &Call<A>, result: c_int, parent: *mut A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(handle) = made::<A>(parent) else { return };
+    if find::<A>(handle).is_none() {
+        let name = hash::mix(world_name(), 3);
+        enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |_| name);
+    }
+}
+
+/// `MPI_Comm_free`, `MPI_Comm_disconnect`.
+pub fn before_free<A: Abi>(call: &Call<A>, comm: &mut *mut A::Handle) {
+    if recorder().is_none() {
+        return;
+    }
+    if let Some(record) = output(*comm).and_then(|raw| COMMS.find(raw)) {
+        COMMS.mark(record);
+        call.stash.set(std::ptr::from_ref(record).addr() as u64);
+    }
+}
+
+/// `MPI_Comm_free`, `MPI_Comm_disconnect`.
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
+    let stashed = call.stash.get() as usize as *const Comm;
+    // SAFETY: null, or a record that `before_free` found; records stay mapped.
+    let (Some(record), Some(writer)) = (unsafe { stashed.as_ref() }, recorder()) else { return };
+    if result == A::SUCCESS {
+        facts::freed(SectionKind::COMMS, &record.head);
+        COMMS.retire(writer, record, Site::of(call));
+    } else {
+        COMMS.unmark(record);
+    }
+}
+
+/// `MPI_Comm_set_name`.
+pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, name: *const c_char) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(comm) else { return };
+    let name = Chars::new(resolve::text(name, 128).as_bytes());
+    record.head.seq.write(|| writer.put_chars(&record.name, &name));
+    facts::named(SectionKind::COMMS, &record.head);
+}
+
+/// `MPI_Comm_set_errhandler`, `MPI_Errhandler_set`.
+pub fn set_errhandler<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, errhandler: A::Handle) {
+    if succeeded::<A>(result).is_none() {
+        return;
+    }
+    let Some(record) = find::<A>(comm) else { return };
+    record.head.seq.write(|| record.errhandler.set(errhandler.raw()));
+    facts::attached(SectionKind::COMMS, &record.head);
+}
+
+/// `MPI_Comm_set_info`.
+pub fn set_info<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, info: A::Handle) {
+    if succeeded::<A>(result).is_none() {
+        return;
+    }
+    let Some(record) = find::<A>(comm) else { return };
+    given_info(record, info.raw());
+    facts::attached(SectionKind::COMMS, &record.head);
+}

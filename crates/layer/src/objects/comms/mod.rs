@@ -1,0 +1,238 @@
+//! Communicators.
+//!
+//! # Names that all members know
+//!
+//! `head.identity` is the same on every member and differs between communicators. It is computed from what all
+//! members know without talking:
+//!
+//! | made by | identity from |
+//! | --- | --- |
+//! | start | the world's name (and the rank, for `MPI_COMM_SELF`) |
+//! | a call that is collective over the parent | parent, function, how many were made from the parent before, first member |
+//! | `MPI_Comm_create_group`, `MPI_Comm_create_from_group` | parent or world, tag, members, how many with the same before |
+//! | `MPI_Intercomm_create(_from_groups)` | tag, members of both sides, how many with the same before |
+//! | spawn, accept, connect, join, get_parent | this side's parent only: the two sides have different names |
+//!
+//! # Members
+//!
+//! Ranks in `MPI_COMM_WORLD` are stored once: a duplicate shares its parent's array, and the world's own order is no
+//! array at all. [`world_rank`] reads them without a lock.
+//!
+//! # Memory
+//!
+//! 376 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
+
+mod hooks;
+mod members;
+mod topology;
+
+pub use hooks::*;
+
+use super::table::{Object, Table};
+use super::{Site, arena, facts, hash};
+use crate::call::Call;
+use crate::{identity, real};
+use members::Members;
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::layout::{Chars, SectionKind};
+use mpiscope_image::objects::{Comm, Flag, Head};
+use mpiscope_image::{W64, Writer};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// All communicators.
+pub static COMMS: Table<Comm> = Table::new(SectionKind::COMMS, 64);
+/// Whether `MPI_COMM_WORLD` may be used: a program of sessions only may not have it.
+static WORLD_IS_THERE: AtomicBool = AtomicBool::new(false);
+/// How many ranks the world has.
+static WORLD_SIZE: AtomicU64 = AtomicU64::new(0);
+
+impl Object for Comm {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn scrap(&'static self, writer: &'static Writer, _: &mut dyn FnMut(&'static Self)) {
+        arena::release_words(writer, &self.members);
+        arena::release_words(writer, &self.remote);
+        arena::release_words(writer, &self.topology_args);
+    }
+}
+
+/// The record of a communicator: no lock, no allocation, about 2 ns.
+#[inline(always)]
+pub fn find<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
+    COMMS.find(comm.raw())
+}
+
+/// The same; a communicator whose making was not seen is looked up in the library and entered.
+#[inline]
+pub fn find_or_adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
+    find::<A>(comm).or_else(|| adopt::<A>(comm))
+}
+
+/// The rank in `MPI_COMM_WORLD` of a member: of the remote group for an intercommunicator, else of the group.
+/// `None` if there is no such rank or the process is outside of the world.
+#[inline]
+pub fn world_rank(writer: &'static Writer, comm: &Comm, rank: i32) -> Option<u32> {
+    let rank = u32::try_from(rank).ok()?;
+    let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
+    let (size, words) = if inter { (&comm.remote_size, &comm.remote) } else { (&comm.size, &comm.members) };
+    if rank >= size.get() {
+        return None;
+    }
+    if words.offset.get() == 0 {
+        return Some(rank);
+    }
+    arena::get(writer, words).get(rank as usize).and_then(|world: &W64| u32::try_from(world.get()).ok())
+}
+
+/// Enters the predefined communicators.
+pub fn initialized<A: Abi>(writer: &'static Writer) {
+    let name = identity::process().map_or(0, |p| hash::text(p.world.text().as_bytes()));
+    let (mut rank, mut size) = (0, 0);
+    if let Some(world) = real::comm_world::<A>() {
+        WORLD_IS_THERE.store(true, Ordering::Relaxed);
+        real::comm_rank::<A>(world, &mut rank);
+        real::comm_size::<A>(world, &mut size);
+        WORLD_SIZE.store(u64::try_from(size).unwrap_or(0), Ordering::Relaxed);
+        predefined(writer, world.raw(), "MPI_COMM_WORLD", hash::mix(name, 1), rank, size);
+    }
+    if let Some(own) = real::predefined::<A>("MPI_COMM_SELF") {
+        let name = hash::mix(hash::mix(name, 2), u64::from(rank.unsigned_abs()));
+        let record = predefined(writer, own.raw(), "MPI_COMM_SELF", name, 0, 1);
+        if let Some(record) = record
+            && size != 1
+        {
+            record.head.seq.write(|| {
+                arena::put(writer, &record.members, 1, [u64::from(rank.unsigned_abs())]);
+            });
+        }
+    }
+}
+
+fn predefined(
+    writer: &'static Writer,
+    raw: u64,
+    name: &str,
+    identity: u64,
+    rank: i32,
+    size: i32,
+) -> Option<&'static Comm> {
+    if COMMS.find(raw).is_some() {
+        return None;
+    }
+    let record = COMMS.insert(writer, raw, Site::NONE, |comm| {
+        comm.head.flags.set(Flag::PREDEFINED.0);
+        comm.head.identity.set(identity);
+        comm.rank.set(rank.unsigned_abs());
+        comm.size.set(size.unsigned_abs());
+        writer.put_chars(&comm.name, &Chars::new(name.as_bytes()));
+    })?;
+    facts::created(SectionKind::COMMS, &record.head);
+    Some(record)
+}
+
+/// What a new communicator came from.
+struct Origin {
+    parent: Option<&'static Comm>,
+    other: Option<&'static Comm>,
+    /// What told siblings apart, and whether there is such a thing.
+    colour: i32,
+}
+
+impl Origin {
+    fn of(parent: Option<&'static Comm>) -> Self {
+        Self { parent, other: None, colour: 0 }
+    }
+}
+
+/// The name of the next communicator that is made by a call that is collective over `parent`; zero if the
+/// parent has none.
+fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
+    let Some(parent) = parent else { return 0 };
+    parent.children.add_mine(1);
+    let name = parent.head.identity.get();
+    if name == 0 {
+        return 0;
+    }
+    hash::mix(hash::mix(name, u64::from(call.function().0)), parent.children.get())
+}
+
+/// The name of a communicator that was made by its members alone: `key` is the same on all of them, and they make
+/// those with the same key in the same order.
+fn name_by_key(key: u64) -> u64 {
+    static MADE: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
+    let Ok(mut made) = MADE.lock() else { return 0 };
+    let count = made.entry(key).or_default();
+    *count += 1;
+    hash::mix(key, *count)
+}
+
+/// Enters a communicator with members of its own. `name` makes its identity, knowing them.
+fn enter<A: Abi>(
+    writer: &'static Writer,
+    site: Site,
+    handle: A::Handle,
+    origin: &Origin,
+    name: impl FnOnce(&Members) -> u64,
+) -> Option<&'static Comm> {
+    let members = Members::of::<A>(handle);
+    let identity = name(&members);
+    let parent = origin.parent;
+    let record = COMMS.insert(writer, handle.raw(), site, |comm| {
+        comm.head.parent.set(parent.map_or(0, |p| p.head.uid.get()));
+        comm.other_parent.set(origin.other.map_or(0, |o| o.head.uid.get()));
+        comm.head.identity.set(identity);
+        comm.colour.set(i64::from(origin.colour) as u64);
+        members.store(writer, comm, parent);
+        inherit(comm, parent);
+    })?;
+    facts::created(SectionKind::COMMS, &record.head);
+    Some(record)
+}
+
+/// Enters a communicator with the members, topology and so on of its parent.
+fn enter_copy(
+    writer: &'static Writer,
+    site: Site,
+    raw: u64,
+    parent: &'static Comm,
+    identity: u64,
+) -> Option<&'static Comm> {
+    COMMS.insert(writer, raw, site, |comm| {
+        comm.head.parent.set(parent.head.uid.get());
+        comm.head.identity.set(identity);
+        comm.head.flags.set(parent.head.flags.get() & Flag::INTER.0);
+        comm.rank.set(parent.rank.get());
+        comm.size.set(parent.size.get());
+        comm.remote_size.set(parent.remote_size.get());
+        comm.topology.set(parent.topology.get());
+        arena::share(writer, &parent.members, &comm.members);
+        arena::share(writer, &parent.remote, &comm.remote);
+        arena::share(writer, &parent.topology_args, &comm.topology_args);
+        comm.info.set(parent.info.get());
+        comm.info_uid.set(parent.info_uid.get());
+        inherit(comm, Some(parent));
+    })
+}
+
+/// What every new communicator has from its parent.
+fn inherit(comm: &'static Comm, parent: Option<&'static Comm>) {
+    if let Some(parent) = parent {
+        comm.errhandler.set(parent.errhandler.get());
+        comm.errhandler_uid.set(parent.errhandler_uid.get());
+    }
+}
+
+#[cold]
+fn adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
+    let writer = super::recorder()?;
+    if comm.raw() == 0 || super::is_null::<A>(mpi_abi::ObjectKind::COMM, comm.raw()) {
+        return None;
+    }
+    let record = enter::<A>(writer, Site::NONE, comm, &Origin::of(None), |_| 0)?;
+    topology::record::<A>(writer, record, comm);
+    Some(record)
+}

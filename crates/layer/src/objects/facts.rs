@@ -1,0 +1,23 @@
+//! The one place that every change of an object goes through, once the record has it.
+//!
+//! One small function a fact. Whoever wants to hear of objects (events of the tool interface) listens here; the
+//! hooks only say what happened.
+
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::Head;
+
+/// An object was made (or found for the first time).
+#[inline(always)]
+pub fn created(_kind: SectionKind, _head: &'static Head) {}
+
+/// The program freed an object.
+#[inline(always)]
+pub fn freed(_kind: SectionKind, _head: &'static Head) {}
+
+/// An object got a name.
+#[inline(always)]
+pub fn named(_kind: SectionKind, _head: &'static Head) {}
+
+/// Something that belongs to an object was attached or changed: error handler, info, attribute, view.
+#[inline(always)]
+pub fn attached(_kind: SectionKind, _head: &'static Head) {}

@@ -1,0 +1,117 @@
+//! MPI objects as the layer follows them: one table a kind, filled by hooks around the functions that make, change
+//! and free objects.
+//!
+//! | module | has |
+//! | --- | --- |
+//! | [`table`], [`index`] | handle to record, life of a record, tombstones |
+//! | [`arena`] | arrays and names that records refer to |
+//! | [`facts`] | the one place that every change of an object goes through |
+//! | [`comms`] … | the hooks of a kind |
+//!
+//! The hooks run at depth 0 only, so what the library makes and frees inside a call of the program is not seen. An
+//! object is entered when the call that made it has succeeded and gave a handle that is not null.
+#![allow(unsafe_code)]
+
+pub mod arena;
+pub mod ask;
+pub mod comms;
+pub mod facts;
+pub mod hash;
+pub mod index;
+pub mod table;
+
+use crate::call::{Call, handle_word};
+use crate::{image, real, settings};
+use mpi_abi::{Abi, Handle, ObjectKind};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::Recording;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where and when the program did something to an object.
+#[derive(Clone, Copy)]
+pub struct Site {
+    /// Function number plus one.
+    pub function: u32,
+    /// When, in ticks.
+    pub at: u64,
+    /// Address behind the call.
+    pub from: u64,
+}
+
+impl Site {
+    /// The call that is under way.
+    #[inline(always)]
+    pub fn of<A: Abi>(call: &Call<A>) -> Self {
+        Self { function: u32::from(call.function().0) + 1, at: call.since, from: call.return_address }
+    }
+
+    /// Not a call: the library had the object all along.
+    pub const NONE: Self = Self { function: 0, at: 0, from: 0 };
+}
+
+/// The null handle of each kind, by [`ObjectKind`]; all bits set for none.
+static NULLS: [AtomicU64; 12] = [const { AtomicU64::new(u64::MAX) }; 12];
+
+/// Whether a handle is the null handle of its kind.
+#[inline(always)]
+pub fn is_null<A: Abi>(kind: ObjectKind, raw: u64) -> bool {
+    NULLS.get(usize::from(kind.0)).is_some_and(|null| null.load(Ordering::Relaxed) == raw)
+}
+
+/// Whether a handle is `MPI_DATATYPE_NULL`.
+pub fn is_null_datatype<A: Abi>(raw: u64) -> bool {
+    is_null::<A>(ObjectKind::DATATYPE, raw)
+}
+
+/// The writing end of the image, if objects are recorded.
+#[inline(always)]
+pub fn recorder() -> Option<&'static Writer> {
+    if settings::records(Recording::OBJECTS) { image::writer() } else { None }
+}
+
+/// The same, if the call succeeded.
+#[inline(always)]
+pub fn succeeded<A: Abi>(result: c_int) -> Option<&'static Writer> {
+    if result == A::SUCCESS { recorder() } else { None }
+}
+
+/// The handle that an output parameter got.
+#[inline(always)]
+pub fn output<H: Handle>(place: *const H) -> Option<u64> {
+    // SAFETY: the call succeeded, so the program gave a place for a handle; null is looked at.
+    unsafe { place.as_ref() }.map(|handle| handle_word(*handle))
+}
+
+/// The process can communicate: enters what is there from the beginning.
+pub fn initialized<A: Abi>() {
+    if let Some(writer) = recorder() {
+        comms::initialized::<A>(writer);
+    }
+}
+
+/// Learns the null handles and reads the settings. Called when the library was found.
+pub fn start<A: Abi>() {
+    let names = [
+        (ObjectKind::COMM, "MPI_COMM_NULL"),
+        (ObjectKind::GROUP, "MPI_GROUP_NULL"),
+        (ObjectKind::DATATYPE, "MPI_DATATYPE_NULL"),
+        (ObjectKind::OP, "MPI_OP_NULL"),
+        (ObjectKind::REQUEST, "MPI_REQUEST_NULL"),
+        (ObjectKind::MESSAGE, "MPI_MESSAGE_NULL"),
+        (ObjectKind::WIN, "MPI_WIN_NULL"),
+        (ObjectKind::FILE, "MPI_FILE_NULL"),
+        (ObjectKind::INFO, "MPI_INFO_NULL"),
+        (ObjectKind::ERRHANDLER, "MPI_ERRHANDLER_NULL"),
+        (ObjectKind::SESSION, "MPI_SESSION_NULL"),
+    ];
+    for (kind, name) in names {
+        if let (Some(null), Some(raw)) = (NULLS.get(usize::from(kind.0)), real::predefined_raw::<A>(name)) {
+            null.store(raw, Ordering::Relaxed);
+        }
+    }
+    let count = settings::variable(c"MPISCOPE_TOMBSTONES").and_then(|v| v.to_str().ok()?.parse().ok());
+    if let Some(count) = count {
+        table::keep_tombstones(count);
+    }
+}

@@ -1,0 +1,458 @@
+//! Handle to record, for one kind of object.
+//!
+//! The records lie in the image; the *index* (a hash table from handle to record) is private to the process.
+//!
+//! * **Looking up** takes no lock and never waits for long: [`Table::find`] reads the index as it is. A hit is
+//!   checked against the record itself. A miss is believed only if no object was removed meanwhile (the
+//!   *generation* did not move), because removal shifts entries.
+//! * **Changing** takes the table's spin lock for a few stores.
+//! * **Growing** doubles the index and leaves the old one to readers that are still in it; its memory is given
+//!   back to the system, which makes it read as empty.
+//!
+//! # Life of a record
+//!
+//! ```text
+//!  nothing ──insert──► LIVE ──mark (free was called)──► MARKED ──retire (it returned)──► FREED
+//!     ▲                  ▲──────── unmark (it failed) ────┘                                │
+//!     └────────────── oldest tombstone, when there are more than MPISCOPE_TOMBSTONES ──────┘
+//! ```
+//!
+//! A freed object stays in its record as a tombstone, oldest first out. A tombstone that a debugger pinned, or
+//! that another object still needs ([`Object::held`]), is left alone.
+//!
+//! The library may give a handle to another thread before the call that freed it has returned in ours: an insert
+//! that finds its handle in use takes it over, and the former object is retired by whoever frees it, or at once
+//! if nobody does.
+//!
+//! # Memory
+//!
+//! Per object its record, and in the index 16 bytes at a load of at most one half: 32 to 64 bytes.
+#![allow(unsafe_code)]
+
+use super::Site;
+use mpiscope_image::layout::{Loss, SectionKind};
+use mpiscope_image::objects::{Flag, Head, Life, uid};
+use mpiscope_image::{Record, W64, Writer};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+
+use super::index::Slots;
+
+/// A kind of record that a table holds.
+pub trait Object: Record + Sized + 'static {
+    /// What all kinds begin with.
+    fn head(&self) -> &Head;
+
+    /// Zeroes all that follows the head, before another object uses the record.
+    fn clear(&self) {
+        let words = (size_of::<Self>() - size_of::<Head>()) / size_of::<W64>();
+        // SAFETY: records are words (and bytes in whole words) behind the head, valid for every bit pattern; they
+        // are written by atomic stores only while the sequence number is odd.
+        let rest = unsafe {
+            let first = std::ptr::from_ref(self).cast::<u8>().add(size_of::<Head>()).cast::<W64>();
+            std::slice::from_raw_parts(first, words)
+        };
+        rest.iter().for_each(|word| word.set(0));
+    }
+
+    /// Gives back what the record refers to. `release` takes records of the same table whose last holder this
+    /// was. Runs under the table's lock.
+    fn scrap(&'static self, _writer: &'static Writer, _release: &mut dyn FnMut(&'static Self)) {}
+
+    /// Whether another object still needs the record although its own object was freed.
+    fn held(&self) -> bool {
+        false
+    }
+}
+
+/// How many freed objects of each kind are kept; see `MPISCOPE_TOMBSTONES`.
+static TOMBSTONES: AtomicUsize = AtomicUsize::new(1024);
+
+/// Changes how many freed objects of each kind are kept.
+pub fn keep_tombstones(count: usize) {
+    TOMBSTONES.store(count, Ordering::Relaxed);
+}
+
+/// Records taken from the image at a time.
+const BATCH: usize = 16;
+/// How often a look-up that may have missed something is done again.
+const TRIES: u32 = 10_000;
+
+/// The objects of one kind.
+pub struct Table<T: Object> {
+    kind: SectionKind,
+    first: usize,
+    locked: AtomicBool,
+    /// Odd while entries of the index are being removed or moved.
+    generation: AtomicU64,
+    slots: AtomicPtr<Slots<T>>,
+    inner: UnsafeCell<Inner<T>>,
+}
+
+/// What the lock guards.
+struct Inner<T: 'static> {
+    serial: u64,
+    /// Chain of tombstones by offset, oldest first.
+    oldest: u64,
+    newest: u64,
+    tombstones: usize,
+    /// Chain of records without an object.
+    empty: u64,
+    /// Records of the last batch.
+    fresh: &'static [T],
+}
+
+// SAFETY: `inner` is only reached through `Locked`, which holds the lock; all else is atomic.
+unsafe impl<T: Object> Sync for Table<T> {}
+
+/// The lock, held.
+struct Locked<'a, T: Object>(&'a Table<T>);
+
+impl<T: Object> Drop for Locked<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.locked.store(false, Ordering::Release);
+    }
+}
+
+impl<T: Object> Locked<'_, T> {
+    #[inline(always)]
+    fn inner(&mut self) -> &mut Inner<T> {
+        // SAFETY: the lock is held, and `self` is borrowed for as long as the reference lives.
+        unsafe { &mut *self.0.inner.get() }
+    }
+}
+
+impl<T: Object> Table<T> {
+    /// An empty table; its section of the image begins with room for `first` records.
+    pub const fn new(kind: SectionKind, first: usize) -> Self {
+        Self {
+            kind,
+            first,
+            locked: AtomicBool::new(false),
+            generation: AtomicU64::new(0),
+            slots: AtomicPtr::new(std::ptr::null_mut()),
+            inner: UnsafeCell::new(Inner {
+                serial: 0,
+                oldest: 0,
+                newest: 0,
+                tombstones: 0,
+                empty: 0,
+                fresh: &[],
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn lock(&self) -> Locked<'_, T> {
+        let mut tries = 0u32;
+        while self.locked.swap(true, Ordering::Acquire) {
+            tries += 1;
+            wait(tries);
+        }
+        Locked(self)
+    }
+
+    #[inline(always)]
+    fn slots(&self) -> Option<&'static Slots<T>> {
+        // SAFETY: null, or an index that is never unmapped.
+        unsafe { self.slots.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The object that a handle stands for now.
+    #[inline(always)]
+    pub fn find(&self, handle: u64) -> Option<&'static T> {
+        let generation = self.generation.load(Ordering::Acquire);
+        let record = self.slots().and_then(|slots| slots.get(handle));
+        if let Some(record) = record
+            && stands_for(record.head(), handle)
+        {
+            return Some(record);
+        }
+        fence(Ordering::Acquire);
+        if generation & 1 == 0 && self.generation.load(Ordering::Relaxed) == generation {
+            return None;
+        }
+        self.find_again(handle)
+    }
+
+    #[cold]
+    fn find_again(&self, handle: u64) -> Option<&'static T> {
+        for tries in 1..TRIES {
+            let generation = self.generation.load(Ordering::Acquire);
+            if let Some(record) = self.slots().and_then(|slots| slots.get(handle))
+                && stands_for(record.head(), handle)
+            {
+                return Some(record);
+            }
+            fence(Ordering::Acquire);
+            if generation & 1 == 0 && self.generation.load(Ordering::Relaxed) == generation {
+                return None;
+            }
+            wait(tries);
+        }
+        None
+    }
+
+    /// Enters a new object. `fill` writes what follows the head and may set `parent`, `identity` and `flags` in
+    /// it; it must be short. Losing an object is counted.
+    #[inline]
+    pub fn insert(
+        &self,
+        writer: &'static Writer,
+        handle: u64,
+        site: Site,
+        fill: impl FnOnce(&'static T),
+    ) -> Option<&'static T> {
+        let mut locked = self.lock();
+        let taken = self.take(writer, &mut locked);
+        let Some(record) = taken.filter(|_| self.room()) else {
+            writer.lose(Loss::OBJECTS, 1);
+            return None;
+        };
+        let inner = locked.inner();
+        inner.serial += 1;
+        let serial = inner.serial;
+        let head = record.head();
+        head.seq.begin();
+        record.clear();
+        head.handle.set(handle);
+        head.uid.set(uid(self.kind, serial));
+        head.flags.set(0);
+        head.made_by.set(site.function);
+        head.freed_by.set(0);
+        head.made_at.set(site.at);
+        head.made_from.set(site.from);
+        head.freed_at.set(0);
+        head.freed_from.set(0);
+        head.parent.set(0);
+        head.identity.set(0);
+        head.link.set(0);
+        fill(record);
+        head.life.set(Life::LIVE.0);
+        head.seq.end();
+        if handle != 0 {
+            self.enter(writer, &mut locked, handle, record, site);
+        }
+        Some(record)
+    }
+
+    /// Enters a record that had no handle when it was made.
+    pub fn name_handle(&self, writer: &'static Writer, record: &'static T, handle: u64, site: Site) {
+        let mut locked = self.lock();
+        if !self.room() {
+            writer.lose(Loss::OBJECTS, 1);
+            return;
+        }
+        record.head().seq.write(|| record.head().handle.set(handle));
+        self.enter(writer, &mut locked, handle, record, site);
+    }
+
+    fn enter(
+        &self,
+        writer: &'static Writer,
+        locked: &mut Locked<'_, T>,
+        handle: u64,
+        record: &'static T,
+        site: Site,
+    ) {
+        let Some(former) = self.slots().and_then(|slots| slots.put(handle, record)) else { return };
+        // Somebody is inside the call that frees it and will retire it. Otherwise its end was not seen.
+        if former.head().life.get() == Life::LIVE.0 {
+            self.bury(writer, locked, former, Site { function: 0, ..site });
+        }
+    }
+
+    /// Makes sure that one more entry fits in the index. The lock is held.
+    #[inline(always)]
+    fn room(&self) -> bool {
+        self.slots().is_some_and(Slots::has_room) || self.grow()
+    }
+
+    #[cold]
+    fn grow(&self) -> bool {
+        let old = self.slots();
+        let Some(new) = Slots::allocate(old.map_or(self.first.max(32) * 2, |o| o.capacity() * 2)) else {
+            return false;
+        };
+        if let Some(old) = old {
+            old.for_each(|handle, record| {
+                new.put(handle, record);
+            });
+        }
+        self.slots.store(std::ptr::from_ref(new).cast_mut(), Ordering::Release);
+        if let Some(old) = old {
+            // Readers that are still in the old one find it empty and look again.
+            self.generation.fetch_add(2, Ordering::Release);
+            old.discard();
+        }
+        true
+    }
+
+    fn take(&self, writer: &'static Writer, locked: &mut Locked<'_, T>) -> Option<&'static T> {
+        let inner = locked.inner();
+        if let Some(record) = writer.at_offset::<T>(inner.empty) {
+            inner.empty = record.head().link.get();
+            return Some(record);
+        }
+        if inner.fresh.is_empty() {
+            inner.fresh = writer.new_records::<T>(self.kind, self.first, BATCH)?;
+        }
+        let (record, rest) = inner.fresh.split_first()?;
+        inner.fresh = rest;
+        Some(record)
+    }
+
+    /// The program has called a function that frees the object.
+    #[inline(always)]
+    pub fn mark(&self, record: &'static T) {
+        record.head().life.set(Life::MARKED.0);
+    }
+
+    /// That function failed.
+    pub fn unmark(&self, record: &'static T) {
+        record.head().life.set(Life::LIVE.0);
+    }
+
+    /// The object was freed: its record becomes a tombstone, its handle means nothing any more.
+    #[inline]
+    pub fn retire(&self, writer: &'static Writer, record: &'static T, site: Site) {
+        let mut locked = self.lock();
+        if record.head().life.get() == Life::FREED.0 {
+            return;
+        }
+        let handle = record.head().handle.get();
+        if let Some(slots) = self.slots() {
+            let generation = self.generation.load(Ordering::Relaxed);
+            self.generation.store(generation + 1, Ordering::Relaxed);
+            fence(Ordering::Release);
+            slots.remove(handle, record);
+            self.generation.store(generation + 2, Ordering::Release);
+        }
+        self.bury(writer, &mut locked, record, site);
+    }
+
+    #[inline]
+    fn bury(&self, writer: &'static Writer, locked: &mut Locked<'_, T>, record: &'static T, site: Site) {
+        let head = record.head();
+        head.seq.begin();
+        head.life.set(Life::FREED.0);
+        head.freed_by.set(site.function);
+        head.freed_at.set(site.at);
+        head.freed_from.set(site.from);
+        head.seq.end();
+        if !record.held() {
+            Self::push(writer, locked, record);
+            Self::trim(writer, locked);
+        }
+    }
+
+    /// Nobody needs the tombstone for an object of its own any more.
+    pub fn let_go(&self, writer: &'static Writer, record: &'static T) {
+        let mut locked = self.lock();
+        if record.head().life.get() == Life::FREED.0 && !record.held() {
+            Self::push(writer, &mut locked, record);
+            Self::trim(writer, &mut locked);
+        }
+    }
+
+    /// Runs `change` while no record of the table changes hands.
+    pub fn locked<R>(&self, change: impl FnOnce() -> R) -> R {
+        let _locked = self.lock();
+        change()
+    }
+
+    #[inline]
+    fn push(writer: &'static Writer, locked: &mut Locked<'_, T>, record: &'static T) {
+        let inner = locked.inner();
+        let offset = writer.offset_of(record);
+        record.head().link.set(0);
+        match writer.at_offset::<T>(inner.newest) {
+            Some(newest) => newest.head().link.set(offset),
+            None => inner.oldest = offset,
+        }
+        inner.newest = offset;
+        inner.tombstones += 1;
+    }
+
+    /// Empties the oldest tombstones beyond the limit.
+    #[inline]
+    fn trim(writer: &'static Writer, locked: &mut Locked<'_, T>) {
+        let limit = TOMBSTONES.load(Ordering::Relaxed);
+        // Each turn either empties a record or puts a pinned one back: no more turns than there were tombstones.
+        let mut turns = locked.inner().tombstones;
+        while locked.inner().tombstones > limit && turns > 0 {
+            turns -= 1;
+            let inner = locked.inner();
+            let Some(oldest) = writer.at_offset::<T>(inner.oldest) else { return };
+            let head = oldest.head();
+            inner.oldest = head.link.get();
+            inner.tombstones -= 1;
+            if inner.oldest == 0 {
+                inner.newest = 0;
+            }
+            if head.flags.get() & Flag::PINNED.0 != 0 {
+                Self::push(writer, locked, oldest);
+                continue;
+            }
+            oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
+            writer.lose(Loss::TOMBSTONES, 1);
+            let inner = locked.inner();
+            head.seq.begin();
+            head.life.set(Life::EMPTY.0);
+            head.link.set(inner.empty);
+            head.seq.end();
+            inner.empty = writer.offset_of(oldest);
+        }
+    }
+
+    /// Pins (or unpins) what a handle stands for, or else the object that it stood for last. False if there is
+    /// none.
+    pub fn pin(&self, writer: &'static Writer, handle: u64, pinned: bool) -> bool {
+        let mut locked = self.lock();
+        let found = self.find(handle).or_else(|| {
+            let mut at = locked.inner().oldest;
+            let mut latest = None;
+            while let Some(record) = writer.at_offset::<T>(at) {
+                if record.head().handle.get() == handle {
+                    latest = Some(record);
+                }
+                at = record.head().link.get();
+            }
+            latest
+        });
+        let Some(record) = found else { return false };
+        let flags = &record.head().flags;
+        record.head().seq.write(|| {
+            let others = flags.get() & !Flag::PINNED.0;
+            flags.set(if pinned { others | Flag::PINNED.0 } else { others });
+        });
+        if !pinned {
+            Self::trim(writer, &mut locked);
+        }
+        true
+    }
+
+    /// Calls `visit` with every object that lives.
+    pub fn for_each(&self, mut visit: impl FnMut(&'static T)) {
+        if let Some(slots) = self.slots() {
+            slots.for_each(|_, record| visit(record));
+        }
+    }
+}
+
+/// Whether the entry that led here is still true.
+#[inline(always)]
+fn stands_for(head: &Head, handle: u64) -> bool {
+    head.handle.get() == handle && matches!(Life(head.life.get()), Life::LIVE | Life::MARKED)
+}
+
+#[cold]
+fn wait(tries: u32) {
+    if tries.is_multiple_of(64) {
+        // SAFETY: no arguments. The holder may need this processor.
+        unsafe { libc::sched_yield() };
+    } else {
+        std::hint::spin_loop();
+    }
+}
