@@ -4,6 +4,7 @@
 //! the status of the program.
 #![deny(unsafe_code)]
 
+mod attach;
 mod exit;
 mod procs;
 mod ps;
@@ -30,6 +31,7 @@ enum Verb {
     Run(run::Options),
     Ps(ps::Options),
     Procs(procs::Options),
+    Attach(attach::Options),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
         Verb::Procs(options) => procs::procs(&options),
+        Verb::Attach(options) => attach::attach(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

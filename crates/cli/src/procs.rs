@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(500);
 ///
 /// Begins at any one process: a rank, a launcher, `mpiscope run`, or a core file, and follows the tables that
 /// debuggers use (MPI2DD, MPIR). Other hosts are asked by `ssh`, or by the command that MPISCOPE_SSH names, in which
-/// {host} stands for the host. Exit status: 0 all is well, 1 a process is gone, 2 could not look.
+/// {host} stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit status: 0 all is well, 1 a process is gone, 2 could not look.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, or one core file
@@ -60,10 +60,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
 
 /// Acquires from what the user named.
 pub fn look(targets: &[String], remote: bool) -> Result<Acquired> {
-    let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
-    let program = program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into());
-    let reach = System::new(program);
-    let found = acquire::acquire(&reach, start(targets)?, remote)?;
+    let found = acquire::acquire(&system(), start(targets)?, remote)?;
     if found.processes.is_empty() {
         match found.problems.as_slice() {
             [] => bail!("no process of a job was found; has it called MPI_Init yet?"),
@@ -71,6 +68,13 @@ pub fn look(targets: &[String], remote: bool) -> Result<Acquired> {
         }
     }
     Ok(found)
+}
+
+/// This host, and how to reach others: this program is taken to be at the same place there, unless `MPISCOPE_REMOTE`
+/// says where it is.
+pub fn system() -> System {
+    let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
+    System::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
 }
 
 fn start(targets: &[String]) -> Result<Start> {

@@ -3,6 +3,7 @@
 use super::records::{self, Record};
 use super::{Acquired, Error};
 use mpiscope_target::{Live, Target, process};
+use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,6 +41,47 @@ impl System {
             shell.push("{host}".into());
         }
         Self { host: process::hostname().unwrap_or_default(), shell, program }
+    }
+}
+
+impl System {
+    /// Runs this program on another host, and reads the JSON that it prints.
+    ///
+    /// # Errors
+    /// [`Error::Remote`], with the last thing that the command said.
+    pub fn run<T: DeserializeOwned>(&self, host: &str, arguments: &[String]) -> Result<T, Error> {
+        let fail = |why: String| Error::Remote { host: host.to_owned(), why };
+        // The name comes from another process's memory and becomes an argument of a command.
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
+        if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
+            return Err(fail("this is no name of a host".into()));
+        }
+        let mut words = self.shell.iter().map(|word| word.replace("{host}", host));
+        let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
+        let mut command = Command::new(&first);
+        // The shell on the other side takes the words apart again.
+        command.args(words).arg(quoted(&self.program.to_string_lossy()));
+        command.args(arguments.iter().map(|argument| quoted(argument))).stdin(Stdio::null());
+        let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
+        serde_json::from_slice(&output.stdout).map_err(|e| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().last().unwrap_or_default().trim();
+            fail(if said.is_empty() {
+                format!("the answer is not understood ({e})")
+            } else {
+                said.to_owned()
+            })
+        })
+    }
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
@@ -128,6 +170,13 @@ impl Reach for System {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_with_blanks_and_quotes_survives_the_other_shell() {
+        assert_eq!(quoted("/usr/bin/mpiscope"), "/usr/bin/mpiscope");
+        assert_eq!(quoted("it's 1"), r"'it'\''s 1'");
+        assert_eq!(quoted(""), "''");
+    }
 
     #[test]
     fn a_host_is_the_same_with_and_without_its_domain_but_an_address_is_not_a_prefix() {
