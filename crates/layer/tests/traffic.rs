@@ -169,7 +169,10 @@ fn compare_ledgers(truth: &Truth, seen: &Seen) -> Result<()> {
         same(&format!("entries of the ledger, {what}"), entries.len() as u64, told.len() as u64)?;
         for (place, (entry, told)) in entries.iter().zip(told).enumerate() {
             let seen = message_of(entry, &handles);
-            ensure!(seen == *told, "{what} {place}: the image says {seen:?}, the program {told:?}; {entry:?}");
+            ensure!(
+                seen == *told,
+                "{what} {place}: the image says {seen:?}, the program {told:?}; {entry:?}"
+            );
             ensure!(entry.posted.get() != 0, "{what} {place} has no time");
         }
     }

@@ -187,7 +187,12 @@ fn share<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<
 
 /// A new request has the handle of one that we think lives. Gives the record if the handle is shared.
 #[cold]
-fn displace<A: Abi>(held: &Held, call: &Call<A>, old: &'static Request, new: &New) -> Option<&'static Request> {
+fn displace<A: Abi>(
+    held: &Held,
+    call: &Call<A>,
+    old: &'static Request,
+    new: &New,
+) -> Option<&'static Request> {
     if old.is(Flag::WAITED) && held.is_multiple() {
         // Another thread is about to find out that it is complete.
         held.requests.remove(old);
