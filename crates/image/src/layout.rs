@@ -69,7 +69,7 @@ codes! {
         NOTES = 6 => "notes",
         /// Words of arrays that objects refer to (ranks of a group, arguments of a constructor).
         WORDS = 7 => "words",
-        /// Messages sent and received, in order; see [`crate::objects`].
+        /// [`crate::traffic::Entry`]: messages sent and received.
         LEDGER = 8 => "ledger",
         COMMS = 16 => "communicators",
         GROUPS = 17 => "groups",
@@ -84,8 +84,10 @@ codes! {
         SESSIONS = 26 => "sessions",
         KEYVALS = 27 => "keyvals",
         ATTRIBUTES = 28 => "attributes",
-        /// [`crate::objects::Peer`]: messages exchanged with one rank of one communicator.
+        /// [`crate::traffic::Peer`]: messages exchanged with one rank of one communicator.
         PEERS = 29 => "peers",
+        /// One [`crate::traffic::Traffic`].
+        TRAFFIC = 30 => "traffic",
         /// Last values of control and performance variables.
         VARIABLES = 32 => "variables",
     }

@@ -31,6 +31,7 @@ pub mod cell;
 pub mod layout;
 pub mod objects;
 mod read;
+pub mod traffic;
 mod write;
 
 pub use cell::{Seq, W32, W64};

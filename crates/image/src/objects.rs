@@ -5,8 +5,20 @@
 //! (the type map of a datatype, the members of a group) is left to the reader, which has the constructor's
 //! arguments.
 
+mod attribute;
+mod datatype;
+mod file;
+mod small;
+mod window;
+
+pub use attribute::*;
+pub use datatype::*;
+pub use file::*;
+pub use small::*;
+pub use window::*;
+
 use crate::cell::{Seq, W32, W64};
-use crate::layout::{Chars, SectionKind, Words, codes};
+use crate::layout::{Chars, SectionKind, Text, Words, codes};
 use std::mem::{offset_of, size_of};
 
 codes! {
@@ -36,6 +48,8 @@ codes! {
         PINNED = 512 => "kept for a debugger",
         CANCELLED = 1024 => "cancelled",
         ACTIVE = 2048 => "active",
+        /// A call that completes requests has been entered with it.
+        WAITED = 4096 => "being waited for",
     }
 }
 
@@ -125,7 +139,7 @@ pub struct Comm {
     pub errhandler: W64,
     /// Handle of the info last given, zero if never.
     pub info: W64,
-    /// First of the [`Peer`] records of this communicator plus one, `size` (or remote size) of them; zero if
+    /// First of the [`Peer`](crate::traffic::Peer) records of this communicator plus one, `size` (or remote size) of them; zero if
     /// there are none yet.
     pub peers: W64,
     /// See `MPI_Comm_set_name`; empty if the program gave no name.
@@ -138,27 +152,10 @@ pub struct Comm {
     pub other_parent: W64,
     /// The number that told siblings apart when it was made: colour, split type, tag; zero without one.
     pub colour: W64,
-    /// Attributes that are set now.
+    /// Offset of the first [`Attribute`]; zero for none.
     pub attributes: W64,
-    /// For the layer: a count of the communicators made from it by groups only ([`Comm::children`] counts the rest).
-    pub group_children: W64,
-}
-
-/// Messages exchanged with one rank of a communicator.
-#[repr(C)]
-#[derive(Debug, Default, Clone)]
-pub struct Peer {
-    /// Messages whose send was started to this rank.
-    pub sent: W64,
-    /// Their bytes.
-    pub sent_bytes: W64,
-    /// Messages received from this rank (receive completed).
-    pub received: W64,
-    /// Their bytes.
-    pub received_bytes: W64,
-    /// Receives posted from exactly this rank and not complete.
-    pub posted: W64,
-    _reserved: [W64; 3],
+    /// The pairs of the info last given, as they were then: see [`pairs`].
+    pub hints: Text,
 }
 
 const _: () = {
@@ -167,6 +164,5 @@ const _: () = {
     assert!(offset_of!(Comm, members) == 128);
     assert!(offset_of!(Comm, name) == 200);
     assert!(offset_of!(Comm, errhandler_uid) == 328);
-    assert!(size_of::<Comm>() == 376);
-    assert!(size_of::<Peer>() == 64);
+    assert!(size_of::<Comm>() == 384);
 };

@@ -173,8 +173,19 @@ impl Writer {
     /// A new, zero-filled record and its index in the table; the table begins with room for `first` records
     /// and doubles. `None` when the image is full: the caller counts the loss.
     pub fn new_record<T: Record>(&self, kind: SectionKind, first: usize) -> Option<(u64, &'static T)> {
+        self.new_array(kind, first, 1)
+    }
+
+    /// `count` new, zero-filled records that lie one behind the other: the index of the first and the first
+    /// itself. Otherwise as [`new_record`](Self::new_record).
+    pub fn new_array<T: Record>(
+        &self,
+        kind: SectionKind,
+        first: usize,
+        count: usize,
+    ) -> Option<(u64, &'static T)> {
         let _held = self.lock();
-        let (section, place) = self.take(kind, size_of::<T>(), first, 1)?;
+        let (section, place) = self.take(kind, size_of::<T>(), first, count)?;
         let before: u64 = self
             .sections()
             .iter()

@@ -11,7 +11,7 @@
 
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::rankset::RankSet;
-use mpiscope_image::layout::{AbiCode, State};
+use mpiscope_image::layout::AbiCode;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -67,6 +67,8 @@ pub struct RankReport {
     pub abort_code: Option<i32>,
     /// The call that was open at the end.
     pub in_call: Option<String>,
+    /// Seconds in that call; part of `mpi_s`, not of `calls`, which are completed calls.
+    pub in_call_s: f64,
     /// See the module.
     pub wall_s: f64,
     /// See the module.
@@ -105,7 +107,7 @@ pub struct Silent {
 pub struct FunctionReport {
     /// Its name.
     pub name: String,
-    /// Sums over the ranks.
+    /// Sums over the ranks; the time includes calls that were open at the end.
     pub total: Calls,
     /// Least time on a rank, and which.
     pub min: (f64, Option<u32>),
@@ -251,7 +253,7 @@ fn rank_report(observed: &Observed) -> RankReport {
     let calls = calls(p);
     let count: u64 = p.threads.iter().map(|t| t.calls).fold(0, u64::saturating_add);
     let wall_s = end_ns.saturating_sub(p.begin_ns) as f64 / 1e9;
-    let open = p.threads.iter().find_map(|t| t.call.as_ref());
+    let open = p.threads.iter().filter(|_| !p.finalized()).find_map(|t| Some((t, t.call.as_ref()?)));
     RankReport {
         rank: p.rank.or(observed.launcher_rank),
         host: p.host.clone(),
@@ -262,7 +264,8 @@ fn rank_report(observed: &Observed) -> RankReport {
         ending: observed.ending,
         alive: observed.ended_ns.is_none(),
         abort_code: p.abort_code,
-        in_call: open.map(|c| p.function((c.function.get() as usize).wrapping_sub(1))),
+        in_call: open.map(|(_, c)| p.function((c.function.get() as usize).wrapping_sub(1))),
+        in_call_s: open.map_or(0.0, |(t, _)| open_seconds(p, t, end_ns)),
         wall_s,
         mpi_s: times.iter().sum(),
         main_mpi_s: times.iter().copied().fold(0.0, f64::max).min(wall_s),
@@ -278,13 +281,14 @@ fn rank_report(observed: &Observed) -> RankReport {
 
 /// Seconds of a thread in outermost calls, with the call that is open at `end_ns`.
 fn mpi_seconds(process: &Process, thread: &ThreadFacts, end_ns: u64) -> f64 {
-    let since = thread.call.as_ref().map_or(0, |call| call.since.get());
-    let open = if since == 0 || process.finalized() || process.state == State::UNCLAIMED {
-        0.0
-    } else {
-        end_ns.saturating_sub(process.clock.ns_at(since)) as f64 / 1e9
-    };
-    process.clock.seconds(thread.mpi_ticks) + open
+    process.clock.seconds(thread.mpi_ticks) + open_seconds(process, thread, end_ns)
+}
+
+fn open_seconds(process: &Process, thread: &ThreadFacts, end_ns: u64) -> f64 {
+    if thread.call.is_none() || thread.since == 0 || process.finalized() {
+        return 0.0;
+    }
+    end_ns.saturating_sub(process.clock.ns_at(thread.since)) as f64 / 1e9
 }
 
 fn calls(process: &Process) -> BTreeMap<String, Calls> {
@@ -299,7 +303,7 @@ fn calls(process: &Process) -> BTreeMap<String, Calls> {
 }
 
 fn functions(ranks: &[RankReport], times: bool) -> Vec<FunctionReport> {
-    let mut names: Vec<&String> = ranks.iter().flat_map(|r| r.calls.keys()).collect();
+    let mut names: Vec<&String> = ranks.iter().flat_map(|r| r.calls.keys().chain(&r.in_call)).collect();
     names.sort();
     names.dedup();
     let mut functions: Vec<FunctionReport> = names.into_iter().map(|name| function(name, ranks)).collect();
@@ -317,10 +321,12 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
     let mut per_rank = Vec::new();
     for rank in ranks {
         let calls = rank.calls.get(name).copied().unwrap_or_default();
+        let open = if rank.in_call.as_deref() == Some(name) { rank.in_call_s } else { 0.0 };
+        let time_s = calls.time_s + open;
         total.count = total.count.saturating_add(calls.count);
-        total.time_s += calls.time_s;
+        total.time_s += time_s;
         total.bytes = total.bytes.saturating_add(calls.bytes);
-        per_rank.push((calls.time_s, rank.rank));
+        per_rank.push((time_s, rank.rank));
     }
     let min = per_rank.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
     let max = per_rank.iter().rev().copied().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();

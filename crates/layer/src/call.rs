@@ -21,6 +21,8 @@ pub struct Call<A> {
     pub since: u64,
     /// Whether a user callback made the call, so that an outer call must be put back.
     inside: bool,
+    /// When the library returned, in ticks, if somebody asked.
+    until: Cell<u64>,
     /// What the objects' hooks keep from before the call till after it.
     pub stash: Cell<u64>,
     abi: PhantomData<A>,
@@ -46,6 +48,7 @@ impl<A: Abi> Call<A> {
             stack_pointer: tls.stack_pointer.get(),
             since,
             inside,
+            until: Cell::new(0),
             stash: Cell::new(0),
             abi: PhantomData,
         }
@@ -75,6 +78,41 @@ impl<A: Abi> Call<A> {
         self.function
     }
 
+    /// When the library returned, in ticks; zero if times are not recorded. For functions that run after it.
+    #[inline(always)]
+    pub fn returned(&self) -> u64 {
+        if self.until.get() == 0 && self.since != 0 {
+            self.until.set(clock::now());
+        }
+        self.until.get()
+    }
+
+    /// Private memory of the thread.
+    #[inline(always)]
+    pub fn local(&self) -> Option<&'static threads::Local> {
+        threads::local(self.tls)
+    }
+
+    /// Notes the number of a collective for those who look at the thread.
+    #[inline(always)]
+    pub fn set_sequence(&self, number: u64) {
+        let [.., last] = &self.thread.call.extra;
+        last.set(number);
+    }
+
+    /// What [`set_sequence`](Self::set_sequence) noted.
+    #[inline(always)]
+    pub fn sequence(&self) -> u64 {
+        let [.., last] = &self.thread.call.extra;
+        last.get()
+    }
+
+    /// How many calls of the thread are open below this one.
+    #[inline(always)]
+    pub fn level(&self) -> usize {
+        self.tls.nested.get() as usize
+    }
+
     /// The function that the program would have reached without us.
     ///
     /// # Safety
@@ -90,7 +128,8 @@ impl<A: Abi> Call<A> {
     /// Closes the frame: counts the call with its time and its bytes.
     #[inline(always)]
     pub fn leave(self, bytes: u64) {
-        let until = if self.since != 0 { clock::now() } else { 0 };
+        // What the hooks did after the library returned is not the program's time.
+        let until = self.returned();
         let spent = until.wrapping_sub(self.since);
         if let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) {
             counter.count.add_mine(1);

@@ -60,7 +60,7 @@ pub fn latest(clock: &Clock) {
 }
 
 /// The same moment in ticks and in nanoseconds: the closest of a few tries.
-fn point() -> (u64, u64) {
+pub fn point() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..4 {
         let before = now();

@@ -6,7 +6,7 @@
 
 use crate::bytes;
 use crate::call::{Call, Word, handle_word};
-use crate::{callbacks, lifecycle, objects};
+use crate::{callbacks, debugger, lifecycle, objects, traffic};
 use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -92,18 +92,27 @@ macro_rules! bytes {
     };
 }
 
-/// Calls the functions that run before the library's.
+/// Calls the functions that run before the library's: with all arguments as `&mut`, or with those that the overlay
+/// names.
 macro_rules! before {
     ([] $($rest:tt)*) => {};
+    ([($($path:ident)::+ ($($given:tt)*)) $($more:tt)*] ($call:expr) $($argument:expr),*) => {
+        $($path)::+::<A>($call, $($given)*);
+        before!([$($more)*] ($call) $($argument),*);
+    };
     ([($($path:tt)+) $($more:tt)*] ($call:expr) $($argument:expr),*) => {
         $($path)+::<A>($call, $($argument),*);
         before!([$($more)*] ($call) $($argument),*);
     };
 }
 
-/// Calls the functions that run after the library's.
+/// Calls the functions that run after the library's: with all arguments, or with those that the overlay names.
 macro_rules! after {
     ([] $($rest:tt)*) => {};
+    ([($($path:ident)::+ ($($given:tt)*)) $($more:tt)*] ($call:expr, $result:expr) $($argument:expr),*) => {
+        $($path)::+::<A>($call, $result, $($given)*);
+        after!([$($more)*] ($call, $result) $($argument),*);
+    };
     ([($($path:tt)+) $($more:tt)*] ($call:expr, $result:expr) $($argument:expr),*) => {
         $($path)+::<A>($call, $result, $($argument),*);
         after!([$($more)*] ($call, $result) $($argument),*);
@@ -115,16 +124,16 @@ macro_rules! hook {
         $name:ident ($($p:ident : $t:ty),*)
         note { $($field:ident : $value:expr),* }
         bytes { $($bytes:tt)* }
-        before { $( $( $before:ident )::+ ),* }
-        after { $( $( $after:ident )::+ ),* }
+        before { $( $( $before:ident )::+ $( ( $($with_before:tt)* ) )? ),* }
+        after { $( $( $after:ident )::+ $( ( $($with_after:tt)* ) )? ),* }
     ) => {
         pub unsafe extern "C" fn $name<A: Abi>($(mut $p: $t),*) -> c_int {
             let call = Call::<A>::enter(f::$name);
             call.publish(|_current| { $( note!(_current, $field, $value); )* });
-            before!([$( ($($before)::+) )*] (&call) $(&mut $p),*);
+            before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
             // SAFETY: the type is the function's own; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
-            after!([$( ($($after)::+) )*] (&call, result) $($p),*);
+            after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
             // A call that failed may have had arguments that must not be looked at.
             let bytes = if result == A::SUCCESS { bytes!($($bytes)*) } else { 0 };
             call.leave(bytes);

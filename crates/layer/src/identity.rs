@@ -47,6 +47,13 @@ pub fn describe_process<A: Abi>(library: &CStr) {
     writer.header().own_ticks.add_mine(crate::clock::now().wrapping_sub(begun));
 }
 
+/// The name of the world that all its ranks agree on.
+pub fn name_world(name: &str) {
+    if let (Some(writer), Some(process)) = (image::writer(), process()) {
+        process.seq.write(|| put(writer, &process.world, name.as_bytes()));
+    }
+}
+
 fn put<const N: usize>(writer: &Writer, to: &'static Chars<N>, text: &[u8]) {
     writer.put_chars(to, &Chars::new(text));
 }
@@ -74,14 +81,16 @@ fn number(names: &[&CStr]) -> Option<u32> {
     names.iter().find_map(|name| settings::variable(name)?.to_str().ok()?.parse().ok())
 }
 
-fn host() -> String {
+/// This host's name.
+pub fn host() -> String {
     let mut name = [0u8; 256];
     // SAFETY: the buffer is ours and its length is stated, less one for the terminating zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast::<c_char>(), name.len() - 1) };
     CStr::from_bytes_until_nul(&name).map_or_else(|_| String::new(), |n| n.to_string_lossy().into_owned())
 }
 
-fn executable() -> Vec<u8> {
+/// Path of the executable.
+pub fn executable() -> Vec<u8> {
     use std::os::unix::ffi::OsStringExt;
     std::fs::read_link("/proc/self/exe").map_or_else(|_| Vec::new(), |path| path.into_os_string().into_vec())
 }
@@ -96,7 +105,7 @@ fn command() -> Vec<u8> {
 
 /// Name of the world. Without talking to the other ranks: what the launcher calls it, or the job and the launcher's
 /// process on this host.
-fn world() -> String {
+pub fn world() -> String {
     match settings::variable(c"PMIX_NAMESPACE") {
         Some(name) => name.to_string_lossy().into_owned(),
         // SAFETY: no arguments, always succeeds.

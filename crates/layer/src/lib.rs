@@ -16,7 +16,10 @@
 //! * [`resolve`] finds the real library at the first MPI call, tells its ABI by its symbols, fills the slots.
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
+//! * [`debugger`] has the symbols and tables by which debuggers find the processes of the job.
 //! * [`narrow`] carries out large-count calls on libraries that have none.
+//! * [`traffic`] follows messages, requests and collectives.
+//! * [`tool`] is the MPI tool information interface.
 //! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
 //!
 //! # What it promises
@@ -32,6 +35,7 @@ mod call;
 mod callbacks;
 mod clock;
 mod collector;
+mod debugger;
 mod hooks;
 mod identity;
 mod image;
@@ -44,3 +48,5 @@ mod settings;
 mod stubs;
 mod threads;
 mod tls;
+mod traffic;
+mod tool;

@@ -3,13 +3,14 @@
 
 use crate::call::Call;
 use crate::tls::Tls;
-use crate::{clock, identity, image, real, threads};
+use crate::{clock, debugger, identity, image, real, threads};
 use mpi_abi::{Abi, f};
 use mpiscope_image::layout::State;
 use std::ffi::{c_char, c_int};
 
 /// `MPI_Init`.
 pub fn before_init<A: Abi>(_: &Call<A>, _: &mut *mut c_int, _: &mut *mut *mut *mut c_char) {
+    debugger::entering();
     entered();
 }
 
@@ -21,6 +22,7 @@ pub fn before_init_thread<A: Abi>(
     _: &mut c_int,
     _: &mut *mut c_int,
 ) {
+    debugger::entering();
     entered();
 }
 
@@ -56,6 +58,7 @@ pub fn after_session_init<A: Abi>(_: &Call<A>, result: c_int, _: A::Handle, _: A
     if result == A::SUCCESS && fresh {
         entered();
         started(|| {});
+        debugger::announce_session();
     }
 }
 
@@ -69,6 +72,9 @@ fn initialized<A: Abi>(result: c_int) {
         real::comm_size::<A>(world, &mut size);
     }
     real::query_thread::<A>(&mut level);
+    if let Some(world) = debugger::introduce::<A>(rank, size) {
+        identity::name_world(&world);
+    }
     let levels = [A::THREAD_SINGLE, A::THREAD_FUNNELED, A::THREAD_SERIALIZED, A::THREAD_MULTIPLE];
     started(|| {
         let Some(process) = identity::process() else { return };
@@ -79,6 +85,7 @@ fn initialized<A: Abi>(result: c_int) {
         process.thread_level.set(levels.iter().position(|l| *l == level).unwrap_or(0) as u32);
     });
     crate::objects::initialized::<A>();
+    debugger::announce(rank);
 }
 
 /// The process can communicate from now on.

@@ -4,7 +4,8 @@
 //! them by weak symbols would believe that the MPI library has them. So that such a program works as without us, the
 //! call is carried out by the small-count function if the counts fit; if not, it fails with
 //! `MPI_ERR_UNSUPPORTED_OPERATION`.
-#![allow(unsafe_code, non_snake_case, clippy::too_many_arguments, clippy::missing_safety_doc)]
+#![allow(unsafe_code, non_snake_case)]
+#![allow(clippy::too_many_arguments, clippy::missing_safety_doc, clippy::let_and_return)]
 
 use crate::{bytes, real, resolve};
 use mpi_abi::{Abi, FunctionId, f};

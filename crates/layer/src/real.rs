@@ -57,8 +57,12 @@ wrap! {
     query_thread = MPI_Query_thread(provided: &mut c_int);
     /// `MPI_Initialized`.
     initialized = MPI_Initialized(flag: &mut c_int);
+    /// `MPI_Finalized`.
+    finalized = MPI_Finalized(flag: &mut c_int);
     /// `MPI_Comm_get_name`; the buffer has room for the longest name of every ABI.
     comm_get_name = MPI_Comm_get_name(comm: A::Handle, name: *mut c_char, len: &mut c_int);
+    /// `MPI_Comm_get_parent`.
+    comm_get_parent = MPI_Comm_get_parent(parent: &mut A::Handle);
     /// `MPI_Comm_group`.
     comm_group = MPI_Comm_group(comm: A::Handle, group: &mut A::Handle);
     /// `MPI_Comm_remote_group`.

@@ -90,7 +90,11 @@ pub unsafe extern "C" fn resolve_slot(slot: usize) -> usize {
     if code == arch::resolver as *const () as usize { no_library as *const () as usize } else { code }
 }
 
-fn resolve() {
+/// Finds the library and fills the slots, unless that has been done.
+pub fn resolve() {
+    if PROGRESS.load(Ordering::Acquire) == 2 {
+        return;
+    }
     loop {
         match PROGRESS.compare_exchange(0, 1, Ordering::Acquire, Ordering::Acquire) {
             Ok(_) => break,
@@ -245,8 +249,9 @@ fn install<A: Abi>(library: &Library) {
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
 }
 
-/// In a forked child nothing is recorded: the image belongs to the parent.
+/// In a forked child nothing is recorded: the image, and the thread's record in it, belong to the parent.
 unsafe extern "C" fn forked() {
+    crate::tls::Tls::get().thread.set(std::ptr::null());
     settings::set_recording(0);
     switch_slots(false);
     image::abandon();
@@ -272,9 +277,21 @@ pub fn switch_slots(hooked: bool) {
     }
 }
 
-/// Functions that are hooked even when nothing is recorded: they tell who the process is.
+/// Functions that are hooked even when nothing is recorded: they tell who the process is and whom it is connected to.
 fn always_hooked(function: FunctionId) -> bool {
-    [f::MPI_Init, f::MPI_Init_thread, f::MPI_Finalize, f::MPI_Abort].contains(&function)
+    [
+        f::MPI_Init,
+        f::MPI_Init_thread,
+        f::MPI_Finalize,
+        f::MPI_Abort,
+        f::MPI_Comm_spawn,
+        f::MPI_Comm_spawn_multiple,
+        f::MPI_Comm_accept,
+        f::MPI_Comm_connect,
+        f::MPI_Comm_join,
+        f::MPI_Comm_disconnect,
+    ]
+    .contains(&function)
 }
 
 /// Tells the ABI by the library's symbols and versions.

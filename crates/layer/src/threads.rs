@@ -4,7 +4,7 @@
 use crate::tls::Tls;
 use crate::{clock, image};
 use mpiscope_image::layout::{Call, Loss, SectionKind, State, Thread};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// How many open user callbacks keep the call that they interrupt.
 const NESTING: usize = 8;
@@ -16,8 +16,35 @@ pub struct Local {
     pub interrupted: [Call; NESTING],
     /// See [`crate::bytes`].
     pub sizes: crate::bytes::SizeCache,
+    /// See [`crate::traffic::scratch`].
+    pub traffic: crate::traffic::scratch::Stack,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
+}
+
+/// How many records there can be that [`all`] gives.
+const LISTED: usize = 4096;
+/// Every record that was ever made, in the image or private.
+static RECORDS: [AtomicPtr<Thread>; LISTED] = [const { AtomicPtr::new(std::ptr::null_mut()) }; LISTED];
+/// How many of [`RECORDS`] are in use or about to be.
+static MADE: AtomicUsize = AtomicUsize::new(0);
+
+/// The records of all threads that ever called MPI; those in the image in the order of their indices, as long as
+/// threads did not begin at the same moment. Async-signal-safe.
+#[inline]
+pub fn all() -> impl Iterator<Item = &'static Thread> {
+    let made = MADE.load(Ordering::Acquire);
+    RECORDS.iter().take(made).filter_map(|record| {
+        // SAFETY: null, or a record, which lives as long as the process.
+        unsafe { record.load(Ordering::Acquire).as_ref() }
+    })
+}
+
+/// Lists a new record.
+fn list(thread: &'static Thread) {
+    if let Some(record) = RECORDS.get(MADE.fetch_add(1, Ordering::AcqRel)) {
+        record.store(std::ptr::from_ref(thread).cast_mut(), Ordering::Release);
+    }
 }
 
 /// The key whose destructor tells that a thread has ended; `u32::MAX` while there is none.
@@ -72,13 +99,16 @@ fn take() -> Option<(u64, &'static Thread)> {
     }
     let (index, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 4)?;
     thread.tid.set(u32::MAX);
+    list(thread);
     Some((index, thread))
 }
 
 /// A zero record outside of the image.
 fn private() -> &'static Thread {
     // SAFETY: a thread's record is words only: all zero is a valid value.
-    Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() })
+    let thread = Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() });
+    list(thread);
+    thread
 }
 
 /// The thread of `record` has ended: what it counted stays, the record may be taken by another.

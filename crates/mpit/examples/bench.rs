@@ -97,6 +97,7 @@ fn variables() -> Result<()> {
     REGISTRY.pvar_session_free(session)
 }
 
+#[allow(unsafe_code)]
 fn events() -> Result<()> {
     let source = REGISTRY.add_source(SourceSpec::new("ticks", 1_000_000_000, ticks))?;
     let event = EventSpec::new("event")
@@ -125,11 +126,17 @@ fn events() -> Result<()> {
     })?;
     raise("event, callback: timestamp");
     set(|delivery| {
-        let _ = black_box(event::read(delivery.instance, 1, &mut [0; 8]));
+        let mut out = [0u8; 8];
+        // SAFETY: element 1 is an UINT64_T.
+        let _ = black_box(unsafe { event::read_raw(delivery.instance, 1, out.as_mut_ptr()) });
+        black_box(out);
     })?;
     raise("event, callback: read of one element");
     set(|delivery| {
-        let _ = black_box(event::copy(delivery.instance, &mut [0; 16]));
+        let mut out = [0u8; 16];
+        // SAFETY: the event type is two UINT64_T.
+        let _ = black_box(unsafe { event::copy_raw(delivery.instance, out.as_mut_ptr()) });
+        black_box(out);
     })?;
     raise("event, callback: copy");
     let clock = REGISTRY.source(source)?;

@@ -147,6 +147,27 @@ mod tests {
     }
 
     #[test]
+    fn a_signal_handler_in_the_middle_of_a_step_is_not_waited_for_and_nothing_is_counted_twice() {
+        let total = Cell::new(0);
+        let mark = Mark::default();
+        mark.start(|| Ok(0)).unwrap();
+        total.set(10);
+        let stolen = Cell::new(0);
+        let interrupted = mark.take(|| {
+            let seen = total.get();
+            if stolen.get() == 0 {
+                // The handler: runs after the total was read and before the swap.
+                total.set(13);
+                stolen.set(mark.take(|| Ok(total.get())).unwrap());
+            }
+            Ok(seen.max(total.get()))
+        });
+        assert_eq!((stolen.get(), interrupted), (13, Ok(0)));
+        total.set(15);
+        assert_eq!(mark.value(|| Ok(total.get())), Ok(2));
+    }
+
+    #[test]
     fn values_survive_the_wrap_of_the_total() {
         let mark = Mark::default();
         mark.start(|| Ok(u64::MAX - 1)).unwrap();

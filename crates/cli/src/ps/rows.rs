@@ -77,9 +77,9 @@ fn cells(rank: &RankNow, thread: Option<&ThreadNow>, state: String) -> Vec<Strin
         of(&|c| Some(if c.torn { format!("{}?", c.function) } else { c.function.clone() })),
         of(&peers),
         of(&|c| c.tag.as_deref().map(short)),
-        of(&|c| c.object.as_deref().map(short)),
+        of(&|c| c.object.as_deref().map(unnamed)),
         of(&|c| c.count.map(|n| n.to_string())),
-        of(&|c| c.datatype.as_deref().map(short)),
+        of(&|c| c.datatype.as_deref().map(unnamed)),
         of(&|c| c.place.clone()),
     ]
 }
@@ -88,6 +88,18 @@ fn cells(rank: &RankNow, thread: Option<&ThreadNow>, state: String) -> Vec<Strin
 fn short(name: &str) -> String {
     let name = name.strip_prefix("MPI_COMM_").or_else(|| name.strip_prefix("MPI_")).unwrap_or(name);
     name.to_owned()
+}
+
+/// Handles that are addresses differ from process to process and say nothing: they would keep equal rows apart.
+fn unnamed(name: &str) -> String {
+    match name.split_once("0x") {
+        Some(("derived ", _)) => "derived".to_owned(),
+        Some((before, digits)) if digits.split(' ').next().is_some_and(|d| d.len() > 8) => {
+            let size = digits.split_once(' ').map_or("", |(_, size)| size);
+            format!("{before}unnamed {size}").trim_end().to_owned()
+        }
+        _ => short(name),
+    }
 }
 
 fn peers(call: &CallNow) -> Option<String> {
@@ -105,5 +117,28 @@ fn peer(peer: &PeerNow) -> String {
         (Some(name), _) => short(name),
         (None, Some(world)) => format!("{root}{world}({})", peer.rank),
         (None, None) => format!("{root}{}", peer.rank),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_not_shown_and_small_handles_are() {
+        assert_eq!(unnamed("0x5598d593d4c0"), "unnamed");
+        assert_eq!(unnamed("0x5598d593d4c0 (size 4)"), "unnamed (size 4)");
+        assert_eq!(unnamed("Win 0x5598d593d4c0"), "Win unnamed");
+        assert_eq!(unnamed("0x84000001 (size 2)"), "0x84000001 (size 2)");
+        assert_eq!(unnamed("derived 0xcc000000"), "derived");
+        assert_eq!(unnamed("MPI_COMM_WORLD"), "WORLD");
+    }
+
+    #[test]
+    fn a_peer_is_a_rank_of_the_world_with_the_rank_in_the_communicator_in_brackets() {
+        let of = |rank, world_rank, root| peer(&PeerNow { rank, name: None, world_rank, root });
+        assert_eq!(of(1, None, false), "1");
+        assert_eq!(of(1, Some(5), false), "5(1)");
+        assert_eq!(of(0, None, true), "root 0");
     }
 }

@@ -3,9 +3,10 @@
 use super::Options;
 use mpiscope_job::process::Ending;
 use mpiscope_job::rankset::RankSet;
-use mpiscope_job::report::{FunctionReport, JobReport, RankReport};
+use mpiscope_job::report::{FunctionReport, JobReport, RankReport, Silent};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -23,8 +24,9 @@ pub struct Scope {
     pub ending: Option<Ending>,
 }
 
-/// Writes `report.json` and prints the report. A failure is told; it never changes the program's status.
-pub fn deliver(options: &Options, report: JobReport, scope: &Scope) {
+/// Writes `report.json` and prints the report, on `screen` if that works, else on standard error. A failure is told;
+/// it never changes the program's status.
+pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Option<File>) {
     let mut written = None;
     if let Some(dir) = &options.out {
         match write_json(dir, &report, scope) {
@@ -40,7 +42,10 @@ pub fn deliver(options: &Options, report: JobReport, scope: &Scope) {
         _ => lines(&report, scope, written.as_deref()).join("\n") + "\n",
     };
     // In one piece, so that output of ranks does not come in between; a closed standard error is no failure.
-    let _closed = io::stderr().lock().write_all(text.as_bytes());
+    let shown = screen.is_some_and(|mut screen| screen.write_all(text.as_bytes()).is_ok());
+    if !shown {
+        let _closed = io::stderr().lock().write_all(text.as_bytes());
+    }
 }
 
 /// The host with rank 0 writes `report.json`; other hosts of the same job must not overwrite it.
@@ -191,13 +196,20 @@ fn ends(report: &JobReport) -> Vec<String> {
             ends.entry(text).or_default().0.extend(rank.rank);
         }
     }
-    for silent in report.silent.iter().filter(|_| !report.ranks.is_empty()) {
+    // Where nobody called MPI, that is said already: only bad ends are worth a line.
+    let nobody = report.ranks.is_empty();
+    let worth = |s: &&Silent| !nobody || s.ending.is_some_and(|end| end != Ending::Exit(0));
+    for silent in report.silent.iter().filter(worth) {
         let end = silent.ending.map_or_else(|| "ended".to_owned(), ending);
         ends.entry(format!("never called MPI, {end}")).or_default().0.extend(silent.rank);
     }
     let mut lines: Vec<(RankSet, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
     lines.sort_by_key(|(ranks, _)| ranks.0.first().copied());
-    lines.iter().map(|(ranks, text)| cut(&format!("  rank {ranks}: {text}"))).collect()
+    let who = |ranks: &RankSet| match ranks.0.len() {
+        0 => "a process of unknown rank".to_owned(),
+        _ => format!("rank {ranks}"),
+    };
+    lines.iter().map(|(ranks, text)| cut(&format!("  {}: {text}", who(ranks)))).collect()
 }
 
 fn bad_end(rank: &RankReport) -> Option<String> {

@@ -4,6 +4,7 @@
 use super::collector::Collector;
 use super::environment::Environment;
 use super::signals::{Event, Signals};
+use super::starter::Starter;
 use anyhow::Result;
 use mpiscope_job::process::Ending;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -75,10 +76,13 @@ pub fn supervise(
     signals: &Signals,
     mut collector: Option<&mut Collector>,
 ) -> Result<Ending> {
+    let mut starter = Starter::default();
     loop {
         match &mut collector {
             Some(collector) => {
-                collector.wait(signals.as_fd(), None)?;
+                collector.wait(signals.as_fd(), starter.patience(collector.peers()))?;
+                starter.look(collector.peers());
+                starter.bury(collector.peers());
             }
             None => {
                 let _interrupted = poll(&mut [PollFd::new(signals, PollFlags::IN)], None);
@@ -91,6 +95,11 @@ pub fn supervise(
             }
         }
         if let Some(status) = child.try_wait()? {
+            if let Some(collector) = &mut collector {
+                // An aborted rank may end after the launcher.
+                collector.settle();
+                starter.bury(collector.peers());
+            }
             return Ok(match status.signal() {
                 Some(signal) => Ending::Signal(signal),
                 None => Ending::Exit(status.code().unwrap_or(0)),

@@ -94,6 +94,11 @@ impl Collector {
         }
     }
 
+    /// The processes that were heard of, in that order.
+    pub fn peers(&self) -> &[Peer] {
+        &self.peers
+    }
+
     /// How many wrappers have come, how many of them are still there, and how many are expected.
     pub fn wrappers(&self) -> (usize, usize, Option<usize>) {
         let wrapped = || self.peers.iter().filter(|p| p.wrapped());

@@ -46,6 +46,8 @@ pub struct Environment {
     pub collector: Option<String>,
     /// Memory file that the program inherits.
     pub image: Option<RawFd>,
+    /// Ranks wait at the end of `MPI_Init` for a debugger.
+    pub hold: bool,
 }
 
 impl Environment {
@@ -64,6 +66,7 @@ impl Environment {
             job: job.to_owned(),
             collector: None,
             image: None,
+            hold: false,
         })
     }
 
@@ -73,6 +76,13 @@ impl Environment {
             vec![("LD_PRELOAD", self.preload.clone()), ("MPISCOPE_JOB", self.job.clone().into())];
         variables.extend(self.collector.iter().map(|name| ("MPISCOPE_COLLECTOR", name.into())));
         variables.extend(self.image.iter().map(|fd| ("MPISCOPE_IMAGE_FD", fd.to_string().into())));
+        if std::env::var_os("MPISCOPE_ACQUIRE").is_none() {
+            // Ranks of several hosts and worlds tell each other where they are: see the layer's `debugger`.
+            variables.push(("MPISCOPE_ACQUIRE", "1".into()));
+        }
+        if self.hold {
+            variables.push(("MPISCOPE_HOLD", "1".into()));
+        }
         variables
     }
 }

@@ -17,9 +17,11 @@ mod child;
 mod collector;
 mod environment;
 mod form;
+mod launcher;
 mod peers;
 mod protocol;
 mod signals;
+mod starter;
 mod wrapper;
 
 use anyhow::{Context, Result};
@@ -41,6 +43,9 @@ pub struct Options {
     /// Report as JSON (on standard error, like the text)
     #[arg(long)]
     pub json: bool,
+    /// Hold every rank at the end of MPI_Init until a debugger lets it go
+    #[arg(long)]
+    pub hold: bool,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
@@ -78,6 +83,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let mut collector = Collector::bind(&name).context("the socket for the ranks cannot be opened")?;
     let mut environment = environment::Environment::new(layer, &job)?;
     environment.collector = Some(name);
+    environment.hold = options.hold || starter::being_debugged();
     let signals = signals::Signals::block()?;
     let child = match child::spawn(&options.program, &environment, &signals, child::Tie::Loose) {
         Ok(child) => child,
@@ -86,7 +92,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let ending = child::supervise(child, &signals, Some(&mut collector))?;
     collector.settle();
     let scope = banner::Scope { whole: true, ending: Some(ending) };
-    banner::deliver(options, collector.report(options.command()), &scope);
+    banner::deliver(options, collector.report(options.command()), &scope, None);
     signals.mask().restore();
     child::end_like(ending)
 }

@@ -77,6 +77,11 @@ impl Peer {
         self.inode == other.inode
     }
 
+    /// The image, to look into.
+    pub fn image(&self) -> Option<OwnedFd> {
+        self.image.try_clone().ok()
+    }
+
     /// Whether a wrapper stands for the process.
     pub fn wrapped(&self) -> bool {
         self.wrapped

@@ -6,11 +6,12 @@ use super::environment::Environment;
 use super::form::Place;
 use super::protocol::{self, Kind, Message, VERSION};
 use super::signals::{Event, Signals};
-use super::{Options, banner, child};
+use super::{Options, banner, child, launcher};
 use anyhow::Result;
 use mpiscope_job::process::Ending;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -38,6 +39,7 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
         }
     };
     environment.collector = name;
+    environment.hold = options.hold;
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());
     let tell = |kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>| {
@@ -55,7 +57,8 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
         }
     };
     tell(Kind::STARTED, [program.id(), 0, 0], None);
-    close_inherited();
+    // What the launcher gave us stays open: it must not see the connection of the rank close before it sees the
+    // rank end, or it would kill us before we can pass on the exit status.
     let ending = child::supervise(program, &signals, None)?;
     match ending {
         Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),
@@ -135,7 +138,8 @@ fn leave_behind(listener: UnixListener, options: &Options) -> io::Result<()> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            let done = detach().and_then(|()| collect(listener, options));
+            let screen = launcher::standard_error();
+            let done = detach().and_then(|()| collect(listener, options, screen));
             // SAFETY: ends the process without running what belongs to the parent.
             unsafe { libc::_exit(i32::from(done.is_err())) }
         }
@@ -172,7 +176,7 @@ fn close_inherited() {
 }
 
 /// The collector's life: until all ranks of this host have ended, or somebody wants us to end.
-fn collect(listener: UnixListener, options: &Options) -> io::Result<()> {
+fn collect(listener: UnixListener, options: &Options, screen: Option<File>) -> io::Result<()> {
     let signals = Signals::block()?;
     let mut collector = Collector::new(listener);
     let mut quiet_since = Instant::now();
@@ -195,7 +199,7 @@ fn collect(listener: UnixListener, options: &Options) -> io::Result<()> {
     collector.settle();
     if collector.wrappers().0 > 0 {
         let scope = banner::Scope { whole: false, ending: None };
-        banner::deliver(options, collector.report(options.command()), &scope);
+        banner::deliver(options, collector.report(options.command()), &scope, screen);
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ hook! {
     MPI_Abort (comm: A::Handle, errorcode: c_int)
     note { object: comm }
     bytes { }
-    before { lifecycle::before_abort }
+    before { debugger::dynamic::before_abort, lifecycle::before_abort }
     after { }
 }
 hook! {
@@ -32,14 +32,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::accumulate }
 }
 hook! {
     MPI_Accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::accumulate }
 }
 hook! {
     MPI_Add_error_class (errorclass: *mut c_int)
@@ -73,57 +73,57 @@ hook! {
     MPI_Allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alloc_mem (size: i64, info: A::Handle, baseptr: *mut c_void)
@@ -136,120 +136,120 @@ hook! {
     MPI_Allreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allreduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Attr_delete (comm: A::Handle, keyval: c_int)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_delete }
 }
 hook! {
     MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -263,77 +263,77 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_set }
 }
 hook! {
     MPI_Barrier (comm: A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Barrier_init (comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Bcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Bcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Bcast_init (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Bcast_init_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Bsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Bsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Bsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Bsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Buffer_attach (buffer: *const c_void, size: c_int)
@@ -375,14 +375,14 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 hook! {
     MPI_Cancel (request: *const A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::cancel }
 }
 hook! {
     MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *mut c_int)
@@ -395,8 +395,8 @@ hook! {
     MPI_Cart_create (comm_old: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { objects::comms::cart_create }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::cart_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
@@ -430,8 +430,8 @@ hook! {
     MPI_Cart_sub (comm: A::Handle, remain_dims: *const c_int, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { objects::comms::cart_sub }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::cart_sub, traffic::collectives::leave() }
 }
 hook! {
     MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
@@ -451,8 +451,8 @@ hook! {
     MPI_Comm_accept (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { objects::comms::accept }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_accept, objects::comms::accept, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
@@ -486,22 +486,22 @@ hook! {
     MPI_Comm_connect (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { objects::comms::accept }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_connect, objects::comms::accept, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_create (comm: A::Handle, group: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { objects::comms::create }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_create_errhandler (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Comm_create_from_group (group: A::Handle, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newcomm: *mut A::Handle)
@@ -522,14 +522,14 @@ hook! {
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::comm_keyval }
 }
 hook! {
     MPI_Comm_delete_attr (comm: A::Handle, comm_keyval: c_int)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_delete }
 }
 hook! {
     MPI_Comm_detach_buffer (comm: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
@@ -549,22 +549,22 @@ hook! {
     MPI_Comm_disconnect (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
-    before { objects::comms::before_free }
-    after { objects::comms::after_free }
+    before { debugger::dynamic::before_disconnect, objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
+    after { objects::comms::after_free, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_dup (comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { objects::comms::dup }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::dup, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_dup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { objects::comms::dup_with_info }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::dup_with_info, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_flush_buffer (comm: A::Handle)
@@ -577,15 +577,15 @@ hook! {
     MPI_Comm_free (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
-    before { objects::comms::before_free }
-    after { objects::comms::after_free }
+    before { objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
+    after { objects::comms::after_free, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_free_keyval (comm_keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::comm_before_free }
+    after { objects::attributes::comm_after_free }
 }
 hook! {
     MPI_Comm_get_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -599,14 +599,14 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::comm_get }
 }
 hook! {
     MPI_Comm_get_info (comm: A::Handle, info_used: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::comm_get }
 }
 hook! {
     MPI_Comm_get_name (comm: A::Handle, comm_name: *mut c_char, resultlen: *mut c_int)
@@ -627,35 +627,35 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::comm_group }
 }
 hook! {
     MPI_Comm_idup (comm: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { objects::comms::before_idup }
-    after { objects::comms::idup }
+    before { objects::comms::before_idup, traffic::collectives::enter(comm) }
+    after { objects::comms::idup, traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Comm_idup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { objects::comms::before_idup_with_info }
-    after { objects::comms::idup_with_info }
+    before { objects::comms::before_idup_with_info, traffic::collectives::enter(comm) }
+    after { objects::comms::idup_with_info, traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Comm_iflush_buffer (comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 hook! {
     MPI_Comm_join (fd: c_int, intercomm: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { objects::comms::join }
+    after { debugger::dynamic::after_join, objects::comms::join }
 }
 hook! {
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
@@ -669,7 +669,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::comm_remote_group }
 }
 hook! {
     MPI_Comm_remote_size (comm: A::Handle, size: *mut c_int)
@@ -683,14 +683,14 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_set }
 }
 hook! {
     MPI_Comm_set_errhandler (comm: A::Handle, errhandler: A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { objects::comms::set_errhandler }
+    after { objects::errhandlers::comm_set }
 }
 hook! {
     MPI_Comm_set_info (comm: A::Handle, info: A::Handle)
@@ -717,29 +717,29 @@ hook! {
     MPI_Comm_spawn (command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { objects::comms::spawn }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_spawn, objects::comms::spawn, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { }
-    after { objects::comms::spawn_multiple }
+    before { traffic::collectives::enter(comm) }
+    after { debugger::dynamic::after_spawn_multiple, objects::comms::spawn_multiple, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_split (comm: A::Handle, color: c_int, key: c_int, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { objects::comms::split }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::split, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_split_type (comm: A::Handle, split_type: c_int, key: c_int, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { objects::comms::split_type }
+    before { traffic::collectives::enter(comm) }
+    after { objects::comms::split_type, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
@@ -753,7 +753,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { 1 * datatype }
     before { }
-    after { }
+    after { objects::windows::compare_and_swap }
 }
 hook! {
     MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
@@ -766,15 +766,15 @@ hook! {
     MPI_Dist_graph_create (comm_old: A::Handle, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { objects::comms::dist_graph_create }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::dist_graph_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Dist_graph_create_adjacent (comm_old: A::Handle, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { objects::comms::dist_graph_create_adjacent }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::dist_graph_create_adjacent, traffic::collectives::leave() }
 }
 hook! {
     MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
@@ -795,28 +795,28 @@ hook! {
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Errhandler_free (errhandler: *mut A::Handle)
     note { object: at(errhandler) }
     bytes { }
-    before { }
-    after { }
+    before { objects::errhandlers::before_free }
+    after { objects::errhandlers::after_free }
 }
 hook! {
     MPI_Errhandler_get (comm: A::Handle, errhandler: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::comm_get }
 }
 hook! {
     MPI_Errhandler_set (comm: A::Handle, errhandler: A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { objects::comms::set_errhandler }
+    after { objects::errhandlers::comm_set }
 }
 hook! {
     MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
@@ -836,36 +836,36 @@ hook! {
     MPI_Exscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Exscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Exscan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Fetch_and_op (origin_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, op: A::Handle, win: A::Handle)
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { 1 * datatype }
     before { }
-    after { }
+    after { objects::windows::fetch_and_op }
 }
 hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: c_int)
@@ -878,15 +878,15 @@ hook! {
     MPI_File_close (fh: *mut usize)
     note { object: at(fh) }
     bytes { }
-    before { }
-    after { }
+    before { objects::files::before_close }
+    after { objects::files::after_close }
 }
 hook! {
     MPI_File_create_errhandler (file_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_File_delete (filename: *const c_char, info: A::Handle)
@@ -921,21 +921,21 @@ hook! {
     note { object: file }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::file_get }
 }
 hook! {
     MPI_File_get_group (fh: usize, group: *mut A::Handle)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::file_group }
 }
 hook! {
     MPI_File_get_info (fh: usize, info_used: *mut A::Handle)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::file_get }
 }
 hook! {
     MPI_File_get_position (fh: usize, offset: *mut i64)
@@ -984,147 +984,147 @@ hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_open (comm: A::Handle, filename: *const c_char, amode: c_int, info: A::Handle, fh: *mut usize)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::files::open, traffic::collectives::leave() }
 }
 hook! {
     MPI_File_preallocate (fh: usize, size: i64)
@@ -1299,21 +1299,21 @@ hook! {
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::files::set_atomicity }
 }
 hook! {
     MPI_File_set_errhandler (file: usize, errhandler: A::Handle)
     note { object: file }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::file_set }
 }
 hook! {
     MPI_File_set_info (fh: usize, info: A::Handle)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::files::set_info }
 }
 hook! {
     MPI_File_set_size (fh: usize, size: i64)
@@ -1327,7 +1327,7 @@ hook! {
     note { object: fh, datatype: etype }
     bytes { }
     before { }
-    after { }
+    after { objects::files::set_view }
 }
 hook! {
     MPI_File_sync (fh: usize)
@@ -1488,7 +1488,7 @@ hook! {
     note { }
     bytes { }
     before { lifecycle::before_finalize }
-    after { lifecycle::after_finalize }
+    after { lifecycle::after_finalize, traffic::finalizing() }
 }
 hook! {
     MPI_Finalized (flag: *mut c_int)
@@ -1508,78 +1508,78 @@ hook! {
     MPI_Gather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Gather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Gatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Gatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Get (origin_addr: *mut c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::get }
 }
 hook! {
     MPI_Get_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { objects::windows::get_accumulate }
 }
 hook! {
     MPI_Get_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { objects::windows::get_accumulate }
 }
 hook! {
     MPI_Get_address (location: *const c_void, address: *mut i64)
@@ -1593,7 +1593,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::get }
 }
 hook! {
     MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
@@ -1635,7 +1635,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::hardware }
 }
 hook! {
     MPI_Get_processor_name (name: *mut c_char, resultlen: *mut c_int)
@@ -1648,8 +1648,8 @@ hook! {
     MPI_Graph_create (comm_old: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
-    before { }
-    after { objects::comms::graph_create }
+    before { traffic::collectives::enter(comm_old) }
+    after { objects::comms::graph_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
@@ -1691,14 +1691,14 @@ hook! {
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::complete }
 }
 hook! {
     MPI_Grequest_start (query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, extra_state: *const c_void, request: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::grequest_start }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::GENERALIZED, request) }
 }
 hook! {
     MPI_Group_compare (group1: A::Handle, group2: A::Handle, result: *mut c_int)
@@ -1712,56 +1712,56 @@ hook! {
     note { object: group1 }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::of_two }
 }
 hook! {
     MPI_Group_excl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_free (group: *mut A::Handle)
     note { object: at(group) }
     bytes { }
-    before { }
-    after { }
+    before { objects::groups::before_free }
+    after { objects::groups::after_free }
 }
 hook! {
     MPI_Group_from_session_pset (session: A::Handle, pset_name: *const c_char, newgroup: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::from_pset }
 }
 hook! {
     MPI_Group_incl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_intersection (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
     note { object: group1 }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::of_two }
 }
 hook! {
     MPI_Group_range_excl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_range_incl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_rank (group: A::Handle, rank: *mut c_int)
@@ -1789,294 +1789,294 @@ hook! {
     note { object: group1 }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::of_two }
 }
 hook! {
     MPI_Iallgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ialltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibarrier (comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Ibsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Iexscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iexscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Improbe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, message: *mut A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
-    before { }
-    after { }
+    before { traffic::probes::need_status(&mut status) }
+    after { traffic::probes::matched(source, comm, traffic::probes::flag(flag), message, status) }
 }
 hook! {
     MPI_Imrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message) }
+    after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_Imrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message) }
+    after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_Ineighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ineighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Info_create (info: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::create }
 }
 hook! {
     MPI_Info_create_env (argc: c_int, argv: *mut *mut c_char, info: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::create_env }
 }
 hook! {
     MPI_Info_delete (info: A::Handle, key: *const c_char)
     note { object: info }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::delete }
 }
 hook! {
     MPI_Info_dup (info: A::Handle, newinfo: *mut A::Handle)
     note { object: info }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::dup }
 }
 hook! {
     MPI_Info_free (info: *mut A::Handle)
     note { object: at(info) }
     bytes { }
-    before { }
-    after { }
+    before { objects::infos::before_free }
+    after { objects::infos::after_free }
 }
 hook! {
     MPI_Info_get (info: A::Handle, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int)
@@ -2118,21 +2118,21 @@ hook! {
     note { object: info }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::set }
 }
 hook! {
     MPI_Init (argc: *mut c_int, argv: *mut *mut *mut c_char)
     note { }
     bytes { }
     before { lifecycle::before_init }
-    after { lifecycle::after_init }
+    after { lifecycle::after_init, traffic::initialized() }
 }
 hook! {
     MPI_Init_thread (argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int)
     note { }
     bytes { }
     before { lifecycle::before_init_thread }
-    after { lifecycle::after_init_thread }
+    after { lifecycle::after_init_thread, traffic::initialized() }
 }
 hook! {
     MPI_Initialized (flag: *mut c_int)
@@ -2145,8 +2145,8 @@ hook! {
     MPI_Intercomm_create (local_comm: A::Handle, local_leader: c_int, peer_comm: A::Handle, remote_leader: c_int, tag: c_int, newintercomm: *mut A::Handle)
     note { object: local_comm, peer: remote_leader, tag: tag }
     bytes { }
-    before { }
-    after { objects::comms::intercomm_create }
+    before { traffic::collectives::enter(local_comm) }
+    after { objects::comms::intercomm_create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Intercomm_create_from_groups (local_group: A::Handle, local_leader: c_int, remote_group: A::Handle, remote_leader: c_int, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newintercomm: *mut A::Handle)
@@ -2159,85 +2159,85 @@ hook! {
     MPI_Intercomm_merge (intercomm: A::Handle, high: c_int, newintracomm: *mut A::Handle)
     note { object: intercomm }
     bytes { }
-    before { }
-    after { objects::comms::merge }
+    before { traffic::collectives::enter(intercomm) }
+    after { objects::comms::merge, traffic::collectives::leave() }
 }
 hook! {
     MPI_Iprobe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::probes::probed(source, traffic::probes::flag(flag)) }
 }
 hook! {
     MPI_Irecv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Irecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Irsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Irsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Is_thread_main (flag: *mut c_int)
@@ -2250,113 +2250,113 @@ hook! {
     MPI_Iscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Isend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Isend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Isendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Isendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Isendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Isendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
 }
 hook! {
     MPI_Issend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Issend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Keyval_create (copy_fn: *const c_void, delete_fn: *const c_void, keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::comm_keyval }
 }
 hook! {
     MPI_Keyval_free (keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::comm_before_free }
+    after { objects::attributes::comm_after_free }
 }
 hook! {
     MPI_Lookup_name (service_name: *const c_char, info: A::Handle, port_name: *mut c_char)
@@ -2369,162 +2369,162 @@ hook! {
     MPI_Mprobe (source: c_int, tag: c_int, comm: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
-    before { }
-    after { }
+    before { traffic::probes::need_status(&mut status) }
+    after { traffic::probes::matched(source, comm, 1, message, status) }
 }
 hook! {
     MPI_Mrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
+    after { traffic::probes::after_mrecv(status) }
 }
 hook! {
     MPI_Mrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
+    after { traffic::probes::after_mrecv(status) }
 }
 hook! {
     MPI_Neighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Neighbor_alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Neighbor_alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
@@ -2538,21 +2538,21 @@ hook! {
     note { }
     bytes { }
     before { callbacks::op_create }
-    after { }
+    after { objects::ops::create }
 }
 hook! {
     MPI_Op_create_c (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::op_create }
-    after { }
+    after { objects::ops::create }
 }
 hook! {
     MPI_Op_free (op: *mut A::Handle)
     note { object: at(op) }
     bytes { }
-    before { }
-    after { }
+    before { objects::ops::before_free }
+    after { objects::ops::after_free }
 }
 hook! {
     MPI_Open_port (info: A::Handle, port_name: *mut c_char)
@@ -2622,63 +2622,63 @@ hook! {
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::arrived }
 }
 hook! {
     MPI_Pready (partition: c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::ready(request, partition, partition) }
 }
 hook! {
     MPI_Pready_list (length: c_int, array_of_partitions: *const c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::ready_list(request, length, array_of_partitions) }
 }
 hook! {
     MPI_Pready_range (partition_low: c_int, partition_high: c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::ready(request, partition_low, partition_high) }
 }
 hook! {
     MPI_Precv_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Precv_init_c (buf: *mut c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Probe (source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::probes::probed(source, 1) }
 }
 hook! {
     MPI_Psend_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Psend_init_c (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Publish_name (service_name: *const c_char, info: A::Handle, port_name: *const c_char)
@@ -2692,14 +2692,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::put }
 }
 hook! {
     MPI_Put_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::put }
 }
 hook! {
     MPI_Query_thread (provided: *mut c_int)
@@ -2713,70 +2713,70 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::raccumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Raccumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::raccumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Recv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
+    after { traffic::blocking::after_receive(source, tag, status) }
 }
 hook! {
     MPI_Recv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
+    after { traffic::blocking::after_receive(source, tag, status) }
 }
 hook! {
     MPI_Recv_init (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Recv_init_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::receive(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
     MPI_Reduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_local (inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle)
@@ -2796,57 +2796,57 @@ hook! {
     MPI_Reduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { recvcount * datatype * peers(comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_block_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { vector(recvcounts, datatype, comm) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Register_datarep (datarep: *const c_char, read_conversion_fn: *const c_void, write_conversion_fn: *const c_void, dtype_file_extent_fn: *const c_void, extra_state: *const c_void)
@@ -2887,246 +2887,246 @@ hook! {
     MPI_Request_free (request: *mut A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
-    before { }
-    after { }
+    before { traffic::nonblocking::before_free }
+    after { traffic::nonblocking::after_free }
 }
 hook! {
     MPI_Request_get_status (request: A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: request, request: request }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_status }
+    after { traffic::completion::after_status }
 }
 hook! {
     MPI_Request_get_status_all (count: c_int, array_of_requests: *const A::Handle, flag: *mut c_int, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_statuses(count, &mut array_of_statuses) }
+    after { traffic::completion::after_status_all }
 }
 hook! {
     MPI_Request_get_status_any (count: c_int, array_of_requests: *const A::Handle, index: *mut c_int, flag: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_statuses(1, &mut status) }
+    after { traffic::completion::after_status_any }
 }
 hook! {
     MPI_Request_get_status_some (incount: c_int, array_of_requests: *const A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_statuses(incount, &mut array_of_statuses) }
+    after { traffic::completion::after_status_some }
 }
 hook! {
     MPI_Rget (origin_addr: *mut c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::rget, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { objects::windows::rget_accumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { objects::windows::rget_accumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_c (origin_addr: *mut c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::rget, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::rput, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::rput, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Rsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Rsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Rsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Scan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatter_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatter_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { unless_in_place(recvbuf, recvcount * recvtype) }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatterv_init (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scatterv_init_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Send (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Send_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Send_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Send_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Sendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Sendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { sendcount * sendtype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Sendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(count), datatype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Sendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(count), datatype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     MPI_Session_attach_buffer (session: A::Handle, buffer: *const c_void, size: c_int)
@@ -3154,7 +3154,7 @@ hook! {
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Session_detach_buffer (session: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
@@ -3174,8 +3174,8 @@ hook! {
     MPI_Session_finalize (session: *mut A::Handle)
     note { object: at(session) }
     bytes { }
-    before { }
-    after { }
+    before { objects::sessions::before_finalize }
+    after { objects::sessions::after_finalize }
 }
 hook! {
     MPI_Session_flush_buffer (session: A::Handle)
@@ -3189,14 +3189,14 @@ hook! {
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::session_get }
 }
 hook! {
     MPI_Session_get_info (session: A::Handle, info_used: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::session_get }
 }
 hook! {
     MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
@@ -3217,70 +3217,70 @@ hook! {
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::pset_get }
 }
 hook! {
     MPI_Session_iflush_buffer (session: A::Handle, request: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 hook! {
     MPI_Session_init (info: A::Handle, errhandler: A::Handle, session: *mut A::Handle)
     note { object: info }
     bytes { }
     before { }
-    after { lifecycle::after_session_init }
+    after { lifecycle::after_session_init, objects::sessions::init, traffic::session_initialized() }
 }
 hook! {
     MPI_Session_set_errhandler (session: A::Handle, errhandler: A::Handle)
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::session_set }
 }
 hook! {
     MPI_Ssend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Ssend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { count * datatype }
-    before { }
-    after { }
+    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
     MPI_Ssend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Ssend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
     MPI_Start (request: *mut A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::start(request) }
 }
 hook! {
     MPI_Startall (count: c_int, array_of_requests: *mut A::Handle)
     note { count: count }
     bytes { }
     before { }
-    after { }
+    after { traffic::nonblocking::start_all(count, array_of_requests) }
 }
 hook! {
     MPI_Status_set_cancelled (status: *mut c_void, flag: c_int)
@@ -3314,8 +3314,8 @@ hook! {
     MPI_Test (request: *mut A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: at(request), request: at(request) }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_test }
+    after { traffic::completion::after_test }
 }
 hook! {
     MPI_Test_cancelled (status: *mut c_void, flag: *mut c_int)
@@ -3328,22 +3328,22 @@ hook! {
     MPI_Testall (count: c_int, array_of_requests: *mut A::Handle, flag: *mut c_int, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_testall }
+    after { traffic::completion::after_testall }
 }
 hook! {
     MPI_Testany (count: c_int, array_of_requests: *mut A::Handle, index: *mut c_int, flag: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_testany }
+    after { traffic::completion::after_testany }
 }
 hook! {
     MPI_Testsome (incount: c_int, array_of_requests: *mut A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_some }
+    after { traffic::completion::after_some }
 }
 hook! {
     MPI_Topo_test (comm: A::Handle, status: *mut c_int)
@@ -3357,175 +3357,175 @@ hook! {
     note { object: at(datatype) }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::commit }
 }
 hook! {
     MPI_Type_contiguous (count: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::contiguous }
 }
 hook! {
     MPI_Type_contiguous_c (count: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::contiguous }
 }
 hook! {
     MPI_Type_create_darray (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::darray }
 }
 hook! {
     MPI_Type_create_darray_c (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const i64, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::darray }
 }
 hook! {
     MPI_Type_create_f90_complex (p: c_int, r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::f90_complex }
 }
 hook! {
     MPI_Type_create_f90_integer (r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::f90_integer }
 }
 hook! {
     MPI_Type_create_f90_real (p: c_int, r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::f90_real }
 }
 hook! {
     MPI_Type_create_hindexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed }
 }
 hook! {
     MPI_Type_create_hindexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed_block }
 }
 hook! {
     MPI_Type_create_hindexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed_block }
 }
 hook! {
     MPI_Type_create_hindexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed }
 }
 hook! {
     MPI_Type_create_hvector (count: c_int, blocklength: c_int, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hvector }
 }
 hook! {
     MPI_Type_create_hvector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hvector }
 }
 hook! {
     MPI_Type_create_indexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed_block }
 }
 hook! {
     MPI_Type_create_indexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed_block }
 }
 hook! {
     MPI_Type_create_keyval (type_copy_attr_fn: *const c_void, type_delete_attr_fn: *const c_void, type_keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::type_keyval }
 }
 hook! {
     MPI_Type_create_resized (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::resized }
 }
 hook! {
     MPI_Type_create_resized_c (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::resized }
 }
 hook! {
     MPI_Type_create_struct (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::structure }
 }
 hook! {
     MPI_Type_create_struct_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::structure }
 }
 hook! {
     MPI_Type_create_subarray (ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::subarray }
 }
 hook! {
     MPI_Type_create_subarray_c (ndims: c_int, array_of_sizes: *const i64, array_of_subsizes: *const i64, array_of_starts: *const i64, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::subarray }
 }
 hook! {
     MPI_Type_delete_attr (datatype: A::Handle, type_keyval: c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::type_delete }
 }
 hook! {
     MPI_Type_dup (oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::dup }
 }
 hook! {
     MPI_Type_extent (datatype: A::Handle, extent: *mut i64)
@@ -3538,15 +3538,15 @@ hook! {
     MPI_Type_free (datatype: *mut A::Handle)
     note { object: at(datatype) }
     bytes { }
-    before { bytes::type_free }
-    after { }
+    before { bytes::type_free, objects::datatypes::before_free }
+    after { objects::datatypes::after_free }
 }
 hook! {
     MPI_Type_free_keyval (type_keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::type_before_free }
+    after { objects::attributes::type_after_free }
 }
 hook! {
     MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -3560,14 +3560,14 @@ hook! {
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::get_contents }
 }
 hook! {
     MPI_Type_get_contents_c (datatype: A::Handle, max_integers: i64, max_addresses: i64, max_large_counts: i64, max_datatypes: i64, array_of_integers: *mut c_int, array_of_addresses: *mut i64, array_of_large_counts: *mut i64, array_of_datatypes: *mut A::Handle)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::get_contents_c }
 }
 hook! {
     MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
@@ -3637,35 +3637,35 @@ hook! {
     note { object: value_type, datatype: value_type }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::value_index }
 }
 hook! {
     MPI_Type_hindexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed }
 }
 hook! {
     MPI_Type_hvector (count: c_int, blocklength: c_int, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hvector }
 }
 hook! {
     MPI_Type_indexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed }
 }
 hook! {
     MPI_Type_indexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed }
 }
 hook! {
     MPI_Type_lb (datatype: A::Handle, displacement: *mut i64)
@@ -3686,14 +3686,14 @@ hook! {
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::type_set }
 }
 hook! {
     MPI_Type_set_name (datatype: A::Handle, type_name: *const c_char)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::set_name }
 }
 hook! {
     MPI_Type_size (datatype: A::Handle, size: *mut c_int)
@@ -3721,7 +3721,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::structure }
 }
 hook! {
     MPI_Type_ub (datatype: A::Handle, displacement: *mut i64)
@@ -3735,14 +3735,14 @@ hook! {
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::vector }
 }
 hook! {
     MPI_Type_vector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::vector }
 }
 hook! {
     MPI_Unpack (inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: A::Handle, comm: A::Handle)
@@ -3783,64 +3783,64 @@ hook! {
     MPI_Wait (request: *mut A::Handle, status: *mut c_void)
     note { object: at(request), request: at(request) }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_wait }
+    after { traffic::completion::after_wait }
 }
 hook! {
     MPI_Waitall (count: c_int, array_of_requests: *mut A::Handle, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_waitall }
+    after { traffic::completion::after_waitall }
 }
 hook! {
     MPI_Waitany (count: c_int, array_of_requests: *mut A::Handle, index: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_waitany }
+    after { traffic::completion::after_waitany }
 }
 hook! {
     MPI_Waitsome (incount: c_int, array_of_requests: *mut A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
-    before { }
-    after { }
+    before { traffic::completion::before_some }
+    after { traffic::completion::after_some }
 }
 hook! {
     MPI_Win_allocate (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::windows::allocate, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::windows::allocate, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::windows::allocate_shared, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::windows::allocate_shared, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_attach (win: A::Handle, base: *const c_void, size: i64)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::attach }
 }
 hook! {
     MPI_Win_call_errhandler (win: A::Handle, errorcode: c_int)
@@ -3854,77 +3854,77 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::complete }
 }
 hook! {
     MPI_Win_create (base: *const c_void, size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::windows::create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_c (base: *const c_void, size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::windows::create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_dynamic (info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { }
-    after { }
+    before { traffic::collectives::enter(comm) }
+    after { objects::windows::create_dynamic, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_errhandler (win_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Win_create_keyval (win_copy_attr_fn: *const c_void, win_delete_attr_fn: *const c_void, win_keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::win_keyval }
 }
 hook! {
     MPI_Win_delete_attr (win: A::Handle, win_keyval: c_int)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::win_delete }
 }
 hook! {
     MPI_Win_detach (win: A::Handle, base: *const c_void)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::detach }
 }
 hook! {
     MPI_Win_fence (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::fence }
 }
 hook! {
     MPI_Win_flush (rank: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::flush }
 }
 hook! {
     MPI_Win_flush_all (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::flush_all }
 }
 hook! {
     MPI_Win_flush_local (rank: c_int, win: A::Handle)
@@ -3944,15 +3944,15 @@ hook! {
     MPI_Win_free (win: *mut A::Handle)
     note { object: at(win) }
     bytes { }
-    before { }
-    after { }
+    before { objects::windows::before_free }
+    after { objects::windows::after_free }
 }
 hook! {
     MPI_Win_free_keyval (win_keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::win_before_free }
+    after { objects::attributes::win_after_free }
 }
 hook! {
     MPI_Win_get_attr (win: A::Handle, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -3966,21 +3966,21 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::win_get }
 }
 hook! {
     MPI_Win_get_group (win: A::Handle, group: *mut A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::win_group }
 }
 hook! {
     MPI_Win_get_info (win: A::Handle, info_used: *mut A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::win_get }
 }
 hook! {
     MPI_Win_get_name (win: A::Handle, win_name: *mut c_char, resultlen: *mut c_int)
@@ -3994,49 +3994,49 @@ hook! {
     note { object: win, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::lock }
 }
 hook! {
     MPI_Win_lock_all (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::lock_all }
 }
 hook! {
     MPI_Win_post (group: A::Handle, assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::post }
 }
 hook! {
     MPI_Win_set_attr (win: A::Handle, win_keyval: c_int, attribute_val: *const c_void)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::win_set }
 }
 hook! {
     MPI_Win_set_errhandler (win: A::Handle, errhandler: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::win_set }
 }
 hook! {
     MPI_Win_set_info (win: A::Handle, info: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::set_info }
 }
 hook! {
     MPI_Win_set_name (win: A::Handle, win_name: *const c_char)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::set_name }
 }
 hook! {
     MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void)
@@ -4057,7 +4057,7 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::begin }
 }
 hook! {
     MPI_Win_sync (win: A::Handle)
@@ -4071,26 +4071,26 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::test }
 }
 hook! {
     MPI_Win_unlock (rank: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::unlock }
 }
 hook! {
     MPI_Win_unlock_all (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::unlock_all }
 }
 hook! {
     MPI_Win_wait (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::wait }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Source`] says where events come from and with which clock; an event type ([`EventSpec`]) what an event
 //! tells. A tool allocates a registration for an event type and an object, and sets callbacks by safety level.
-//! Whoever observes something raises an event ([`EventType::raise`]): while no registration is
+//! Whoever observes something raises an event ([`Raiser::raise`]): while no registration is
 //! interested in its object, that is one load and a predictable branch.
 
 mod dropped;

@@ -118,16 +118,18 @@ struct Details {
     old_handlers: Vec<Box<DroppedHandler>>,
 }
 
+/// A slot; what raisers look at comes first, in one cache line.
 #[derive(Default)]
-pub(super) struct Registration {
+#[repr(C, align(64))]
+pub(crate) struct Registration {
     pub(super) state: SlotState,
-    /// Slot number + 1 of the next in the event type's list; 0 at the end.
-    pub(super) next: AtomicU32,
-    number: AtomicU32,
-    event: AtomicU32,
+    /// The next in the event type's list; null at the end. Never changes once set.
+    next: AtomicPtr<Registration>,
     object: AtomicU64,
-    every_object: AtomicBool,
     callbacks: [Replaceable<Callback>; LEVELS],
+    number: AtomicU32,
+    every_object: AtomicBool,
+    event: AtomicU32,
     dropped_handler: Replaceable<DroppedHandler>,
     free_request: Replaceable<FreeRequest>,
     /// Events lost, by source.
@@ -218,7 +220,8 @@ impl Registrations {
     pub(super) fn of<'a>(&'a self, event: &EventType) -> impl Iterator<Item = &'a Registration> {
         let mut next = event.first.load(Ordering::Acquire);
         std::iter::from_fn(move || {
-            let slot = self.slots.get((next as usize).checked_sub(1)?)?;
+            // SAFETY: null, or a slot of this registry's table, which never moves and is never unmapped.
+            let slot: &'a Registration = unsafe { next.as_ref() }?;
             next = slot.next.load(Ordering::Acquire);
             Some(slot)
         })
@@ -238,7 +241,7 @@ impl Registrations {
         slot.number.store(number as u32, Ordering::Relaxed);
         slot.event.store(event.index as u32, Ordering::Relaxed);
         slot.next.store(event.first.load(Ordering::Relaxed), Ordering::Relaxed);
-        event.first.store(number as u32 + 1, Ordering::Release);
+        event.first.store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
         Some(slot)
     }
 
@@ -516,7 +519,11 @@ impl Registry {
         std::mem::forget(held);
         if slot.state.unpin() {
             let context = current_safety().unwrap_or(CbSafety::NONE);
-            self.finish_registration(slot, generation, context);
+            self.forget_lost(slot);
+            slot.call_free_callback(generation, context);
+            // Here dropping is allowed; a raiser that finishes leaves it to the next allocation.
+            slot.clear();
+            slot.state.finish();
         }
         Ok(())
     }

@@ -276,6 +276,22 @@ fn a_free_callback_waits_for_a_callback_in_another_thread() {
 }
 
 #[test]
+fn what_callbacks_own_is_dropped_when_they_are_replaced_or_freed() {
+    let registry = fixture();
+    let (old, new, handler) = (Arc::new(()), Arc::new(()), Arc::new(()));
+    let kept = old.clone();
+    let handle = register(registry, 1, 0, CbSafety::NONE, move |_| _ = &kept);
+    let kept = new.clone();
+    let callback = Some(Box::new(move |_| _ = &kept) as EventCallback);
+    registry.event_register_callback(handle, CbSafety::NONE, &Hints::new(), 0, callback).unwrap();
+    assert_eq!(Arc::strong_count(&old), 1);
+    let kept = handler.clone();
+    registry.event_set_dropped_handler(handle, Some(Box::new(move |_| _ = &kept))).unwrap();
+    registry.event_handle_free(handle, 0, None).unwrap();
+    assert_eq!((Arc::strong_count(&new), Arc::strong_count(&handler)), (1, 1));
+}
+
+#[test]
 fn a_callback_may_replace_itself() {
     let registry = fixture();
     let (count, second) = counter();

@@ -1,8 +1,9 @@
 //! Event types: what an event tells, and who wants to hear it.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use super::Hints;
+use super::registration::Registration;
 use crate::codes::{Bind, Datatype, Error, Result, Verbosity};
 use crate::enumeration::Enumeration;
 use crate::registry::{Registry, index};
@@ -134,8 +135,8 @@ pub struct EventType {
     pub(super) index: usize,
     /// Which objects registrations are for, as a set of 64 hashes; 0 if nobody is registered.
     pub(super) wanted: AtomicU64,
-    /// Slot number + 1 of the first registration ever made; 0 for none.
-    pub(super) first: AtomicU32,
+    /// The list of slots that were ever used for registrations; null if none.
+    pub(super) first: AtomicPtr<Registration>,
 }
 
 /// The bit of an object in [`EventType::wanted`].
@@ -198,7 +199,7 @@ impl Registry {
         let name = info.name.clone();
         let _adding = self.adding();
         let index = self.events.len();
-        let (wanted, first) = (AtomicU64::new(0), AtomicU32::new(0));
+        let (wanted, first) = (AtomicU64::new(0), AtomicPtr::default());
         self.events.add(&name, 0, EventType { info, check, interest, index, wanted, first })?;
         self.changed();
         Ok(index)

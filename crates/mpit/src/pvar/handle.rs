@@ -196,6 +196,10 @@ impl PvarHandleData {
             Body::Custom { handle, .. } => handle.start(),
         };
         if started.is_err() {
+            if let Body::Measured(measured) = &self.body {
+                // Elements before the one that failed; what fails again has not been started.
+                let _ = measured.view(pvar, self.object, inline).stop();
+            }
             inline.running.store(0, Ordering::Release);
             pvar.deactivate();
         }

@@ -109,6 +109,9 @@ impl Instrument for AtomicU64 {
 }
 
 /// An unbound total: the simplest instrument of a counter, an aggregate or a timer.
+///
+/// It counts only while its variable is measured, so it belongs to one variable; a total that several
+/// variables share is a plain [`AtomicU64`].
 #[derive(Default)]
 pub struct Counter {
     total: AtomicU64,

@@ -83,11 +83,15 @@ impl Registry {
         session: SessionWord,
         handle: PvarWord,
     ) -> Result<Pinned<'_, PvarHandleData, PvarInline>> {
-        self.check_session(session)?;
-        let (index, generation) = handle.parts().ok_or(Error::INVALID_HANDLE)?;
-        let pinned = self.pvar_handles.pin(index, generation).ok_or(Error::INVALID_HANDLE)?;
-        let same = pinned.slot.inline.session.load(Ordering::Acquire) == session.0;
-        if same { Ok(pinned) } else { Err(Error::INVALID_HANDLE) }
+        let pinned = handle
+            .parts()
+            .and_then(|(index, generation)| self.pvar_handles.pin(index, generation))
+            .filter(|pinned| pinned.slot.inline.session.load(Ordering::Acquire) == session.0);
+        // A handle of this session proves the session; only without one it matters which of them is wrong.
+        match pinned {
+            Some(pinned) => Ok(pinned),
+            None => self.check_session(session).and(Err(Error::INVALID_HANDLE)),
+        }
     }
 
     /// Allocates a handle of a variable, bound to `object`, which is ignored if the variable is bound to nothing.

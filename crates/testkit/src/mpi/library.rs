@@ -129,7 +129,8 @@ impl Library {
     #[must_use]
     pub fn launch_arguments(&self, n: usize) -> Vec<OsString> {
         let mut arguments = Vec::new();
-        if self.family == Family::OpenMpi && n > 2 {
+        // Also for few ranks: the machine may have one core, and processes that are spawned need slots too.
+        if self.family == Family::OpenMpi {
             arguments.push("--oversubscribe".into());
         }
         arguments.extend(["-n".into(), n.to_string().into()]);

@@ -1,0 +1,70 @@
+//! Standard error of the launcher itself.
+//!
+//! What ranks write goes through the launcher, and a launcher that aborts a job no longer passes it on: the report
+//! of a killed job would be lost just when it is wanted. If the launcher runs on this host, the report goes
+//! where the launcher's own messages go.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Programs between the user and the ranks, as the kernel names them (at most 15 letters).
+const NAMES: &[&str] = &[
+    "mpirun",
+    "mpiexec",
+    "mpiexec.hydra",
+    "mpirun.mpich",
+    "mpiexec.mpich",
+    "mpirun.openmpi",
+    "mpiexec.openmpi",
+    "mpirun.openmp",
+    "hydra_pmi_proxy",
+    "hydra_bstrap_pr",
+    "orterun",
+    "orted",
+    "prterun",
+    "prted",
+    "prte",
+];
+/// Longer chains of parents are not believed.
+const MOST_PARENTS: usize = 16;
+
+/// Standard error of the outermost launcher above this process, if there is one that we may open.
+pub fn standard_error() -> Option<File> {
+    let mut pid = std::os::unix::process::parent_id();
+    let mut found = None;
+    for _ in 0..MOST_PARENTS {
+        let Some((name, parent)) = name_and_parent(pid) else { break };
+        if NAMES.iter().any(|known| known.bytes().take(15).eq(name.bytes())) {
+            found = Some(pid);
+        } else if found.is_some() {
+            break;
+        }
+        pid = parent;
+    }
+    // A file is written at its end, whatever others write; a terminal does not become ours.
+    let mut options = OpenOptions::new();
+    options.append(true).custom_flags(libc::O_NOCTTY);
+    options.open(format!("/proc/{}/fd/2", found?)).ok()
+}
+
+/// Name and parent of a process.
+fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in parentheses and may hold anything; what follows has no parentheses.
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    let parent = after.split_whitespace().nth(1)?.parse().ok()?;
+    Some((name.to_owned(), parent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_tells_our_own_name_and_parent() {
+        let (name, parent) = name_and_parent(std::process::id()).unwrap();
+        assert!(!name.is_empty());
+        assert_eq!(parent, std::os::unix::process::parent_id());
+    }
+}

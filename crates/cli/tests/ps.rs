@@ -1,0 +1,270 @@
+//! `mpiscope ps` on running jobs of fake ranks, on saved images, on core files, and on everything that is none.
+
+use mpiscope_image::layout::Header;
+use mpiscope_job::sample::Sample;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::mem::offset_of;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+/// Handles of MPICH's ABI.
+const WORLD: u64 = 0x4400_0000;
+const DOUBLE: u64 = 0x4c00_080b;
+
+fn ps(args: &[&str]) -> Output {
+    Command::new(MPISCOPE).arg("ps").args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A running job whose ranks do what `script` says; killed with everything below it in the end.
+struct Job {
+    child: Child,
+    _dir: TempDir,
+}
+
+impl Job {
+    /// Waits until `ranks` ranks have said that they run.
+    fn start(script: &str, ranks: usize) -> Self {
+        let dir = TempDir::new().unwrap();
+        let (layer, source) = (dir.path().join("libmpiscope.so"), dir.path().join("empty.c"));
+        std::fs::write(&source, "int nothing;\n").unwrap();
+        let gcc = Command::new("gcc").args(["-shared", "-o"]).arg(&layer).arg(&source).status().unwrap();
+        assert!(gcc.success());
+        let mut command = Command::new(MPISCOPE);
+        command.args(["run", "--quiet", "sh", "-c", script]).env("MPISCOPE_LAYER", &layer);
+        command.env("RANK", Path::new(MPISCOPE).with_file_name("examples").join("fake_rank"));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.take(ranks).filter(Result::is_ok).count(), ranks);
+        Self { child, _dir: dir }
+    }
+
+    /// `ps` of this job as soon as it shows what is wanted.
+    fn shows(&self, wanted: impl Fn(&str) -> bool) -> (String, Option<i32>) {
+        let until = Instant::now() + Duration::from_secs(10);
+        loop {
+            let output = ps(&[&self.child.id().to_string()]);
+            let told = text(&output.stdout);
+            if wanted(&told) {
+                return (told, output.status.code());
+            }
+            assert!(Instant::now() < until, "never shown; last:\n{told}{}", text(&output.stderr));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _gone = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        let _gone = self.child.wait();
+    }
+}
+
+/// Ranks in a receive, until the shell above them is told to end.
+const FOUR_IN_RECV: &str = "trap 'kill $p' TERM
+    for r in 0 1 2 3; do FAKE_RANK=$r FAKE_SIZE=4 $RANK recv & p=\"$p $!\"; done; wait; wait";
+
+#[test]
+fn equal_ranks_share_a_row_with_names_for_everything() {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    let (told, status) = job.shows(|told| told.contains("[0-3]") && told.contains("MPI_Recv"));
+    let words: Vec<&str> = told.lines().nth(1).unwrap().split_whitespace().collect();
+    let wanted =
+        ["[0-3]", "samplehost", "x4", "in", "call", "MPI_Recv", "ANY_SOURCE", "7", "WORLD", "100", "DOUBLE"];
+    assert_eq!(words.get(..wanted.len()), Some(&wanted[..]), "{told}");
+    assert_eq!((status, told.lines().count()), (Some(0), 2));
+}
+
+#[test]
+fn json_has_every_rank_and_the_job_is_found_by_name_and_by_a_ranks_process() {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|told| told.contains("[0-3]") && told.contains("MPI_Recv"));
+    let json = |target: &str| -> Value { serde_json::from_slice(&ps(&[target, "--json"]).stdout).unwrap() };
+    let first = json(&job.child.id().to_string());
+    let name = first["job"].as_str().unwrap();
+    let pid = first["ranks"][2]["pid"].to_string();
+    for target in [name, &name[..name.len() - 1], &pid] {
+        let seen = json(target);
+        assert_eq!(seen["job"], name);
+        let ranks: Vec<_> = seen["ranks"].as_array().unwrap().iter().map(|r| r["rank"].as_u64()).collect();
+        assert_eq!(ranks, [Some(0), Some(1), Some(2), Some(3)]);
+    }
+    let call = &first["ranks"][0]["threads"][0]["call"];
+    assert_eq!((&call["function"], &call["datatype"]), (&"MPI_Recv".into(), &"MPI_DOUBLE".into()));
+    assert_eq!((&call["peer"]["rank"], &call["peer"]["name"]), (&(-2).into(), &"MPI_ANY_SOURCE".into()));
+    assert!(first["ranks"][0]["threads"][0]["age_s"].as_f64().unwrap() >= 0.0);
+}
+
+#[test]
+fn a_rank_that_was_killed_is_shown_as_gone_and_is_a_problem() {
+    let script = "trap 'kill $a' TERM; FAKE_SIZE=2 $RANK recv & a=$!
+        FAKE_RANK=1 FAKE_SIZE=2 $RANK kill=9; wait; wait";
+    let job = Job::start(script, 2);
+    let (told, status) =
+        job.shows(|told| told.contains("gone without MPI_Finalize") && told.contains("in call"));
+    assert_eq!(status, Some(1), "{told}");
+    let gone = told.lines().find(|line| line.contains("gone")).unwrap();
+    assert!(gone.starts_with("1 ") && gone.contains("MPI_Recv"), "{told}");
+}
+
+#[test]
+fn several_jobs_are_listed_when_none_was_named() {
+    let jobs = [Job::start(FOUR_IN_RECV, 4), Job::start(FOUR_IN_RECV, 4)];
+    jobs.iter().for_each(|job| drop(job.shows(|told| told.contains("[0-3]"))));
+    let output = ps(&[]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    for job in &jobs {
+        let name = format!("{}-", job.child.id());
+        let line = told.lines().find(|line| line.starts_with(&name)).unwrap();
+        assert!(line.contains("[0-3]") && line.contains("./sample"), "{told}");
+    }
+    assert!(told.contains("mpiscope ps JOB"));
+}
+
+#[test]
+fn a_target_that_is_nothing_is_told_with_the_next_thing_to_try() {
+    let output = ps(&["nosuchjob"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("nosuchjob: no such job, process or file"));
+    assert_eq!(ps(&["/no/such/file"]).status.code(), Some(2));
+    assert_eq!(ps(&["/dev/null"]).status.code(), Some(2));
+    assert_eq!(ps(&["--nosuchoption"]).status.code(), Some(2));
+}
+
+/// A saved image of a rank in a receive, and a directory for it.
+fn saved() -> (TempDir, Vec<u8>) {
+    let sample = Sample::new("saved", 2, 4);
+    sample.has_comm(0x8400_0001, "solver", 2);
+    sample.enters("MPI_Ssend", [0x8400_0001, DOUBLE, 8], 1, -1);
+    (TempDir::new().unwrap(), sample.bytes())
+}
+
+fn write(dir: &TempDir, bytes: &[u8]) -> PathBuf {
+    let path = dir.path().join("image");
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn a_saved_image_is_shown_like_a_living_rank() {
+    let (dir, bytes) = saved();
+    let output = ps(&[write(&dir, &bytes).to_str().unwrap()]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(told.contains("MPI_Ssend") && told.contains("\"solver\"") && told.contains("ANY_TAG"), "{told}");
+}
+
+#[test]
+fn a_damaged_image_is_a_clear_error_and_never_a_crash() {
+    let (dir, whole) = saved();
+    let mut damaged: Vec<(Vec<u8>, &str)> = vec![
+        (Vec::new(), "not an image"),
+        (vec![0; whole.len()], "not an image"),
+        (whole[..100].to_vec(), "damaged"),
+        (whole[..5000].to_vec(), "damaged"),
+    ];
+    let mut version = whole.clone();
+    version[offset_of!(Header, version)] = 99;
+    damaged.push((version, "layout version 99"));
+    for (bytes, wanted) in damaged {
+        let output = ps(&[write(&dir, &bytes).to_str().unwrap()]);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wanted}: {told}");
+        assert!(told.contains(wanted) && text(&output.stdout).is_empty(), "{wanted}: {told}");
+    }
+    for at in (0..4096).step_by(31) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x80;
+        let status = ps(&[write(&dir, &bytes).to_str().unwrap()]).status;
+        assert!(matches!(status.code(), Some(0..=2)), "byte {at}: {status}");
+    }
+}
+
+/// A core file of x86-64 with one mapping.
+fn core_file(memory: &[u8]) -> Vec<u8> {
+    const AT: u64 = 0x1000;
+    let mut core = Vec::new();
+    core.extend(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    for half in [4u16, 62] {
+        core.extend(half.to_le_bytes());
+    }
+    core.extend(1u32.to_le_bytes());
+    for word in [0u64, 64, 0] {
+        core.extend(word.to_le_bytes());
+    }
+    core.extend(0u32.to_le_bytes());
+    for half in [64u16, 56, 1, 64, 0, 0] {
+        core.extend(half.to_le_bytes());
+    }
+    // PT_LOAD, readable and writable.
+    core.extend([1u32, 6].map(u32::to_le_bytes).concat());
+    let len = memory.len() as u64;
+    core.extend([AT, 0x7f00_0000_0000, 0, len, len, 0x1000].map(u64::to_le_bytes).concat());
+    core.resize(AT as usize, 0);
+    core.extend(memory);
+    core
+}
+
+#[test]
+fn the_image_in_a_core_file_is_found_wherever_its_mapping_begins() {
+    let (dir, image) = saved();
+    for before in [0, 3 * 4096] {
+        let mut memory = vec![0; before];
+        memory.extend(&image);
+        memory.resize(memory.len().next_multiple_of(4096), 0);
+        let output = ps(&[write(&dir, &core_file(&memory)).to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("MPI_Ssend"));
+    }
+}
+
+#[test]
+fn a_core_file_of_something_else_and_a_program_are_told_apart() {
+    let (dir, _) = saved();
+    let told = |path: &Path| {
+        let output = ps(&[path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    let core = told(&write(&dir, &core_file(&[7; 8192])));
+    assert!(core.contains("no image of mpiscope is in it") && core.contains("coredump_filter"), "{core}");
+    let program = told(Path::new(MPISCOPE));
+    assert!(program.contains("core") && !program.contains("coredump_filter"), "{program}");
+    let cut = told(&write(&dir, &core_file(&[7; 8192])[..80]));
+    assert!(cut.starts_with("mpiscope: "), "{cut}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let (dir, bytes) = saved();
+    let path = write(&dir, &bytes);
+    let mut child = Command::new(MPISCOPE)
+        .arg("ps")
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+}
+
+#[test]
+fn a_barrier_shows_no_left_over_arguments_of_earlier_calls() {
+    let (dir, _) = saved();
+    let sample = Sample::new("w", 0, 1);
+    sample.enters("MPI_Barrier", [WORLD, DOUBLE, 8], 3, 4);
+    let told = text(&ps(&[write(&dir, &sample.bytes()).to_str().unwrap()]).stdout);
+    let words: Vec<&str> = told.lines().nth(1).unwrap().split_whitespace().skip(3).take(8).collect();
+    assert_eq!(words, ["in", "call", "MPI_Barrier", "-", "-", "WORLD", "-", "-"], "{told}");
+}

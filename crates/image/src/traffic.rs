@@ -1,0 +1,357 @@
+//! The records of communication: requests, messages, what was exchanged with whom.
+//!
+//! # Pairing the two sides of a message
+//!
+//! Messages from rank A to rank B on one communicator do not overtake each other: of those with tag `t`, the
+//! `k`-th that A sent goes to the `k`-th receive that B posted and that got a message with tag `t` from A. So a
+//! reader of both images takes A's entries for B from the ring of sent messages in the order of
+//! [`Entry::order`], B's entries for A from the ring of received messages, also in the order of `order` (which
+//! is the order in which the receives were posted, not the one in which they completed), drops the cancelled
+//! ones, and pairs them tag by tag. Partitioned messages ([`EntryFlag::PARTITIONED`]) are paired among
+//! themselves. When entries were overwritten (more messages than [`Traffic::ledger_capacity`]), the pairing goes
+//! backwards from the newest; [`Entry::nth`] and the totals of [`Peer`] tell how far it is complete.
+//!
+//! With the times of both sides: a message whose send began after its receive was posted had a *late sender*;
+//! one whose send began before found no receive, so it was *unexpected*, or soon to be.
+
+use crate::cell::{Seq, W32, W64};
+use crate::layout::codes;
+use crate::objects::{Flag, Head};
+use std::mem::{offset_of, size_of};
+
+codes! {
+    /// What a request stands for: [`Request::kind`].
+    RequestKind {
+        SEND = 1 => "standard send",
+        BSEND = 2 => "buffered send",
+        SSEND = 3 => "synchronous send",
+        RSEND = 4 => "ready send",
+        RECV = 5 => "receive",
+        /// `MPI_Imrecv`.
+        MRECV = 6 => "matched receive",
+        /// `MPI_Isendrecv`, `MPI_Isendrecv_replace`.
+        SENDRECV = 7 => "send and receive",
+        PSEND = 8 => "partitioned send",
+        PRECV = 9 => "partitioned receive",
+        COLLECTIVE = 10 => "collective",
+        FILE_READ = 11 => "file read",
+        FILE_WRITE = 12 => "file write",
+        RMA = 13 => "one-sided",
+        GENERALIZED = 14 => "generalised",
+        /// `MPI_Buffer_iflush` and its like.
+        FLUSH = 15 => "buffer flush",
+    }
+}
+
+impl Request {
+    /// Uid of the communicator; zero for none.
+    pub fn comm(&self) -> u64 {
+        self.head.parent.get()
+    }
+
+    /// Whether this flag is set.
+    #[inline(always)]
+    pub fn is(&self, flag: Flag) -> bool {
+        self.head.flags.get() & flag.0 != 0
+    }
+}
+
+impl RequestKind {
+    /// Whether it sends a message.
+    #[inline(always)]
+    pub const fn sends(self) -> bool {
+        (self.0 >= Self::SEND.0 && self.0 <= Self::RSEND.0)
+            || self.0 == Self::SENDRECV.0
+            || self.0 == Self::PSEND.0
+    }
+
+    /// Whether it receives a message.
+    #[inline(always)]
+    pub const fn receives(self) -> bool {
+        (self.0 >= Self::RECV.0 && self.0 <= Self::SENDRECV.0) || self.0 == Self::PRECV.0
+    }
+
+    /// Whether it is one half of a partitioned communication.
+    #[inline(always)]
+    pub const fn is_partitioned(self) -> bool {
+        self.0 == Self::PSEND.0 || self.0 == Self::PRECV.0
+    }
+
+    /// Whether it is of the debugger interface's type "pt2pt".
+    pub const fn is_point_to_point(self) -> bool {
+        self.sends() || self.receives()
+    }
+
+    /// Whether it belongs to a file.
+    pub const fn is_file(self) -> bool {
+        self.0 == Self::FILE_READ.0 || self.0 == Self::FILE_WRITE.0
+    }
+}
+
+/// A request.
+///
+/// `head.flags` has of [`crate::objects::Flag`]: `PERSISTENT`; `STARTED` (the operation has been started, for a
+/// persistent request at least once); `ACTIVE` (started, and the program has not been told of its completion);
+/// `COMPLETE`; `CANCELLED` (`MPI_Cancel` was called while it was active, and, once complete, had its effect);
+/// `SHARED_HANDLE`: the library gives this handle for every request that is complete at start. There is one
+/// record for such a handle: its fields are those of the request made last, and [`outstanding`](Self::outstanding)
+/// says how many the program has not completed.
+///
+/// `head.life`: `MARKED` from `MPI_Request_free` of an active request until its handle is seen again for
+/// another request. `head.made_by` is the function that created the request, `head.parent` the uid of its
+/// communicator. Ranks and tags are C's `int`s: see them as `i32`.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Request {
+    #[allow(missing_docs)]
+    pub head: Head,
+    /// A [`RequestKind`].
+    pub kind: W32,
+    /// Partitions of a partitioned request, else 0.
+    pub partitions: W32,
+    /// Handle of the communicator, file or window.
+    pub object: W64,
+    /// Identity of the communicator, the same on all its ranks; zero for none. (Its uid is `head.parent`.)
+    pub comm_identity: W64,
+    /// Where the [`Peer`] records of the communicator begin, from the start of the image; zero for none.
+    pub peers: W64,
+    /// Destination, source, root or target as the program gave it; for a send and receive, the source.
+    pub peer: W32,
+    /// The tag as the program gave it; for a send and receive, the receive's.
+    pub tag: W32,
+    /// Elements (of one partition).
+    pub count: W64,
+    /// Handle of the datatype.
+    pub datatype: W64,
+    /// Uid of the datatype; zero if it is predefined or was not looked up: then it is the datatype with this
+    /// handle that lived at `head.made_at`.
+    pub datatype_uid: W64,
+    /// Address of the buffer.
+    pub buffer: W64,
+    /// When the operation was started last, in ticks.
+    pub started_at: W64,
+    /// The address behind the call that started it.
+    pub started_from: W64,
+    /// When its completion was seen, in ticks; zero while it is active.
+    pub completed_at: W64,
+    /// The address behind the call that saw it.
+    pub completed_from: W64,
+    /// Complete receive: rank of the sender.
+    pub source: W32,
+    /// Complete receive: tag of the message.
+    pub actual_tag: W32,
+    /// Message: bytes sent, or received once complete.
+    pub bytes: W64,
+    /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
+    /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered.
+    pub order: W64,
+    /// Send: place of its entry in the ring of sent messages plus one, counted without wrapping; zero for none.
+    pub entry: W64,
+    /// How often it was started.
+    pub starts: W64,
+    /// Error code of the operation; zero is success.
+    pub error: W32,
+    /// Shared handle: requests with it that the program has not completed.
+    pub outstanding: W32,
+    /// Send and receive: the destination.
+    pub dest: W32,
+    /// Send and receive: the tag sent.
+    pub send_tag: W32,
+}
+
+/// A message that was matched by a probe and not yet received (`MPI_Message`).
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Message {
+    #[allow(missing_docs)]
+    pub head: Head,
+    /// Handle of the communicator. (Its uid is `head.parent`.)
+    pub object: W64,
+    /// Identity of the communicator.
+    pub comm_identity: W64,
+    /// Where the [`Peer`] records of the communicator begin, from the start of the image; zero for none.
+    pub peers: W64,
+    /// Rank of the sender.
+    pub source: W32,
+    /// Tag of the message.
+    pub tag: W32,
+    /// Its bytes.
+    pub bytes: W64,
+    /// Its place among the receives posted: see [`Entry::order`].
+    pub order: W64,
+}
+
+/// Messages exchanged with one rank of a communicator (of the remote group of an intercommunicator).
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Peer {
+    /// Messages whose send was started to this rank.
+    pub sent: W64,
+    /// Their bytes.
+    pub sent_bytes: W64,
+    /// Messages received from this rank (receive completed).
+    pub received: W64,
+    /// Their bytes.
+    pub received_bytes: W64,
+    /// Receives posted from exactly this rank and not complete.
+    pub posted: W64,
+    /// Of `sent`: sends that were cancelled, so that their message never arrives.
+    pub cancelled: W64,
+    _reserved: [W64; 2],
+}
+
+codes! {
+    /// Bits of [`Entry::flags`].
+    EntryFlag {
+        /// The message was cancelled by its sender.
+        CANCELLED = 1 => "cancelled",
+        /// The receive was too short for the message, or failed otherwise after it had matched.
+        ERROR = 2 => "error",
+        /// Matched by a probe before it was received.
+        PROBED = 4 => "matched by a probe",
+        /// One start of a partitioned operation.
+        PARTITIONED = 8 => "partitioned",
+        /// The receive named no source.
+        ANY_SOURCE = 16 => "any source",
+        /// The receive named no tag.
+        ANY_TAG = 32 => "any tag",
+        /// Synchronous send: complete only when the receive has begun.
+        SYNCHRONOUS = 64 => "synchronous",
+        /// The call blocked until the operation was complete.
+        BLOCKING = 128 => "blocking",
+    }
+}
+
+/// A message in the ledger.
+///
+/// Section [`LEDGER`](crate::layout::SectionKind::LEDGER) holds two rings of [`Traffic::ledger_capacity`]
+/// entries: first the messages sent, then those received.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Entry {
+    /// Guards the record.
+    pub seq: Seq,
+    /// Identity of the communicator: the same on all its ranks.
+    pub comm: W64,
+    /// Rank of the other side in the communicator.
+    pub peer: W32,
+    /// The message's tag.
+    pub tag: W32,
+    /// The message's bytes.
+    pub bytes: W64,
+    /// When the send was started or the receive posted, in ticks; for a message matched by a probe, when that was.
+    pub posted: W64,
+    /// When the program learnt that the operation was complete, in ticks; zero for a send that is not.
+    pub completed: W64,
+    /// Counts the sends started (the receives posted) by this process, over all communicators, from 1.
+    pub order: W64,
+    /// Counts the messages to (from) this peer on this communicator, from 1, modulo 2^32: sends as they
+    /// start, receives as they complete.
+    pub nth: W32,
+    /// Bits of [`EntryFlag`].
+    pub flags: W32,
+}
+
+/// Powers of two that sizes of messages are sorted into.
+pub const SIZE_CLASSES: usize = 64;
+
+/// The size class of a message: 0 for no bytes, else one more than the logarithm; class `n` holds sizes from
+/// `2^(n-1)` to `2^n - 1`.
+#[inline(always)]
+pub const fn size_class(bytes: u64) -> usize {
+    let class = 64 - bytes.leading_zeros() as usize;
+    if class < SIZE_CLASSES { class } else { SIZE_CLASSES - 1 }
+}
+
+/// Totals of a process, over all communicators. One record; every field is a word that may be read at any time.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Traffic {
+    /// Messages whose send was started.
+    pub sent: W64,
+    /// Their bytes.
+    pub sent_bytes: W64,
+    /// Messages received.
+    pub received: W64,
+    /// Their bytes.
+    pub received_bytes: W64,
+    /// Sends that were cancelled.
+    pub cancelled_sends: W64,
+    /// Receives that were cancelled.
+    pub cancelled_receives: W64,
+    /// Receives posted and not complete, now.
+    pub posted: W64,
+    /// The most there ever were.
+    pub posted_high: W64,
+    /// Receives ever posted.
+    pub posted_ever: W64,
+    /// Requests started and not known to be complete, now.
+    pub pending: W64,
+    /// The most there ever were.
+    pub pending_high: W64,
+    /// Operations with a request ever started.
+    pub started: W64,
+    /// Of them, those that were complete at start (shared handle).
+    pub complete_at_start: W64,
+    /// Messages matched by a probe and not received, now.
+    pub matched: W64,
+    /// Probes that found a message.
+    pub probe_hits: W64,
+    /// Collectives entered, on all communicators.
+    pub collectives: W64,
+    /// Partitions that were marked ready.
+    pub partitions_ready: W64,
+    /// Partitions that were seen to have arrived.
+    pub partitions_arrived: W64,
+    /// Entries of each of the two rings of the ledger; zero while there is none.
+    pub ledger_capacity: W64,
+    /// Entries ever written to the ring of sent messages. The newest is at `(ledger_sent - 1) % ledger_capacity`.
+    pub ledger_sent: W64,
+    /// Entries ever written to the ring of received messages. The newest is at
+    /// `ledger_capacity + (ledger_received - 1) % ledger_capacity`.
+    pub ledger_received: W64,
+    /// Index of the first entry in the ledger's table.
+    pub ledger_first: W64,
+    _reserved: [W64; 10],
+    /// Messages sent, by [`size_class`].
+    pub sent_sizes: [W64; SIZE_CLASSES],
+    /// Messages received, by [`size_class`].
+    pub received_sizes: [W64; SIZE_CLASSES],
+}
+
+const _: () = {
+    assert!(offset_of!(Request, kind) == 96);
+    assert!(offset_of!(Request, peer) == 128);
+    assert!(offset_of!(Request, started_at) == 168);
+    assert!(offset_of!(Request, source) == 200);
+    assert!(offset_of!(Request, starts) == 232);
+    assert!(size_of::<Request>() == 256);
+    assert!(size_of::<Message>() == 144);
+    assert!(size_of::<Peer>() == 64);
+    assert!(offset_of!(Entry, bytes) == 24);
+    assert!(size_of::<Entry>() == 64);
+    assert!(offset_of!(Traffic, ledger_capacity) == 144);
+    assert!(offset_of!(Traffic, sent_sizes) == 256);
+    assert!(size_of::<Traffic>() == 1280);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_fall_into_powers_of_two() {
+        let classes = [(0, 0), (1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11), (u64::MAX, 63)];
+        for (bytes, class) in classes {
+            assert_eq!(size_class(bytes), class, "{bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn kinds_that_send_and_receive_are_told_apart() {
+        let both: Vec<_> = RequestKind::ALL.iter().filter(|k| k.sends() && k.receives()).collect();
+        assert_eq!(both, [&RequestKind::SENDRECV]);
+        let neither: Vec<_> = RequestKind::ALL.iter().filter(|k| !k.is_point_to_point()).collect();
+        assert_eq!(neither.len(), 6);
+    }
+}

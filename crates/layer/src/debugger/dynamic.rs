@@ -1,0 +1,214 @@
+//! Worlds that are spawned, jobs that connect and part: keeping the tables true on both sides.
+//!
+//! ```text
+//!  parents: root ───────── exchange ───────── rank 0 :children       (spawn: in MPI_Comm_spawn and in MPI_Init)
+//!             └─► holder                         └─► all other ranks
+//!
+//!  one job: rank 0 ─────── exchange ─────── rank 0 :another job      (connect, accept, join)
+//!             └─► holder                       └─► holder
+//! ```
+//!
+//! The *holder* enters the edge in its tables. It is the metadirectory, if that takes part in the call; otherwise the
+//! leader, which becomes a metadirectory itself and lists the true one. A spawned world belongs to the job of
+//! its parents, also after `MPI_Comm_disconnect`: the launcher runs them as one. A connection between jobs ends
+//! with `MPI_Comm_disconnect` of the intercommunicator that the connecting call gave.
+
+use super::block::{MPI2DD_info, Reason};
+use super::{gate, hello, state};
+use crate::call::Call;
+use crate::real;
+use hello::Hello;
+use mpi_abi::{Abi, Handle};
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::Ordering;
+
+/// `MPI_Comm_spawn`.
+#[allow(clippy::too_many_arguments)]
+pub fn after_spawn<A: Abi>(
+    _: &Call<A>,
+    result: c_int,
+    _: *const c_char,
+    _: *const *const c_char,
+    _: c_int,
+    _: A::Handle,
+    root: c_int,
+    comm: A::Handle,
+    intercomm: *mut A::Handle,
+    _: *mut c_int,
+) {
+    if let Some(inter) = made::<A>(result, intercomm) {
+        spawned::<A>(root, comm, inter);
+    }
+}
+
+/// `MPI_Comm_spawn_multiple`.
+#[allow(clippy::too_many_arguments)]
+pub fn after_spawn_multiple<A: Abi>(
+    _: &Call<A>,
+    result: c_int,
+    _: c_int,
+    _: *const *const c_char,
+    _: *const *const *const c_char,
+    _: *const c_int,
+    _: *const A::Handle,
+    root: c_int,
+    comm: A::Handle,
+    intercomm: *mut A::Handle,
+    _: *mut c_int,
+) {
+    if let Some(inter) = made::<A>(result, intercomm) {
+        spawned::<A>(root, comm, inter);
+    }
+}
+
+/// `MPI_Comm_accept`.
+pub fn after_accept<A: Abi>(
+    _: &Call<A>,
+    result: c_int,
+    _: *const c_char,
+    _: A::Handle,
+    _: c_int,
+    comm: A::Handle,
+    newcomm: *mut A::Handle,
+) {
+    if let Some(inter) = made::<A>(result, newcomm) {
+        connected::<A>(Some(comm), inter, Reason::ACCEPT);
+    }
+}
+
+/// `MPI_Comm_connect`.
+pub fn after_connect<A: Abi>(
+    _: &Call<A>,
+    result: c_int,
+    _: *const c_char,
+    _: A::Handle,
+    _: c_int,
+    comm: A::Handle,
+    newcomm: *mut A::Handle,
+) {
+    if let Some(inter) = made::<A>(result, newcomm) {
+        connected::<A>(Some(comm), inter, Reason::CONNECT);
+    }
+}
+
+/// `MPI_Comm_join`.
+pub fn after_join<A: Abi>(_: &Call<A>, result: c_int, _: c_int, intercomm: *mut A::Handle) {
+    if let Some(inter) = made::<A>(result, intercomm) {
+        connected::<A>(None, inter, Reason::JOIN);
+    }
+}
+
+/// `MPI_Comm_disconnect`: before, since after it the handle is null.
+pub fn before_disconnect<A: Abi>(_: &Call<A>, comm: &mut *mut A::Handle) {
+    let Some(comm) = handle::<A>(*comm) else { return };
+    if state::with(|state| state.remove_link(comm.raw())) == Some(true) {
+        state::changed(Reason::METADIRECTORY_CHANGED);
+    }
+}
+
+/// `MPI_Abort`.
+pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
+    let who = state::with(|state| format!("rank {} of world {}", state.own.rank, state.world));
+    let text = format!("{} called MPI_Abort with code {code}", who.unwrap_or_else(|| "a process".into()));
+    MPI2DD_info.abort_string.store(state::leak(text.as_bytes()), Ordering::SeqCst);
+    MPI2DD_info.stop(Reason::ABORT);
+}
+
+/// The children's side of a spawn, in `MPI_Init`. What the parents said, if they did.
+pub fn born<A: Abi>(parent: A::Handle, own: &Hello, size: c_int) -> Option<Hello> {
+    let world = real::comm_world::<A>()?;
+    if own.rank != 0 {
+        return hello::hear::<A>(world, 0);
+    }
+    let heard = hello::answer::<A>(parent, own);
+    hello::pass_on::<A>(world, 1..size, heard.as_ref());
+    heard
+}
+
+/// The intercommunicator that a call gave.
+fn made<A: Abi>(result: c_int, place: *mut A::Handle) -> Option<A::Handle> {
+    let inter = (result == A::SUCCESS).then(|| handle::<A>(place))??;
+    (Some(inter) != real::predefined::<A>("MPI_COMM_NULL")).then_some(inter)
+}
+
+#[allow(unsafe_code)]
+fn handle<A: Abi>(place: *mut A::Handle) -> Option<A::Handle> {
+    // SAFETY: the standard requires the parameter to point to a handle; null is looked at.
+    unsafe { place.as_ref() }.copied()
+}
+
+fn spawned<A: Abi>(root: c_int, comm: A::Handle, inter: A::Handle) {
+    let mut rank = -1;
+    real::comm_rank::<A>(comm, &mut rank);
+    let sequence = if rank == root { state::next_spawn() } else { -1 };
+    if gate::acquirable()
+        && let Some(own) = state::with(|state| state.hello(sequence))
+    {
+        let heard = hold::<A>(Some(comm), rank, root, || hello::exchange::<A>(inter, 0, &own));
+        let directory = heard.and_then(|hello| hello.directory);
+        let new = directory.and_then(|card| state::with(|state| state.add_directory(&card)));
+        if new == Some(true) {
+            state::changed(Reason::DIRECTORY_CHANGED);
+        }
+    }
+    MPI2DD_info.stop(Reason::SPAWN);
+}
+
+fn connected<A: Abi>(comm: Option<A::Handle>, inter: A::Handle, reason: Reason) {
+    let mut rank = 0;
+    if let Some(comm) = comm {
+        real::comm_rank::<A>(comm, &mut rank);
+    }
+    if gate::acquirable()
+        && let Some(own) = state::with(|state| state.hello(-1))
+    {
+        let heard = hold::<A>(comm, rank, 0, || hello::exchange::<A>(inter, 0, &own));
+        let meta = heard.and_then(|hello| hello.meta);
+        let new = meta.and_then(|card| state::with(|state| state.add_link(inter.raw(), &card)));
+        if new == Some(true) {
+            state::changed(Reason::METADIRECTORY_CHANGED);
+        }
+    }
+    MPI2DD_info.stop(reason);
+}
+
+/// Lets the leader hear the other side, and gives what it heard to the holder alone.
+fn hold<A: Abi>(
+    comm: Option<A::Handle>,
+    rank: c_int,
+    leader: c_int,
+    exchange: impl FnOnce() -> Option<Hello>,
+) -> Option<Hello> {
+    let holder = comm.and_then(|comm| metadirectory_in::<A>(comm)).unwrap_or(leader);
+    let heard = if rank == leader { exchange() } else { None };
+    if holder == leader {
+        return heard;
+    }
+    let comm = comm?;
+    if rank == leader {
+        hello::pass_on::<A>(comm, [holder], heard.as_ref());
+        return None;
+    }
+    (rank == holder).then(|| hello::hear::<A>(comm, leader))?
+}
+
+/// The metadirectory's rank in `comm`, if it is in it and of this world (others cannot be told by rank).
+fn metadirectory_in<A: Abi>(comm: A::Handle) -> Option<c_int> {
+    let meta = state::with(|state| (state.meta, state.directory))?;
+    let (Some(meta), Some(first)) = meta else { return None };
+    if !meta.same(&first) {
+        return None;
+    }
+    let world = real::comm_world::<A>()?;
+    let (mut of_world, mut of_comm) = (A::Handle::from_raw(0), A::Handle::from_raw(0));
+    let (from, mut found) = (0, A::UNDEFINED);
+    if real::comm_group::<A>(world, &mut of_world) != Some(A::SUCCESS) {
+        return None;
+    }
+    if real::comm_group::<A>(comm, &mut of_comm) == Some(A::SUCCESS) {
+        real::group_translate_ranks::<A>(of_world, 1, &raw const from, of_comm, &raw mut found);
+        real::group_free::<A>(&mut of_comm);
+    }
+    real::group_free::<A>(&mut of_world);
+    (found != A::UNDEFINED && found >= 0).then_some(found)
+}

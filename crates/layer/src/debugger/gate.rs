@@ -1,0 +1,80 @@
+//! The gate at the end of `MPI_Init`, and who may trace this process.
+#![allow(unsafe_code)]
+
+use super::block::{MPI2DD_info, flag};
+use super::symbols::MPIR_debug_gate;
+use crate::resolve::complain;
+use crate::settings::variable;
+use std::ffi::CStr;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long ranks are held when nobody says otherwise.
+const HOLD: Duration = Duration::from_secs(600);
+/// How often the gate is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Whether the variable says yes.
+fn says_yes(name: &CStr) -> bool {
+    variable(name).is_some_and(|value| !value.is_empty() && value != c"0")
+}
+
+/// Whether a debugger is there or announced.
+pub fn debugged() -> bool {
+    MPI2DD_info.asked(flag::BEING_DEBUGGED) || says_yes(c"MPISCOPE_HOLD") || says_yes(c"MPISCOPE_DEBUG")
+}
+
+/// Whether ranks may tell each other where they are: somebody may want to acquire the job.
+pub fn acquirable() -> bool {
+    debugged() || says_yes(c"MPISCOPE_ACQUIRE")
+}
+
+/// Holds the process until a debugger lets it go, if one is there or announced.
+pub fn hold(speaker: bool) {
+    let held = MPI2DD_info.asked(flag::BEING_DEBUGGED) || says_yes(c"MPISCOPE_HOLD");
+    if !held || open() {
+        return;
+    }
+    let seconds = variable(c"MPISCOPE_HOLD_SECONDS").and_then(|s| s.to_str().ok()?.parse().ok());
+    let limit = seconds.map_or(HOLD, Duration::from_secs);
+    if speaker {
+        // SAFETY: no arguments, always succeeds.
+        let pid = unsafe { libc::getpid() };
+        complain(&format!(
+            "the ranks are held in MPI_Init for a debugger, at most {} s. Attach (`mpiscope attach {pid}`), then \
+             let them go: `mpiscope attach {pid} --release`, or set MPIR_debug_gate to 1 in each rank",
+            limit.as_secs()
+        ));
+    }
+    let begin = Instant::now();
+    while !open() {
+        if begin.elapsed() >= limit {
+            complain("no debugger opened the gate in time (MPISCOPE_HOLD_SECONDS); the program goes on");
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn open() -> bool {
+    MPI2DD_info.asked(flag::GATE) || MPIR_debug_gate.load(Ordering::Acquire) != 0
+}
+
+/// Allows a process to trace this one where Yama forbids it: `MPISCOPE_PTRACER` is a process id or `any`.
+pub fn allow_tracer() {
+    let Some(value) = variable(c"MPISCOPE_PTRACER").filter(|v| !v.is_empty()) else { return };
+    let tracer = match value.to_str() {
+        Ok("any") => libc::PR_SET_PTRACER_ANY,
+        Ok(text) => match text.parse() {
+            Ok(pid) => pid,
+            Err(_) => {
+                return complain(
+                    "MPISCOPE_PTRACER is neither a process id nor 'any'; nobody more may attach to this process",
+                );
+            }
+        },
+        Err(_) => return,
+    };
+    // SAFETY: sets an attribute of this process. Kernels without Yama refuse, and need none.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, tracer, 0, 0, 0) };
+}

@@ -1,0 +1,120 @@
+//! What two groups of processes tell each other when they meet, and how.
+
+use super::card::{self, Card};
+use super::wire::{self, Pending};
+use crate::real;
+use mpi_abi::{Abi, Handle};
+use std::ffi::c_int;
+use std::time::Duration;
+
+/// How long the other side may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long somebody of our own side may take, who may be waiting for the other side.
+const LONGER: Duration = Duration::from_secs(12);
+
+/// One side introduces itself.
+#[derive(Clone)]
+pub struct Hello {
+    /// Name of the sender's world.
+    pub world: String,
+    /// Rank of the sender in it.
+    pub rank: i32,
+    /// Number of this spawn among those of the sender.
+    pub sequence: i32,
+    /// Rank 0 of the sender's world: its directory.
+    pub directory: Option<Card>,
+    /// The sender's metadirectory.
+    pub meta: Option<Card>,
+}
+
+/// Bytes of the world's name.
+const WORLD: usize = 64;
+/// Bytes of all.
+const SIZE: usize = WORLD + 8 + 2 * card::SIZE;
+
+impl Hello {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.world.bytes().take(WORLD - 1).collect();
+        bytes.resize(WORLD, 0);
+        bytes.extend(self.rank.to_ne_bytes());
+        bytes.extend(self.sequence.to_ne_bytes());
+        for card in [&self.directory, &self.meta] {
+            match card {
+                Some(card) => bytes.extend(card.as_bytes()),
+                None => bytes.extend([0; card::SIZE]),
+            }
+        }
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (world, rest) = bytes.split_at_checked(WORLD)?;
+        let (rank, rest) = rest.split_first_chunk::<4>()?;
+        let (sequence, rest) = rest.split_first_chunk::<4>()?;
+        let (directory, rest) = rest.split_first_chunk::<{ card::SIZE }>()?;
+        let meta = rest.first_chunk::<{ card::SIZE }>()?;
+        let world = world.split(|b| *b == 0).next().unwrap_or_default();
+        Some(Self {
+            world: String::from_utf8_lossy(world).into_owned(),
+            rank: i32::from_ne_bytes(*rank),
+            sequence: i32::from_ne_bytes(*sequence),
+            directory: Card::from_bytes(directory),
+            meta: Card::from_bytes(meta),
+        })
+    }
+}
+
+/// Tells the leader of the other side who we are, and hears who they are. `peer` is the other leader's rank.
+pub fn exchange<A: Abi>(inter: A::Handle, peer: c_int, own: &Hello) -> Option<Hello> {
+    let mut both = [Pending::<A>::receive(inter, peer, SIZE)?, Pending::<A>::send(inter, peer, own.bytes())?];
+    wire::finish(&mut both, PATIENCE);
+    let [received, _sent] = both;
+    Hello::parse(received.bytes()?)
+}
+
+/// The child's side of [`exchange`]: the parent's leader is whoever writes first.
+pub fn answer<A: Abi>(inter: A::Handle, own: &Hello) -> Option<Hello> {
+    let mut first = [Pending::<A>::receive(inter, A::ANY_SOURCE, SIZE)?];
+    wire::finish(&mut first, PATIENCE);
+    let [first] = first;
+    let hello = Hello::parse(first.bytes()?)?;
+    wire::send::<A>(inter, first.source, own.bytes(), PATIENCE);
+    Some(hello)
+}
+
+/// Hands what the leader heard (perhaps nothing) to another rank of our side.
+pub fn pass_on<A: Abi>(comm: A::Handle, to: impl IntoIterator<Item = c_int>, heard: Option<&Hello>) {
+    let bytes = heard.map_or_else(|| vec![0; SIZE], Hello::bytes);
+    let sends = to.into_iter().filter_map(|rank| Pending::<A>::send(comm, rank, bytes.clone()));
+    wire::finish(&mut sends.collect::<Vec<_>>(), PATIENCE);
+}
+
+/// What the leader `from` passes on.
+pub fn hear<A: Abi>(comm: A::Handle, from: c_int) -> Option<Hello> {
+    let hello = Hello::parse(&wire::receive::<A>(comm, from, SIZE, LONGER)?)?;
+    (!hello.world.is_empty()).then_some(hello)
+}
+
+/// The intercommunicator to the processes that spawned this world.
+pub fn parent<A: Abi>() -> Option<A::Handle> {
+    let mut parent = A::Handle::from_raw(0);
+    let null = real::predefined::<A>("MPI_COMM_NULL")?;
+    (real::comm_get_parent::<A>(&mut parent) == Some(A::SUCCESS) && parent != null).then_some(parent)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hello_survives_as_bytes_with_and_without_cards() {
+        let hello =
+            Hello { world: "h:1:2".into(), rank: 3, sequence: 4, directory: Some(Card::own(0)), meta: None };
+        let again = Hello::parse(&hello.bytes()).unwrap();
+        assert_eq!((again.world.as_str(), again.rank, again.sequence), ("h:1:2", 3, 4));
+        assert!(again.meta.is_none());
+        assert!(again.directory.is_some_and(|card| card.same(&Card::own(0))));
+        assert!(Hello::parse(&hello.bytes()[1..]).is_none());
+    }
+}

@@ -1,0 +1,94 @@
+//! How the ranks of one host find each other without a message: a file in shared memory.
+//!
+//! Before `MPI_Init` every rank writes its [`Card`] at the place of its rank into a file that all ranks of the world
+//! on this host name alike. No rank leaves `MPI_Init` before all have entered it (all libraries exchange addresses in
+//! it), so that after it the file is complete. Then the name is removed: it exists only while the job starts.
+#![allow(unsafe_code)]
+
+use super::card::{self, Card};
+use crate::settings::variable;
+use std::ffi::CStr;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+/// More ranks than this on one host are not believed.
+const MOST: u64 = 1 << 20;
+
+/// The file of this world on this host.
+pub struct Meeting {
+    file: File,
+    path: PathBuf,
+    /// Rank that the launcher gave.
+    pub rank: i32,
+}
+
+impl Meeting {
+    /// Shows this process to the others. Nothing if the launcher says no rank or there is no shared memory.
+    pub fn enter() -> Option<Self> {
+        let rank = number(&[c"PMIX_RANK", c"OMPI_COMM_WORLD_RANK", c"PMI_RANK"])?;
+        // SAFETY: no arguments, always succeeds.
+        let user = unsafe { libc::geteuid() };
+        let path = PathBuf::from(format!("/dev/shm/mpiscope.{user}.{:016x}", card::hash(&world()?)));
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
+        let file = options.open(&path).ok()?;
+        // In a directory that everybody may write to: only a file of this user is believed.
+        if file.metadata().ok()?.uid() != user {
+            return None;
+        }
+        let at = u64::from(rank) * card::SIZE as u64;
+        let rank = i32::try_from(rank).ok()?;
+        file.write_all_at(Card::own(rank).as_bytes(), at).ok()?;
+        Some(Self { file, path, rank })
+    }
+
+    /// The card of a rank, if it is on this host and has entered.
+    pub fn card(&self, rank: i32) -> Option<Card> {
+        let mut bytes = [0; card::SIZE];
+        let rank_at = u64::try_from(rank).ok().filter(|rank| *rank < MOST)?;
+        self.file.read_exact_at(&mut bytes, rank_at * card::SIZE as u64).ok()?;
+        Card::from_bytes(&bytes).filter(|card| card.rank == rank)
+    }
+
+    /// Removes the name. Every rank does, since none knows whether it is the last of its host.
+    pub fn leave(self) {
+        // Another rank may have been first.
+        let _gone = std::fs::remove_file(&self.path);
+    }
+}
+
+/// How many ranks of the world run on this host, as the launcher says.
+pub fn local_size() -> Option<i32> {
+    number(&[c"OMPI_COMM_WORLD_LOCAL_SIZE", c"MPI_LOCALNRANKS", c"PALS_LOCAL_SIZE"])
+        .and_then(|n| i32::try_from(n).ok())
+}
+
+/// What the ranks of this world on this host have in common, and no others: the launcher's name space, or the
+/// launcher's process that started them (every spawned world has its own), with its start.
+fn world() -> Option<Vec<u8>> {
+    if let Some(name) = variable(c"PMIX_NAMESPACE").filter(|name| !name.is_empty()) {
+        return Some(name.to_bytes().to_vec());
+    }
+    // SAFETY: no arguments, always succeeds.
+    let launcher = launcher().unwrap_or_else(|| unsafe { libc::getppid() });
+    let started = card::start_of(&launcher.to_string())?;
+    Some(format!("{launcher}@{started}").into_bytes())
+}
+
+/// The process at the other end of the launcher's connection.
+fn launcher() -> Option<i32> {
+    let fd: i32 = variable(c"PMI_FD")?.to_str().ok()?.parse().ok()?;
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the buffer has the stated length; the kernel checks the descriptor.
+    let failed = unsafe {
+        libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut peer).cast(), &mut len)
+    };
+    (failed == 0 && peer.pid > 0).then_some(peer.pid)
+}
+
+fn number(names: &[&CStr]) -> Option<u32> {
+    names.iter().find_map(|name| variable(name)?.to_str().ok()?.parse().ok())
+}

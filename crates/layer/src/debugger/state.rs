@@ -1,0 +1,230 @@
+//! What this process publishes: its tables, and the links to other jobs that they come from.
+
+use super::block::{DirectoryEntry, Info, MPI2DD_info, ProcDesc, Reason, SpawnDesc, flag, mpi_flag};
+use super::card::Card;
+use super::hello::Hello;
+use super::table::{Place, Table};
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Everything that may change after `MPI_Init`.
+pub struct State {
+    /// This process.
+    pub own: Card,
+    /// Name of the world.
+    pub world: String,
+    /// Rank 0 of the world, if known.
+    pub directory: Option<Card>,
+    /// The metadirectory, if known.
+    pub meta: Option<Card>,
+    processes: Table<ProcDesc>,
+    directories: Table<DirectoryEntry>,
+    metas: Table<DirectoryEntry>,
+    links: Vec<Link>,
+    texts: BTreeMap<Vec<u8>, usize>,
+}
+
+/// An intercommunicator to another job.
+struct Link {
+    /// The handle, zero-extended.
+    comm: u64,
+    entry: DirectoryEntry,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+/// How many spawns this process was the root of.
+static SPAWNS: AtomicI32 = AtomicI32::new(0);
+
+/// Works on the state, if the process has got as far as having one.
+pub fn with<T>(work: impl FnOnce(&mut State) -> T) -> Option<T> {
+    STATE.lock().ok()?.as_mut().map(work)
+}
+
+/// Makes the state the process's.
+pub fn set(state: State) {
+    if let Ok(mut place) = STATE.lock() {
+        *place = Some(state);
+    }
+}
+
+/// Number of the next spawn of which this process is the root.
+pub fn next_spawn() -> i32 {
+    SPAWNS.fetch_add(1, Ordering::Relaxed)
+}
+
+fn info() -> &'static Info {
+    &MPI2DD_info
+}
+
+fn directories() -> Place<'static> {
+    Place { address: &info().directory_table, len: &info().directory_size }
+}
+
+fn metas() -> Place<'static> {
+    Place { address: &info().metadirectory_table, len: &info().metadirectory_size }
+}
+
+impl State {
+    /// A state without tables.
+    pub fn new(own: Card, world: String, directory: Option<Card>, meta: Option<Card>) -> Self {
+        Self {
+            own,
+            world,
+            directory,
+            meta,
+            processes: Table::new(),
+            directories: Table::new(),
+            metas: Table::new(),
+            links: Vec::new(),
+            texts: BTreeMap::new(),
+        }
+    }
+
+    /// What this process says of itself when it meets others.
+    pub fn hello(&self, sequence: i32) -> Hello {
+        Hello {
+            world: self.world.clone(),
+            rank: self.own.rank,
+            sequence,
+            directory: self.directory,
+            meta: self.meta,
+        }
+    }
+
+    /// Whether this process is the metadirectory.
+    pub fn is_meta(&self) -> bool {
+        self.meta.is_some_and(|meta| meta.same(&self.own))
+    }
+
+    /// Publishes the process table and where the metadirectory is. `parent` is who spawned this world.
+    pub fn publish(&mut self, cards: &[Card], spawned: bool, parent: Option<&Hello>) {
+        if self.own.rank == 0 {
+            let descriptor = if spawned { self.spawn_descriptor(parent) } else { 0 };
+            let world = self.world.clone();
+            let entries: Vec<ProcDesc> = cards
+                .iter()
+                .map(|card| ProcDesc {
+                    host_name: self.text(card.host()),
+                    executable_name: self.text(card.executable()),
+                    spawn_desc: descriptor,
+                    comm_world_id: self.text(world.as_bytes()),
+                    pid: card.pid,
+                    rank: card.rank,
+                })
+                .collect();
+            let place = Place { address: &info().proctable, len: &info().proctable_size };
+            self.processes.extend(&place, entries);
+            info().mpi_flags.fetch_or(mpi_flag::I_AM_DIR, Ordering::SeqCst);
+        }
+        if let Some(meta) = self.meta {
+            let entry = self.entry(&meta);
+            info().meta_host_name.store(entry.host_name, Ordering::SeqCst);
+            info().meta_executable_name.store(entry.executable_name, Ordering::SeqCst);
+            info().meta_pid.store(entry.pid, Ordering::SeqCst);
+        }
+        let meta = if self.is_meta() { mpi_flag::I_AM_METADIR } else { 0 };
+        info().mpi_flags.fetch_or(meta | mpi_flag::PARTIAL_ATTACH_OK, Ordering::SeqCst);
+    }
+
+    /// Who spawned this world; a parent that did not say who it is has no name and rank -1.
+    fn spawn_descriptor(&mut self, parent: Option<&Hello>) -> usize {
+        let name = parent.map_or_else(String::new, |p| p.world.clone());
+        let descriptor = SpawnDesc {
+            parent_comm_world_id: self.text(name.as_bytes()),
+            parent_rank: parent.map_or(-1, |p| p.rank),
+            sequence: parent.map_or(-1, |p| p.sequence),
+        };
+        std::ptr::from_ref(Box::leak(Box::new(descriptor))) as usize
+    }
+
+    /// A world was spawned whose directory is `card`.
+    pub fn add_directory(&mut self, card: &Card) -> bool {
+        if card.same(&self.own) {
+            return false;
+        }
+        self.become_meta();
+        self.list_directory(card)
+    }
+
+    fn list_directory(&mut self, card: &Card) -> bool {
+        let entry = self.entry(card);
+        if card.same(&self.own) || self.directories.entries().contains(&entry) {
+            return false;
+        }
+        self.directories.extend(&directories(), [entry]);
+        true
+    }
+
+    /// The job of the metadirectory `card` can be reached over `comm`.
+    pub fn add_link(&mut self, comm: u64, card: &Card) -> bool {
+        if self.meta.is_some_and(|meta| meta.same(card)) {
+            return false;
+        }
+        self.become_meta();
+        let entry = self.entry(card);
+        self.links.push(Link { comm, entry });
+        self.list_meta(card)
+    }
+
+    fn list_meta(&mut self, card: &Card) -> bool {
+        let entry = self.entry(card);
+        if card.same(&self.own) || self.metas.entries().contains(&entry) {
+            return false;
+        }
+        self.metas.extend(&metas(), [entry]);
+        true
+    }
+
+    /// `comm` is being disconnected. True if a job can no longer be reached.
+    pub fn remove_link(&mut self, comm: u64) -> bool {
+        let Some(index) = self.links.iter().position(|link| link.comm == comm) else { return false };
+        let entry = self.links.swap_remove(index).entry;
+        if self.links.iter().any(|link| link.entry == entry) {
+            return false;
+        }
+        self.metas.remove(&metas(), |other| *other == entry)
+    }
+
+    /// A process that has to hold an edge which the metadirectory cannot be told of is a metadirectory as well: it
+    /// lists the true one and the directory of its own world.
+    fn become_meta(&mut self) {
+        let before = info().mpi_flags.fetch_or(mpi_flag::I_AM_METADIR, Ordering::SeqCst);
+        if before & mpi_flag::I_AM_METADIR != 0 {
+            return;
+        }
+        if let Some(meta) = self.meta {
+            self.list_meta(&meta);
+        }
+        if let Some(directory) = self.directory {
+            self.list_directory(&directory);
+        }
+    }
+
+    fn entry(&mut self, card: &Card) -> DirectoryEntry {
+        DirectoryEntry {
+            host_name: self.text(card.host()),
+            executable_name: self.text(card.executable()),
+            pid: card.pid,
+        }
+    }
+
+    /// Address of a C string that stays for ever; the same text has the same address.
+    fn text(&mut self, text: &[u8]) -> usize {
+        *self.texts.entry(text.to_vec()).or_insert_with(|| leak(text))
+    }
+}
+
+/// Address of a C string that stays for ever.
+pub fn leak(text: &[u8]) -> usize {
+    let whole = text.iter().copied().take_while(|b| *b != 0).collect::<Vec<u8>>();
+    CString::new(whole).map_or(0, |c| c.into_raw() as usize)
+}
+
+/// Stops for a change of a table, if the debugger wants to be told.
+pub fn changed(reason: Reason) {
+    if info().asked(flag::REQUEST_DIRECTORY_EVENTS) {
+        info().stop(reason);
+    }
+}

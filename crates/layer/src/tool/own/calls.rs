@@ -1,0 +1,103 @@
+//! Calls: how many, how long, and of which function.
+
+use super::categories::{Categories, Place};
+use super::publish_one;
+use crate::threads;
+use crate::tool::{recording, ticks};
+use mpi_abi::{COUNT, FUNCTIONS};
+use mpiscope_image::layout::{Recording, Thread};
+use mpit::{
+    Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
+    Verbosity,
+};
+
+const CALLS: u32 = Recording::CALLS.0;
+const TIMES: u32 = Recording::CALLS.0 | Recording::TIMES.0;
+
+/// A total over all threads.
+pub struct Sum {
+    count: usize,
+    of: fn(&Thread, usize) -> u64,
+    recording: u32,
+}
+
+impl Instrument for Sum {
+    fn bind(&self, _object: u64) -> Result<Binding<'_>> {
+        Ok(Binding::sampled(self.count))
+    }
+
+    fn sample(&self, _object: u64, element: usize) -> Result<u64> {
+        Ok(threads::all().map(|thread| (self.of)(thread, element)).fold(0, u64::wrapping_add))
+    }
+
+    fn interest(&self, wanted: bool) {
+        recording::want(self.recording, wanted);
+    }
+}
+
+fn calls_of(thread: &Thread, function: usize) -> u64 {
+    thread.counters.get(function).map_or(0, |counter| counter.count.get())
+}
+
+fn ticks_of(thread: &Thread, function: usize) -> u64 {
+    thread.counters.get(function).map_or(0, |counter| counter.ticks.get())
+}
+
+fn bytes(thread: &Thread, _: usize) -> u64 {
+    thread.counters.iter().take(COUNT).map(|counter| counter.bytes.get()).fold(0, u64::wrapping_add)
+}
+
+/// The enumeration of all functions, in the order of the arrays; and what stands for none.
+pub const NO_FUNCTION: i32 = -1;
+
+/// Registers the variables.
+pub fn publish(registry: &Registry, categories: &mut Categories) {
+    let names = Enumeration::new("mpiscope_function")
+        .items(FUNCTIONS.iter().map(|function| function.name))
+        .item(NO_FUNCTION, "none");
+    let names = publish_one("the functions' names", registry.add_enumeration(names));
+    let seconds = Unit::Scaled(ticks::seconds());
+    let add = |spec: PvarSpec, instrument: Sum| {
+        if let Some(index) = publish_one("a count of calls", registry.add_pvar(spec, instrument)) {
+            categories.add(Place::CALLS, Member::Pvar(index));
+        }
+    };
+    let counter = |name: &str, desc: &str| {
+        PvarSpec::new(name, PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG).desc(desc)
+    };
+    let timer = |name: &str, desc: &str| {
+        PvarSpec::new(name, PvarClass::TIMER, Datatype::DOUBLE).desc(desc).unit(seconds)
+    };
+    add(
+        counter("mpiscope_calls_total", "Completed MPI calls of all threads. About 5 ns per call"),
+        Sum { count: 1, of: |thread, _| thread.calls.get(), recording: CALLS },
+    );
+    add(
+        timer("mpiscope_time_total", "Seconds that all threads spent in completed MPI calls. About 20 ns per call"),
+        Sum { count: 1, of: |thread, _| thread.mpi_ticks.get(), recording: TIMES },
+    );
+    add(
+        counter(
+            "mpiscope_calls",
+            "Completed MPI calls by function: element i is item i of the enumeration 'mpiscope_function'. About 5 ns \
+             per call",
+        )
+        .verbosity(Verbosity::USER_DETAIL),
+        Sum { count: COUNT, of: calls_of, recording: CALLS },
+    );
+    add(
+        timer(
+            "mpiscope_time",
+            "Seconds spent in completed MPI calls by function: element i is item i of the enumeration \
+             'mpiscope_function'; a call made by a user callback counts for both functions. About 20 ns per call",
+        )
+        .verbosity(Verbosity::USER_DETAIL),
+        Sum { count: COUNT, of: ticks_of, recording: TIMES },
+    );
+    let aggregate = PvarSpec::new("mpiscope_bytes", PvarClass::AGGREGATE, Datatype::UNSIGNED_LONG_LONG).desc(
+        "Bytes that the arguments of completed MPI calls named (counts times sizes of datatypes), of all functions \
+         together. About 5 ns per call",
+    );
+    add(aggregate, Sum { count: 1, of: bytes, recording: CALLS });
+    super::process::publish_function(registry, categories, names);
+}

@@ -1,0 +1,200 @@
+//! The process: what it is doing, how much of its time is MPI's, what was lost.
+
+use super::calls::NO_FUNCTION;
+use super::categories::{Categories, Place};
+use super::publish_one;
+use super::text::Text;
+use crate::tool::recording;
+use crate::{clock, identity, image, threads};
+use mpi_abi::{FUNCTIONS, FunctionId};
+use mpiscope_image::layout::{Recording, State, Thread};
+use mpit::{
+    Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
+    Verbosity,
+};
+
+/// A current value, computed when it is read.
+pub struct Now {
+    value: fn() -> u64,
+    recording: u32,
+}
+
+impl Instrument for Now {
+    fn bind(&self, _object: u64) -> Result<Binding<'_>> {
+        Ok(Binding::sampled(1))
+    }
+
+    fn sample(&self, _object: u64, _element: usize) -> Result<u64> {
+        Ok((self.value)())
+    }
+
+    fn interest(&self, wanted: bool) {
+        recording::want(self.recording, wanted);
+    }
+}
+
+const STATES: [&str; 9] = [
+    "not initialised",
+    "computing",
+    "in an MPI call that does not wait",
+    "blocked in a send",
+    "blocked in a receive or probe",
+    "blocked completing requests",
+    "blocked in a collective",
+    "blocked in one-sided synchronisation",
+    "finalized",
+];
+
+/// The thread that called `MPI_Init`, else the first that called MPI.
+fn main_thread() -> Option<&'static Thread> {
+    let main = identity::process().map_or(u64::MAX, |process| process.main_thread.get());
+    usize::try_from(main).ok().and_then(|main| threads::all().nth(main)).or_else(|| threads::all().next())
+}
+
+/// The number of the function that a thread is in.
+fn function_of(thread: &Thread) -> Option<FunctionId> {
+    u16::try_from(thread.call.function.get().checked_sub(1)?).ok().map(FunctionId)
+}
+
+fn blocking(function: FunctionId) -> usize {
+    let Some(function) = FUNCTIONS.get(usize::from(function.0)) else { return 2 };
+    let name = function.name.trim_end_matches("_c");
+    let is = |names: &[&str]| names.contains(&name);
+    if is(&["MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend", "MPI_Buffer_detach", "MPI_Buffer_flush"]) {
+        3
+    } else if is(&["MPI_Recv", "MPI_Mrecv", "MPI_Probe", "MPI_Mprobe", "MPI_Sendrecv", "MPI_Sendrecv_replace"]) {
+        4
+    } else if is(&["MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"]) {
+        5
+    } else if is(&["MPI_Win_fence", "MPI_Win_wait", "MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_flush"]) {
+        7
+    } else if is_collective(name) {
+        6
+    } else {
+        2
+    }
+}
+
+/// Blocking collective operations: the nonblocking and persistent ones have other names.
+fn is_collective(name: &str) -> bool {
+    const NAMES: [&str; 17] = [
+        "MPI_Barrier",
+        "MPI_Bcast",
+        "MPI_Gather",
+        "MPI_Gatherv",
+        "MPI_Scatter",
+        "MPI_Scatterv",
+        "MPI_Allgather",
+        "MPI_Allgatherv",
+        "MPI_Alltoall",
+        "MPI_Alltoallv",
+        "MPI_Alltoallw",
+        "MPI_Reduce",
+        "MPI_Allreduce",
+        "MPI_Reduce_scatter",
+        "MPI_Reduce_scatter_block",
+        "MPI_Scan",
+        "MPI_Exscan",
+    ];
+    NAMES.contains(&name) || name.starts_with("MPI_Neighbor_") && !name.ends_with("_init")
+}
+
+fn state() -> u64 {
+    let header = image::writer().map_or(State::STARTED.0, |writer| writer.header().state.get());
+    let state = match State(header) {
+        State::UNCLAIMED | State::STARTED => 0,
+        State::FINALIZED => 8,
+        _ => main_thread().and_then(function_of).map_or(1, blocking),
+    };
+    state as u64
+}
+
+fn function() -> u64 {
+    let now = main_thread().and_then(function_of);
+    now.map_or(i64::from(NO_FUNCTION) as u64, |function| u64::from(function.0))
+}
+
+/// Time in MPI of all threads, as a part of the time that they exist.
+fn share() -> u64 {
+    let begun = image::writer().map_or(0, |writer| writer.header().clock.start_ticks.get());
+    let elapsed = clock::now().saturating_sub(begun) as f64;
+    let (threads, inside) = threads::all()
+        .map(|thread| thread.mpi_ticks.get())
+        .fold((0u32, 0u64), |(threads, sum), ticks| (threads + 1, sum.saturating_add(ticks)));
+    let all = elapsed * f64::from(threads.max(1));
+    let share = if begun == 0 || all <= 0.0 { 0.0 } else { (inside as f64 / all).min(1.0) };
+    share.to_bits()
+}
+
+fn lost() -> u64 {
+    let Some(writer) = image::writer() else { return 0 };
+    writer.header().lost.iter().map(|kind| kind.get()).fold(0, u64::wrapping_add)
+}
+
+/// The function that the process is in; its enumeration also names the elements of the arrays by function.
+pub fn publish_function(registry: &Registry, categories: &mut Categories, names: Option<usize>) {
+    let Some(names) = names else { return };
+    let spec = PvarSpec::new("mpiscope_function", PvarClass::STATE, Datatype::INT)
+        .desc("The MPI function that the main thread is in. Costs nothing beyond the recording of calls")
+        .verbosity(Verbosity::USER_DETAIL)
+        .enumeration(names)
+        .unit(Unit::Bits)
+        .continuous(true);
+    let added = registry.add_pvar(spec, Now { value: function, recording: Recording::CALLS.0 });
+    if let Some(index) = publish_one("the current function", added) {
+        categories.add(Place::CALLS, Member::Pvar(index));
+    }
+}
+
+/// Registers the variables.
+pub fn publish(registry: &Registry, categories: &mut Categories) {
+    let add = |place: Place, spec: PvarSpec, value: fn() -> u64, bits: Recording| {
+        if let Some(index) =
+            publish_one("a state", registry.add_pvar(spec, Now { value, recording: bits.0 }))
+        {
+            categories.add(place, Member::Pvar(index));
+        }
+    };
+    let states = Enumeration::new("mpiscope_state").items(STATES);
+    if let Some(states) = publish_one("the states' names", registry.add_enumeration(states)) {
+        let spec = PvarSpec::new("mpiscope_state", PvarClass::STATE, Datatype::INT)
+            .desc("What the main thread of the process is doing. Costs nothing beyond the recording of calls")
+            .enumeration(states)
+            .continuous(true);
+        add(Place::PROCESS, spec, state, Recording::CALLS);
+    }
+    let spec = PvarSpec::new("mpiscope_mpi_share", PvarClass::PERCENTAGE, Datatype::DOUBLE)
+        .desc(
+            "Time in completed MPI calls of all threads, as a part of the time since the first MPI call of the process \
+             times the number of threads that called MPI: 0.0 to 1.0. About 20 ns per call",
+        )
+        .unit(Unit::Bits)
+        .continuous(true);
+    add(Place::CALLS, spec, share, Recording(Recording::CALLS.0 | Recording::TIMES.0));
+    let spec = PvarSpec::new("mpiscope_lost_records", PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG)
+        .desc("Records that found no room: calls, objects, messages, names. Costs nothing")
+        .continuous(true);
+    add(Place::RECORDING, spec, lost, Recording(0));
+    let spec = PvarSpec::new("mpiscope_version", PvarClass::GENERIC, Datatype::CHAR)
+        .desc("Version of mpiscope. Costs nothing")
+        .continuous(true);
+    let added = registry.add_custom_pvar(spec.readonly(true), Text(env!("CARGO_PKG_VERSION")));
+    if let Some(index) = publish_one("the version", added) {
+        categories.add(Place::RECORDING, Member::Pvar(index));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpi_abi::f;
+
+    #[test]
+    fn a_call_is_sorted_by_what_it_waits_for() {
+        let state = |function| STATES[blocking(function)];
+        assert_eq!(state(f::MPI_Recv_c), "blocked in a receive or probe");
+        assert_eq!(state(f::MPI_Allreduce), "blocked in a collective");
+        assert_eq!(state(f::MPI_Iallreduce), "in an MPI call that does not wait");
+        assert_eq!(state(f::MPI_Waitsome), "blocked completing requests");
+    }
+}

@@ -1,0 +1,31 @@
+//! The clock of timers and events: ticks of the image's clock, and how long one is.
+
+use crate::{clock, image};
+use std::sync::OnceLock;
+
+/// How long the clock must have run for its speed to be known to some millionths.
+const LONG_ENOUGH_NS: u64 = 2_000_000;
+
+/// Ticks in a second, measured once. Waits up to two milliseconds if the process has just begun.
+pub fn per_second() -> u64 {
+    static SPEED: OnceLock<u64> = OnceLock::new();
+    *SPEED.get_or_init(|| {
+        let header = image::writer().map(|writer| &writer.header().clock);
+        let first = header.map(|clock| (clock.start_ticks.get(), clock.start_ns.get()));
+        let (ticks, ns) = first.unwrap_or_else(|| (clock::now(), clock::monotonic_ns()));
+        loop {
+            let (now, now_ns) = clock::point();
+            let passed = now_ns.saturating_sub(ns);
+            if passed >= LONG_ENOUGH_NS {
+                let ticks = u128::from(now.wrapping_sub(ticks)) * 1_000_000_000;
+                return u64::try_from(ticks / u128::from(passed)).unwrap_or(u64::MAX).max(1);
+            }
+            std::hint::spin_loop();
+        }
+    })
+}
+
+/// Length of a tick in seconds.
+pub fn seconds() -> f64 {
+    1.0 / per_second() as f64
+}

@@ -1,0 +1,124 @@
+//! Hooks of blocking sends and receives. They make no request: what they do is counted before and after the call.
+
+use super::facts::{self, Envelope, Posted};
+use super::lines::channel;
+use super::requests::mode_of;
+use super::scratch::{self, given, lend};
+use super::state::{Held, hold};
+use super::status;
+use crate::bytes;
+use crate::call::Call;
+use mpi_abi::{Abi, f};
+use mpiscope_image::traffic::{EntryFlag, RequestKind};
+use std::ffi::{c_int, c_void};
+
+/// `MPI_Send` and its like, and the send half of `MPI_Sendrecv`.
+#[inline(always)]
+pub fn before_send<A: Abi>(
+    call: &Call<A>,
+    count: i64,
+    datatype: A::Handle,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Handle,
+) {
+    if dest < 0 {
+        return;
+    }
+    let bytes = bytes::elements::<A>(count, datatype);
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    let channel = channel::<A>(&held, comm);
+    let to = Envelope::new(&channel, dest, tag);
+    let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
+    let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
+    scratch.entry = facts::send_posted(&held, &to, bytes, call.since, flags);
+    scratch.send_bytes = bytes;
+    scratch.sending = true;
+    scratch.channel = channel;
+}
+
+/// The same, after the call.
+#[inline(always)]
+pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int) {
+    if dest < 0 {
+        return;
+    }
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    if !std::mem::take(&mut scratch.sending) {
+        return;
+    }
+    // A call that sends and receives may have failed in its receive.
+    if result == A::SUCCESS || status::class::<A>(result) == A::ERR_TRUNCATE {
+        facts::send_completed(&held, scratch.entry, call.returned());
+    } else {
+        let to = Envelope::new(&scratch.channel, dest, tag);
+        facts::send_failed(&held, &to, scratch.send_bytes, scratch.entry);
+    }
+}
+
+/// `MPI_Recv`, and the receive half of `MPI_Sendrecv`.
+#[inline(always)]
+pub fn before_receive<A: Abi>(
+    call: &Call<A>,
+    source: c_int,
+    tag: c_int,
+    comm: A::Handle,
+    status: &mut *mut c_void,
+) {
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    scratch.order = 0;
+    if source == A::PROC_NULL {
+        return;
+    }
+    scratch.channel = channel::<A>(&held, comm);
+    let from = Envelope::new(&scratch.channel, source, tag);
+    scratch.order = facts::receive_posted(&held, &from);
+    lend::<A>(scratch, status);
+}
+
+/// The same, after the call.
+#[inline(always)]
+pub fn after_receive<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    source: c_int,
+    tag: c_int,
+    status: *const c_void,
+) {
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    let order = std::mem::take(&mut scratch.order);
+    if order == 0 {
+        return;
+    }
+    let named = Envelope::new(&scratch.channel, source, tag);
+    facts::receive_ended(&held, &named);
+    let posted = Posted { at: call.since, order };
+    arrived(&held, call, result, &named, RequestKind::RECV, &posted, given::<A>(status));
+}
+
+/// A blocking receive has ended: counts the message, if there is one.
+#[inline(always)]
+pub fn arrived<A: Abi>(
+    held: &Held,
+    call: &Call<A>,
+    result: c_int,
+    named: &Envelope,
+    kind: RequestKind,
+    posted: &Posted,
+    status: *const c_void,
+) {
+    let error = if result == A::SUCCESS {
+        0
+    } else if status::class::<A>(result) == A::ERR_TRUNCATE {
+        EntryFlag::ERROR.0
+    } else {
+        return;
+    };
+    if status.is_null() {
+        return;
+    }
+    let got = status::read::<A>(held, status);
+    let from = Envelope { rank: got.source, tag: got.tag, ..*named };
+    let flags = mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error;
+    facts::receive_completed(held, &from, got.bytes, posted, call.returned(), flags);
+}

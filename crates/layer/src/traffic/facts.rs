@@ -1,0 +1,275 @@
+//! Every fact about communication, one function each.
+//!
+//! All hooks of this module come through here, with the state held: here counters, histograms and the ledger
+//! are written, and from here events are raised.
+
+use super::ledger::{self, Line};
+use super::lines::{Channel, peer};
+use super::state::Held;
+use mpiscope_image::W64;
+use mpiscope_image::objects::Comm;
+use mpiscope_image::traffic::{EntryFlag, Message, Request, Traffic, size_class};
+
+/// A message or a receive, as far as it is known.
+#[derive(Clone, Copy)]
+pub struct Envelope {
+    /// See [`Channel::identity`].
+    pub identity: u64,
+    /// See [`Channel::peers`].
+    pub peers: u64,
+    /// The other side's rank.
+    pub rank: i32,
+    #[allow(missing_docs)]
+    pub tag: i32,
+}
+
+impl Envelope {
+    /// On a communicator.
+    #[inline(always)]
+    pub fn new(channel: &Channel, rank: i32, tag: i32) -> Self {
+        Self { identity: channel.identity, peers: channel.peers, rank, tag }
+    }
+}
+
+/// When and how an operation was posted.
+#[derive(Clone, Copy)]
+pub struct Posted {
+    /// Ticks.
+    pub at: u64,
+    /// Place among all of its direction; see `Entry::order`.
+    pub order: u64,
+}
+
+#[inline(always)]
+fn add_size(sizes: &[W64], bytes: u64) {
+    if let Some(class) = sizes.get(size_class(bytes)) {
+        class.add_mine(1);
+    }
+}
+
+#[inline(always)]
+fn less(word: &W64, by: u64) {
+    word.set(word.get().saturating_sub(by));
+}
+
+#[inline(always)]
+fn raise(now: &W64, high: &W64) {
+    let value = now.get() + 1;
+    now.set(value);
+    if value > high.get() {
+        high.set(value);
+    }
+}
+
+/// The send of a message has begun. Gives the number of its ledger entry, zero for none.
+#[inline(always)]
+pub fn send_posted(held: &Held, to: &Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
+    let totals = held.totals;
+    totals.sent.add_mine(1);
+    totals.sent_bytes.add_mine(bytes);
+    add_size(&totals.sent_sizes, bytes);
+    let mut nth = 0;
+    if let Some(peer) = peer(held, to.peers, to.rank) {
+        nth = peer.sent.get() + 1;
+        peer.sent.set(nth);
+        peer.sent_bytes.add_mine(bytes);
+    }
+    if !ledger::recorded() {
+        return 0;
+    }
+    let order = totals.sent.get();
+    let line = Line {
+        comm: to.identity,
+        peer: to.rank,
+        tag: to.tag,
+        bytes,
+        posted: at,
+        completed: 0,
+        order,
+        nth,
+        flags,
+    };
+    held.sent.write(held, &totals.ledger_sent, &line)
+}
+
+/// The program knows that its send is complete.
+#[inline(always)]
+pub fn send_completed(held: &Held, entry: u64, at: u64) {
+    if entry != 0
+        && let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry)
+    {
+        entry.seq.write(|| entry.completed.set(at));
+    }
+}
+
+/// A send was cancelled in time: its message never arrives.
+#[cold]
+pub fn send_cancelled(held: &Held, to: &Envelope, entry: u64, at: u64) {
+    held.totals.cancelled_sends.add_mine(1);
+    if let Some(peer) = peer(held, to.peers, to.rank) {
+        peer.cancelled.add_mine(1);
+    }
+    if let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry) {
+        entry.seq.write(|| {
+            entry.completed.set(at);
+            entry.flags.set(entry.flags.get() | EntryFlag::CANCELLED.0);
+        });
+    }
+}
+
+/// A call that was to send a message failed: there is no message.
+#[cold]
+pub fn send_failed(held: &Held, to: &Envelope, bytes: u64, entry: u64) {
+    let totals = held.totals;
+    less(&totals.sent, 1);
+    less(&totals.sent_bytes, bytes);
+    if let Some(class) = totals.sent_sizes.get(size_class(bytes)) {
+        less(class, 1);
+    }
+    if let Some(peer) = peer(held, to.peers, to.rank) {
+        less(&peer.sent, 1);
+        less(&peer.sent_bytes, bytes);
+    }
+    if entry != 0 && entry == totals.ledger_sent.get() {
+        totals.ledger_sent.set(entry - 1);
+    }
+}
+
+/// A receive was posted. Gives its place among the receives of this process.
+#[inline(always)]
+pub fn receive_posted(held: &Held, from: &Envelope) -> u64 {
+    let totals = held.totals;
+    raise(&totals.posted, &totals.posted_high);
+    if let Some(peer) = peer(held, from.peers, from.rank) {
+        peer.posted.add_mine(1);
+    }
+    next_order(held.totals)
+}
+
+#[inline(always)]
+fn next_order(totals: &Traffic) -> u64 {
+    let order = totals.posted_ever.get() + 1;
+    totals.posted_ever.set(order);
+    order
+}
+
+/// A posted receive is no longer posted: `named` is the envelope that it was posted with.
+#[inline(always)]
+pub fn receive_ended(held: &Held, named: &Envelope) {
+    less(&held.totals.posted, 1);
+    if let Some(peer) = peer(held, named.peers, named.rank) {
+        less(&peer.posted, 1);
+    }
+}
+
+/// A posted receive was cancelled in time.
+#[cold]
+pub fn receive_cancelled(held: &Held, named: &Envelope) {
+    held.totals.cancelled_receives.add_mine(1);
+    receive_ended(held, named);
+}
+
+/// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
+/// was posted.)
+#[inline(always)]
+pub fn receive_completed(held: &Held, from: &Envelope, bytes: u64, posted: &Posted, at: u64, flags: u32) {
+    let totals = held.totals;
+    totals.received.add_mine(1);
+    totals.received_bytes.add_mine(bytes);
+    add_size(&totals.received_sizes, bytes);
+    let mut nth = 0;
+    if let Some(peer) = peer(held, from.peers, from.rank) {
+        nth = peer.received.get() + 1;
+        peer.received.set(nth);
+        peer.received_bytes.add_mine(bytes);
+    }
+    if ledger::recorded() {
+        let line = Line {
+            comm: from.identity,
+            peer: from.rank,
+            tag: from.tag,
+            bytes,
+            posted: posted.at,
+            completed: at,
+            order: posted.order,
+            nth,
+            flags,
+        };
+        held.received.write(held, &totals.ledger_received, &line);
+    }
+}
+
+/// A probe found a message, which stays where it is.
+#[inline(always)]
+pub fn probe_hit(held: &Held) {
+    held.totals.probe_hits.add_mine(1);
+}
+
+/// A probe matched a message and took it out of the queue. Gives its place among the receives.
+#[inline(always)]
+pub fn message_matched(held: &Held) -> u64 {
+    held.totals.probe_hits.add_mine(1);
+    held.totals.matched.add_mine(1);
+    next_order(held.totals)
+}
+
+/// The receive of a matched message was started.
+#[inline(always)]
+pub fn message_taken(held: &Held, _message: &Message) {
+    less(&held.totals.matched, 1);
+}
+
+/// An operation with a request was started.
+#[inline(always)]
+pub fn request_started(held: &Held, _request: &Request) {
+    let totals = held.totals;
+    totals.started.add_mine(1);
+    raise(&totals.pending, &totals.pending_high);
+}
+
+/// An operation was complete when its request was created; its handle is one that many requests share.
+#[inline(always)]
+pub fn request_complete_at_start(held: &Held, _request: &Request) {
+    held.totals.started.add_mine(1);
+    held.totals.complete_at_start.add_mine(1);
+}
+
+/// The program was told that an operation is complete, or it is gone otherwise.
+#[inline(always)]
+pub fn request_completed(held: &Held, _request: &Request) {
+    less(&held.totals.pending, 1);
+}
+
+/// A request object is gone.
+#[inline(always)]
+pub fn request_freed(_held: &Held, _request: &Request) {}
+
+/// The program freed a request that is still active.
+#[cold]
+pub fn request_marked(_held: &Held, _request: &Request) {}
+
+/// A thread entered a collective. Gives its number on the communicator, from 1; zero if that is not known.
+#[inline(always)]
+pub fn collective_entered(held: &Held, comm: Option<&Comm>) -> u64 {
+    held.totals.collectives.add_mine(1);
+    let Some(comm) = comm else { return 0 };
+    let number = comm.collectives.get() + 1;
+    comm.collectives.set(number);
+    number
+}
+
+/// A thread left a blocking collective, or the call that started another.
+#[inline(always)]
+pub fn collective_left(_held: &Held, _number: u64) {}
+
+/// Partitions of a send were marked ready.
+#[inline(always)]
+pub fn partitions_ready(held: &Held, _request: &Request, _first: i32, count: u64) {
+    held.totals.partitions_ready.add_mine(count);
+}
+
+/// A partition of a receive was seen to have arrived.
+#[inline(always)]
+pub fn partition_arrived(held: &Held, _request: &Request, _partition: i32) {
+    held.totals.partitions_arrived.add_mine(1);
+}

@@ -1,0 +1,402 @@
+//! Life of request records.
+//!
+//! ```text
+//!  create ─► LIVE ──complete──► FREED (record may be used again)
+//!             │  └ persistent: stays LIVE, start ⇄ complete, until free
+//!             └ free while active ─► MARKED ──handle seen again for another request──► FREED
+//! ```
+//!
+//! A handle does not name a request. Libraries give one handle to all requests that are complete when the call
+//! that makes them returns; it gets one record with [`Flag::SHARED_HANDLE`] that only counts. MPICH marks such
+//! handles by their bits, Open MPI has a variable, the standard ABI says nothing: there the second request with a
+//! live handle tells.
+//!
+//! Between the return of a call that completes a request and our look at it, another thread may be given the
+//! handle again. So with threads, who completes requests looks their records up before the call
+//! ([`Flag::WAITED`]), and a new request with such a handle takes only the handle over.
+
+use super::facts::{self, Envelope, Posted};
+use super::lines::Channel;
+use super::state::{Held, open};
+use super::status;
+use crate::call::Call;
+use mpi_abi::{Abi, AbiKind};
+use mpiscope_image::layout::{Loss, SectionKind};
+use mpiscope_image::objects::{Flag, Life, uid};
+use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
+use std::ffi::c_void;
+
+/// What is known of a request when it is made.
+#[derive(Clone, Copy)]
+pub struct New {
+    /// What it is.
+    pub kind: RequestKind,
+    /// Handle of the communicator, file or window.
+    pub object: u64,
+    /// The communicator.
+    pub channel: Channel,
+    /// Destination, source, target or root.
+    pub peer: i32,
+    #[allow(missing_docs)]
+    pub tag: i32,
+    #[allow(missing_docs)]
+    pub count: i64,
+    /// Handle of the datatype.
+    pub datatype: u64,
+    /// Address.
+    pub buffer: u64,
+    /// Of a message that is sent.
+    pub bytes: u64,
+    /// Number of a collective, place of a receive.
+    pub order: u64,
+    /// Ledger entry of a send.
+    pub entry: u64,
+    /// Partitions of each side of a partitioned operation.
+    pub partitions: i32,
+    /// Destination and tag of the send half of a send and receive.
+    pub send: (i32, i32),
+    /// Not started yet.
+    pub persistent: bool,
+}
+
+impl New {
+    /// A request of which only the kind is known.
+    pub fn of(kind: RequestKind) -> Self {
+        Self {
+            kind,
+            object: 0,
+            channel: Channel::default(),
+            peer: 0,
+            tag: 0,
+            count: 0,
+            datatype: 0,
+            buffer: 0,
+            bytes: 0,
+            order: 0,
+            entry: 0,
+            partitions: 0,
+            send: (0, 0),
+            persistent: false,
+        }
+    }
+}
+
+/// Whether the library gives this handle to every request that is complete at start.
+#[inline(always)]
+fn is_shared<A: Abi>(held: &Held, handle: u64) -> bool {
+    if A::CODE == AbiKind::MPICH {
+        return handle & 0xfc00_0000 == 0x6c00_0000;
+    }
+    held.shared.iter().any(|shared| shared.get() == handle)
+}
+
+/// A request was made (and started, unless it is persistent).
+#[inline(always)]
+pub fn create<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<&'static Request> {
+    if handle == held.null_request || handle == 0 {
+        return None;
+    }
+    if is_shared::<A>(held, handle) && !new.persistent {
+        return share(held, call, handle, new);
+    }
+    if let Some(old) = held.requests.find(handle)
+        && let Some(shared) = displace::<A>(held, call, old, new)
+    {
+        return Some(shared);
+    }
+    let Some(request) = held.requests.take(held) else {
+        held.writer.lose(Loss::REQUESTS, 1);
+        return None;
+    };
+    {
+        let _open = open(&request.head.seq);
+        fill(held, call, request, handle, new);
+        let started = if new.persistent { Flag::PERSISTENT.0 } else { Flag::STARTED.0 | Flag::ACTIVE.0 };
+        request.head.flags.set(started);
+        request.starts.set(u64::from(!new.persistent));
+    }
+    held.requests.insert(request);
+    if !new.persistent {
+        facts::request_started(held, request);
+    }
+    Some(request)
+}
+
+/// All fields of a new request but flags, starts and outstanding.
+#[inline(always)]
+fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new: &New) {
+    let serial = held.serials.0.get() + 1;
+    held.serials.0.set(serial);
+    let head = &request.head;
+    head.handle.set(handle);
+    head.uid.set(uid(SectionKind::REQUESTS, serial));
+    head.life.set(Life::LIVE.0);
+    head.made_by.set(u32::from(call.function().0) + 1);
+    head.made_at.set(call.since);
+    head.made_from.set(call.return_address);
+    head.freed_by.set(0);
+    head.freed_at.set(0);
+    head.parent.set(new.channel.uid);
+    request.kind.set(new.kind.0);
+    request.partitions.set(new.partitions.cast_unsigned());
+    request.object.set(new.object);
+    request.comm_identity.set(new.channel.identity);
+    request.peers.set(new.channel.peers);
+    request.peer.set(new.peer.cast_unsigned());
+    request.tag.set(new.tag.cast_unsigned());
+    request.count.set(new.count as u64);
+    request.datatype.set(new.datatype);
+    request.buffer.set(new.buffer);
+    request.started_at.set(if new.persistent { 0 } else { call.since });
+    request.started_from.set(call.return_address);
+    request.completed_at.set(0);
+    request.bytes.set(new.bytes);
+    request.order.set(new.order);
+    request.entry.set(new.entry);
+    request.error.set(0);
+    request.dest.set(new.send.0.cast_unsigned());
+    request.send_tag.set(new.send.1.cast_unsigned());
+}
+
+/// A request with a handle that many requests share: it is complete.
+#[inline(never)]
+fn share<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<&'static Request> {
+    let known = held.requests.find(handle);
+    let Some(request) = known.or_else(|| held.requests.take(held)) else {
+        held.writer.lose(Loss::REQUESTS, 1);
+        return None;
+    };
+    {
+        let _open = open(&request.head.seq);
+        let outstanding = if known.is_some() { request.outstanding.get() } else { 0 };
+        let starts = if known.is_some() { request.starts.get() } else { 0 };
+        fill(held, call, request, handle, new);
+        request.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
+        request.completed_at.set(call.returned());
+        request.outstanding.set(outstanding + 1);
+        request.starts.set(starts + 1);
+    }
+    if known.is_none() {
+        held.requests.insert(request);
+    }
+    facts::send_completed(held, new.entry, call.returned());
+    facts::request_complete_at_start(held, request);
+    Some(request)
+}
+
+/// A new request has the handle of one that we think lives. Gives the record if the handle is shared.
+#[cold]
+fn displace<A: Abi>(
+    held: &Held,
+    call: &Call<A>,
+    old: &'static Request,
+    new: &New,
+) -> Option<&'static Request> {
+    if old.is(Flag::SHARED_HANDLE) {
+        return share(held, call, old.head.handle.get(), new);
+    }
+    if old.is(Flag::WAITED) && held.is_multiple() {
+        // Another thread is about to find out that it is complete.
+        held.requests.remove(old);
+        return None;
+    }
+    let gone = old.head.life.get() == Life::MARKED.0 || old.is(Flag::PERSISTENT) || new.persistent;
+    if A::CODE == AbiKind::STANDARD && !gone {
+        // The first one was complete at start too.
+        settle(held, call, old);
+        old.head.seq.write(|| {
+            old.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
+            old.outstanding.set(1);
+        });
+        return share(held, call, old.head.handle.get(), new);
+    }
+    if old.head.life.get() != Life::MARKED.0 {
+        // Its end was not seen: completed while nothing was recorded, or in a call that we could not follow.
+        held.writer.lose(Loss::REQUESTS, 1);
+    }
+    settle(held, call, old);
+    release(held, call, old);
+    None
+}
+
+/// Ends the operation of a request without knowing how it went.
+#[cold]
+pub fn settle<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+    if request.is(Flag::ACTIVE) {
+        finish(held, call, request, std::ptr::null(), 0);
+    }
+}
+
+/// The program has freed a request that is still active.
+#[cold]
+pub fn mark<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+    request.head.seq.write(|| {
+        request.head.life.set(Life::MARKED.0);
+        request.head.freed_by.set(u32::from(call.function().0) + 1);
+        request.head.freed_at.set(call.since);
+        request.head.freed_from.set(call.return_address);
+    });
+    facts::request_marked(held, request);
+}
+
+/// The record becomes a tombstone that is used again soon.
+#[inline(always)]
+pub fn release<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+    {
+        let _open = open(&request.head.seq);
+        request.head.life.set(Life::FREED.0);
+        request.head.freed_by.set(u32::from(call.function().0) + 1);
+        request.head.freed_at.set(call.since);
+        request.head.freed_from.set(call.return_address);
+    }
+    held.requests.remove(request);
+    facts::request_freed(held, request);
+    held.requests.give(request);
+}
+
+/// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.
+#[inline(always)]
+pub fn finish<A: Abi>(
+    held: &Held,
+    call: &Call<A>,
+    request: &'static Request,
+    status: *const c_void,
+    error: i32,
+) {
+    let kind = RequestKind(request.kind.get());
+    let at = call.returned();
+    let flags = request.head.flags.get();
+    let mut ended = Ended::default();
+    if flags & Flag::CANCELLED.0 != 0 && (status.is_null() || !status::cancelled::<A>(status)) {
+        ended.not_cancelled = true;
+    }
+    let cancelled = flags & Flag::CANCELLED.0 != 0 && !ended.not_cancelled;
+    if kind.receives() {
+        receive_finished::<A>(held, request, kind, status, error, at, cancelled, &mut ended);
+    }
+    if kind.sends() && request.entry.get() != 0 && !cancelled {
+        facts::send_completed(held, request.entry.get(), at);
+    } else if kind.sends() && cancelled {
+        let to = Envelope {
+            identity: request.comm_identity.get(),
+            peers: request.peers.get(),
+            rank: request.peer.get().cast_signed(),
+            tag: request.tag.get().cast_signed(),
+        };
+        facts::send_cancelled(held, &to, request.entry.get(), at);
+    }
+    {
+        let _open = open(&request.head.seq);
+        let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if ended.not_cancelled { Flag::CANCELLED.0 } else { 0 };
+        request.head.flags.set((flags | Flag::COMPLETE.0) & !off);
+        request.completed_at.set(at);
+        request.completed_from.set(call.return_address);
+        if let Some((source, tag, bytes)) = ended.message {
+            request.source.set(source.cast_unsigned());
+            request.actual_tag.set(tag.cast_unsigned());
+            request.bytes.set(bytes);
+        }
+        if error != A::SUCCESS {
+            request.error.set(error.cast_unsigned());
+        }
+    }
+    facts::request_completed(held, request);
+}
+
+/// What [`finish`] found out.
+#[derive(Default)]
+struct Ended {
+    not_cancelled: bool,
+    message: Option<(i32, i32, u64)>,
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn receive_finished<A: Abi>(
+    held: &Held,
+    request: &Request,
+    kind: RequestKind,
+    status: *const c_void,
+    error: i32,
+    at: u64,
+    cancelled: bool,
+    ended: &mut Ended,
+) {
+    let named = Envelope {
+        identity: request.comm_identity.get(),
+        peers: request.peers.get(),
+        rank: request.peer.get().cast_signed(),
+        tag: request.tag.get().cast_signed(),
+    };
+    if named.rank == A::PROC_NULL {
+        return;
+    }
+    let matched = kind == RequestKind::MRECV;
+    if cancelled {
+        return facts::receive_cancelled(held, &named);
+    }
+    if !matched {
+        facts::receive_ended(held, &named);
+    }
+    let arrived = error == A::SUCCESS || status::class::<A>(error) == A::ERR_TRUNCATE;
+    if !arrived || (status.is_null() && !kind.is_partitioned()) {
+        return;
+    }
+    let mut flags = mode_of::<A>(kind, &named);
+    if error != A::SUCCESS {
+        flags |= EntryFlag::ERROR.0;
+    }
+    let (from, bytes) = if kind.is_partitioned() {
+        // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
+        (named, request.bytes.get())
+    } else {
+        let got = status::read::<A>(held, status);
+        (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
+    };
+    let posted = Posted { at: request.started_at.get(), order: request.order.get() };
+    facts::receive_completed(held, &from, bytes, &posted, at, flags);
+    ended.message = Some((from.rank, from.tag, bytes));
+}
+
+/// Ledger flags that follow from how a receive was posted.
+#[inline(always)]
+pub fn mode_of<A: Abi>(kind: RequestKind, named: &Envelope) -> u32 {
+    let mut flags = 0;
+    if named.rank == A::ANY_SOURCE {
+        flags |= EntryFlag::ANY_SOURCE.0;
+    }
+    if named.tag == A::ANY_TAG {
+        flags |= EntryFlag::ANY_TAG.0;
+    }
+    if kind == RequestKind::MRECV {
+        flags |= EntryFlag::PROBED.0;
+    }
+    if kind.is_partitioned() {
+        flags |= EntryFlag::PARTITIONED.0;
+    }
+    flags
+}
+
+/// A call has told the program that a request is complete, and, unless it is persistent, has freed it.
+#[inline(always)]
+pub fn complete<A: Abi>(
+    held: &Held,
+    call: &Call<A>,
+    request: &'static Request,
+    status: *const c_void,
+    error: i32,
+) {
+    let flags = request.head.flags.get();
+    if flags & Flag::SHARED_HANDLE.0 != 0 {
+        request.outstanding.set(request.outstanding.get().saturating_sub(1));
+        return;
+    }
+    if flags & Flag::ACTIVE.0 != 0 {
+        finish(held, call, request, status, error);
+    }
+    if flags & Flag::PERSISTENT.0 == 0 {
+        release(held, call, request);
+    } else if flags & Flag::WAITED.0 != 0 {
+        request.head.flags.set(request.head.flags.get() & !Flag::WAITED.0);
+    }
+}

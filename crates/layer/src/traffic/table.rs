@@ -1,0 +1,196 @@
+//! Records by handle: found, made and given back in a few nanoseconds, whether there are ten or a million.
+//!
+//! The records lie in the image and never move. Buckets and the list of free records are chains through
+//! [`Head::link`], as offsets from the start of the image. The newest free record is taken first, because it is
+//! still in the cache.
+#![allow(unsafe_code)]
+
+use super::state::Held;
+use mpiscope_image::Record;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Head, Life};
+use mpiscope_image::traffic::{Message, Request};
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+/// A record that a [`Table`] can hold.
+pub trait Linked: Record + 'static {
+    /// The section where the records are.
+    const KIND: SectionKind;
+    /// What every object's record begins with.
+    fn head(&self) -> &Head;
+}
+
+impl Linked for Request {
+    const KIND: SectionKind = SectionKind::REQUESTS;
+    #[inline(always)]
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl Linked for Message {
+    const KIND: SectionKind = SectionKind::MESSAGES;
+    #[inline(always)]
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+/// Records that the first section has room for, and how many are fetched at once when none is free.
+const FIRST: usize = 256;
+const BATCH: usize = 32;
+/// Buckets at first: a power of two.
+const BUCKETS: usize = 1024;
+
+/// The live records of one kind.
+pub struct Table<T> {
+    base: usize,
+    buckets: Cell<&'static [Cell<u64>]>,
+    shift: Cell<u32>,
+    live: Cell<usize>,
+    free: Cell<u64>,
+    kind: PhantomData<T>,
+}
+
+fn new_buckets(count: usize) -> &'static [Cell<u64>] {
+    Box::leak(vec![Cell::new(0); count].into_boxed_slice())
+}
+
+impl<T: Linked> Table<T> {
+    /// An empty table over the image at `base`.
+    pub fn new(base: usize) -> Self {
+        Self {
+            base,
+            buckets: Cell::new(new_buckets(BUCKETS)),
+            shift: Cell::new(64 - BUCKETS.trailing_zeros()),
+            live: Cell::new(0),
+            free: Cell::new(0),
+            kind: PhantomData,
+        }
+    }
+
+    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both.
+    #[inline(always)]
+    fn bucket(&self, handle: u64) -> Option<&'static Cell<u64>> {
+        self.buckets.get().get((handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get()) as usize)
+    }
+
+    #[inline(always)]
+    fn at(&self, offset: u64) -> Option<&'static T> {
+        // SAFETY: links are zero or offsets of records that `fetch` got from the image's writer; those live as
+        // long as the process.
+        (offset != 0).then(|| unsafe { &*((self.base + offset as usize) as *const T) })
+    }
+
+    #[inline(always)]
+    fn offset(&self, record: &'static T) -> u64 {
+        (std::ptr::from_ref(record) as usize - self.base) as u64
+    }
+
+    /// The live record with this handle.
+    #[inline(always)]
+    pub fn find(&self, handle: u64) -> Option<&'static T> {
+        let mut record = self.at(self.bucket(handle)?.get())?;
+        while record.head().handle.get() != handle {
+            record = self.at(record.head().link.get())?;
+        }
+        Some(record)
+    }
+
+    /// Puts a record with its handle into the table.
+    #[inline(always)]
+    pub fn insert(&self, record: &'static T) {
+        let Some(bucket) = self.bucket(record.head().handle.get()) else { return };
+        record.head().link.set(bucket.get());
+        bucket.set(self.offset(record));
+        let live = self.live.get() + 1;
+        self.live.set(live);
+        if live > self.buckets.get().len() {
+            self.grow();
+        }
+    }
+
+    /// Takes a record out of the table; false if it is not in.
+    #[inline(always)]
+    pub fn remove(&self, record: &'static T) -> bool {
+        let wanted = self.offset(record);
+        let Some(bucket) = self.bucket(record.head().handle.get()) else { return false };
+        let after = record.head().link.get();
+        if bucket.get() == wanted {
+            bucket.set(after);
+        } else {
+            let mut before = self.at(bucket.get());
+            while let Some(other) = before
+                && other.head().link.get() != wanted
+            {
+                before = self.at(other.head().link.get());
+            }
+            let Some(before) = before else { return false };
+            before.head().link.set(after);
+        }
+        self.live.set(self.live.get().saturating_sub(1));
+        true
+    }
+
+    /// A record that is not in use. `None`: the image is full.
+    #[inline(always)]
+    pub fn take(&self, held: &Held) -> Option<&'static T> {
+        let record = match self.at(self.free.get()) {
+            Some(record) => record,
+            None => self.fetch(held)?,
+        };
+        self.free.set(record.head().link.get());
+        Some(record)
+    }
+
+    /// Gives back a record that is in no chain.
+    #[inline(always)]
+    pub fn give(&self, record: &'static T) {
+        record.head().link.set(self.free.get());
+        self.free.set(self.offset(record));
+    }
+
+    /// Makes a batch of records, all of them free.
+    #[cold]
+    fn fetch(&self, held: &Held) -> Option<&'static T> {
+        for _ in 0..BATCH {
+            let Some((_, record)) = held.writer.new_record::<T>(T::KIND, FIRST) else { break };
+            self.give(record);
+        }
+        self.at(self.free.get())
+    }
+
+    /// Twice as many buckets.
+    #[cold]
+    fn grow(&self) {
+        let old = self.buckets.replace(&[]);
+        self.buckets.set(new_buckets(old.len() * 2));
+        self.shift.set(self.shift.get() - 1);
+        for bucket in old {
+            let mut next = bucket.get();
+            while let Some(record) = self.at(next) {
+                next = record.head().link.get();
+                if let Some(bucket) = self.bucket(record.head().handle.get()) {
+                    record.head().link.set(bucket.get());
+                    bucket.set(self.offset(record));
+                }
+            }
+        }
+        // SAFETY: made by `new_buckets`, and no reference to it is left.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(old).cast_mut()) });
+    }
+
+    /// All live records, with `MARKED` ones.
+    pub fn for_each(&self, mut visit: impl FnMut(&'static T)) {
+        for bucket in self.buckets.get() {
+            let mut next = bucket.get();
+            while let Some(record) = self.at(next) {
+                next = record.head().link.get();
+                if record.head().life.get() != Life::EMPTY.0 {
+                    visit(record);
+                }
+            }
+        }
+    }
+}
