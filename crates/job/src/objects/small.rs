@@ -5,12 +5,14 @@ use super::communicator;
 use super::kind::{Hex, Kind};
 use super::reader::{Build, Reader};
 use mpiscope_image::Source;
-use mpiscope_image::objects::{self, ErrhandlerKind, Flag, Head, PAIR};
+use mpiscope_image::objects::{self, ErrhandlerKind, Flag, Head};
 use serde::Serialize;
 use std::mem::offset_of;
 
 /// Pairs of an info that are listed.
 const MOST_PAIRS: usize = 1 << 14;
+/// Bytes of all pairs of an info that are read.
+const LONGEST_PAIRS: usize = 1 << 22;
 
 /// A group.
 #[derive(Debug, Clone, Serialize)]
@@ -265,15 +267,10 @@ impl Build for Info {
 }
 
 fn pairs<S: Source>(reader: &Reader<'_, S>, record: &objects::Info) -> Vec<(String, String)> {
-    let words = reader.words(&record.pairs);
-    let text = |offset: Option<&u64>, len: Option<&u64>| {
-        let text = mpiscope_image::layout::Text::default();
-        text.offset.set(*offset?);
-        text.len.set(*len?);
-        Some(reader.text(&text).unwrap_or_default())
-    };
-    let read = |pair: &[u64]| Some((text(pair.first(), pair.get(1))?, text(pair.get(2), pair.get(3))?));
-    words.chunks_exact(PAIR).take(MOST_PAIRS).filter_map(read).collect()
+    let text = reader.image().text(&record.pairs, LONGEST_PAIRS).unwrap_or_default();
+    let wanted = usize::try_from(record.count.get()).unwrap_or(usize::MAX).min(MOST_PAIRS);
+    let mut parts = text.split('\0');
+    std::iter::from_fn(|| Some((parts.next()?.to_owned(), parts.next()?.to_owned()))).take(wanted).collect()
 }
 
 /// A session.
