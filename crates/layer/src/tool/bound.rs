@@ -10,7 +10,7 @@ use crate::objects::comms;
 use crate::traffic;
 use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard};
 use mpiscope_image::layout::Recording;
-use mpiscope_image::objects::{Comm, Life};
+use mpiscope_image::objects::{self as image, Comm};
 use mpiscope_image::traffic::Peer;
 use mpit::{Bind, Error, Result};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -28,6 +28,23 @@ pub fn check(bind: Bind, object: u64) -> Result<u64> {
         return Err(Error::INVALID_HANDLE);
     }
     Ok(object)
+}
+
+/// An object of the library that a handle of the library was bound to.
+pub struct Life(Option<(&'static Comm, u64)>);
+
+impl Life {
+    /// Of an object that [`check`] has passed.
+    pub fn of(bind: Bind, object: u64) -> Self {
+        let comm = if bind == Bind::MPI_COMM { comms::COMMS.find(object) } else { None };
+        Self(comm.map(|comm| (comm, comm.head.uid.get())))
+    }
+
+    /// Is it alive? One whose making was not seen counts as alive.
+    pub fn is_alive(&self) -> bool {
+        let live = image::Life::LIVE.0;
+        self.0.is_none_or(|(comm, uid)| comm.head.uid.get() == uid && comm.head.life.get() == live)
+    }
 }
 
 fn is_known(bind: Bind, object: u64) -> bool {
@@ -151,7 +168,7 @@ impl Bound {
 pub fn waited(handle: u64, ticks: u64) {
     let live = |bound: &&Bound| {
         let head = &bound.comm.head;
-        head.handle.get() == handle && head.uid.get() == bound.uid && head.life.get() == Life::LIVE.0
+        head.handle.get() == handle && head.uid.get() == bound.uid && head.life.get() == image::Life::LIVE.0
     };
     if let Some(bound) = list().find(live) {
         bound.waited.fetch_add(ticks, Ordering::Relaxed);

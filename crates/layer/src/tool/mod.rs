@@ -19,6 +19,7 @@ mod category;
 mod codes;
 mod cvar;
 mod enumeration;
+mod events;
 mod handles;
 mod library;
 mod lifecycle;

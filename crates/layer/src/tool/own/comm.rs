@@ -3,16 +3,19 @@
 use super::categories::{Categories, Place};
 use super::publish_one;
 use crate::tool::bound::Bound;
-use crate::tool::{recording, ticks};
+use crate::tool::recording::Interest;
+use crate::tool::ticks;
 use mpiscope_image::layout::Recording;
 use mpiscope_image::traffic::Peer;
 use mpit::{
     Bind, Binding, Datatype, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit, Verbosity,
 };
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const OBJECTS: u32 = Recording::OBJECTS.0;
 
 /// Something of each rank of a communicator.
-pub struct PerRank(fn(&Peer) -> u64);
+pub struct PerRank(fn(&Peer) -> u64, Interest);
 
 impl Instrument for PerRank {
     fn bind(&self, object: u64) -> Result<Binding<'_>> {
@@ -24,14 +27,16 @@ impl Instrument for PerRank {
     }
 
     fn interest(&self, wanted: bool) {
-        recording::want(Recording::OBJECTS.0, wanted);
+        self.1.tell(wanted);
     }
 }
 
 /// Something of a communicator as a whole.
 pub struct Whole {
     value: fn(&Bound) -> u64,
-    interest: fn(bool),
+    interest: Interest,
+    /// Does it need the time of collectives?
+    waits: bool,
 }
 
 impl Instrument for Whole {
@@ -44,30 +49,21 @@ impl Instrument for Whole {
     }
 
     fn interest(&self, wanted: bool) {
-        (self.interest)(wanted);
+        if self.waits {
+            WAITS.store(wanted, Ordering::Release);
+        }
+        self.interest.tell(wanted);
     }
 }
 
-/// How many variables want the time at collectives.
-static WAITS: AtomicU32 = AtomicU32::new(0);
+/// Is the variable of the time at collectives started?
+static WAITS: AtomicBool = AtomicBool::new(false);
 
 /// Does anybody want the time that blocking collectives take?
 #[inline(always)]
 pub fn waits_wanted() -> bool {
-    WAITS.load(Ordering::Relaxed) != 0
+    WAITS.load(Ordering::Relaxed)
 }
-
-fn want_objects(wanted: bool) {
-    recording::want(Recording::OBJECTS.0, wanted);
-}
-
-fn want_waits(wanted: bool) {
-    // The engine tells each change once, and never more ends than beginnings.
-    WAITS.store(u32::from(wanted), Ordering::Release);
-    recording::want(Recording::OBJECTS.0 | Recording::TIMES.0, wanted);
-}
-
-fn want_nothing(_: bool) {}
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
@@ -90,7 +86,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
             "{what}, by rank of the communicator (of the remote group of an intercommunicator), point to point, by \
              this process. Costs nothing beyond the recording of objects, about 10 ns per message"
         );
-        add(Place::MESSAGES, registry.add_pvar(counter(name, &desc), PerRank(value)));
+        add(Place::MESSAGES, registry.add_pvar(counter(name, &desc), PerRank(value, Interest::new(OBJECTS))));
     }
     let collectives = counter(
         "mpiscope_collectives",
@@ -98,16 +94,25 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
          ones, and constructors. Costs nothing beyond the recording of objects",
     );
     let value = |bound: &Bound| bound.comm().collectives.get();
-    add(Place::COLLECTIVES, registry.add_pvar(collectives, Whole { value, interest: want_objects }));
+    add(
+        Place::COLLECTIVES,
+        registry.add_pvar(collectives, Whole { value, interest: Interest::new(OBJECTS), waits: false }),
+    );
     let wait = PvarSpec::new("mpiscope_collective_wait", PvarClass::TIMER, Datatype::DOUBLE)
         .desc(
             "Seconds that this process spent in blocking collective operations on the communicator, waiting for others and \
              working. About 20 ns per collective while it is started",
         )
         .bind(Bind::MPI_COMM)
-        .unit(Unit::Scaled(ticks::seconds()));
-    let value = |bound: &Bound| bound.waited.load(Ordering::Relaxed);
-    add(Place::COLLECTIVES, registry.add_pvar(wait, Whole { value, interest: want_waits }));
+        .unit(Unit::Scaled(ticks::UNIT));
+    let value = |bound: &Bound| ticks::units(bound.waited.load(Ordering::Relaxed));
+    add(
+        Place::COLLECTIVES,
+        registry.add_pvar(
+            wait,
+            Whole { value, interest: Interest::new(OBJECTS | Recording::TIMES.0), waits: true },
+        ),
+    );
     let size = PvarSpec::new("mpiscope_comm_size", PvarClass::SIZE, Datatype::UNSIGNED)
         .desc("Number of ranks of the communicator (of the remote group of an intercommunicator). Costs nothing")
         .bind(Bind::MPI_COMM)
@@ -115,6 +120,9 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         .verbosity(Verbosity::USER_DETAIL);
     add(
         Place::OBJECTS,
-        registry.add_pvar(size, Whole { value: |bound| bound.size as u64, interest: want_nothing }),
+        registry.add_pvar(
+            size,
+            Whole { value: |bound| bound.size as u64, interest: Interest::new(0), waits: false },
+        ),
     );
 }

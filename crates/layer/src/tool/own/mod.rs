@@ -9,6 +9,7 @@ mod others;
 mod posted;
 mod process;
 mod queue;
+mod settings;
 mod text;
 pub mod totals;
 
@@ -44,6 +45,7 @@ pub fn publish() {
     ONCE.call_once(|| {
         super::recording::start();
         let mut categories = categories::Categories::new();
+        settings::publish(&REGISTRY, &categories);
         calls::publish(&REGISTRY, &mut categories);
         process::publish(&REGISTRY, &mut categories);
         queue::publish(&REGISTRY, &mut categories);

@@ -2,7 +2,7 @@
 
 use super::categories::{Categories, Place};
 use super::publish_one;
-use crate::tool::recording;
+use crate::tool::recording::Interest;
 use mpi_abi::ObjectKind;
 use mpiscope_image::layout::{Recording, SectionKind};
 use mpiscope_image::objects::{Flag, Head};
@@ -53,7 +53,7 @@ pub fn gone(kind: SectionKind, head: &Head) {
 }
 
 /// How many objects there are of each kind.
-pub struct Live;
+pub struct Live(Interest);
 
 impl Instrument for Live {
     fn bind(&self, _object: u64) -> Result<Binding<'_>> {
@@ -61,7 +61,7 @@ impl Instrument for Live {
     }
 
     fn interest(&self, wanted: bool) {
-        recording::want(Recording::OBJECTS.0, wanted);
+        self.0.tell(wanted);
     }
 
     fn watch(&self) -> Option<&WatchList> {
@@ -81,7 +81,9 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
             kinds.join(", ")
         );
         let spec = PvarSpec::new("mpiscope_live_objects", class, Datatype::UNSIGNED).desc(desc);
-        if let Some(index) = publish_one("live objects", registry.add_pvar(spec, Live)) {
+        if let Some(index) =
+            publish_one("live objects", registry.add_pvar(spec, Live(Interest::new(Recording::OBJECTS.0))))
+        {
             categories.add(Place::OBJECTS, Member::Pvar(index));
         }
     }

@@ -7,13 +7,13 @@
 use super::categories::{Categories, Place};
 use super::publish_one;
 use crate::tool::bound::Bound;
-use crate::tool::recording;
+use crate::tool::recording::Interest;
 use crate::traffic;
 use mpiscope_image::layout::Recording;
 use mpit::{Bind, Binding, Datatype, Instrument, Member, PvarClass, PvarSpec, Registry, Result};
 
 /// The queue's length.
-pub struct Unexpected;
+pub struct Unexpected(Interest);
 
 impl Instrument for Unexpected {
     fn bind(&self, object: u64) -> Result<Binding<'_>> {
@@ -25,7 +25,7 @@ impl Instrument for Unexpected {
     }
 
     fn interest(&self, wanted: bool) {
-        recording::want(Recording::OBJECTS.0, wanted);
+        self.0.tell(wanted);
     }
 }
 
@@ -70,7 +70,9 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     {
         let spec =
             PvarSpec::new(name, PvarClass::LEVEL, datatype).desc(DESC).bind(Bind::MPI_COMM).any_datatype();
-        if let Some(index) = publish_one(name, registry.add_pvar(spec, Unexpected)) {
+        if let Some(index) =
+            publish_one(name, registry.add_pvar(spec, Unexpected(Interest::new(Recording::OBJECTS.0))))
+        {
             categories.add(Place::MESSAGES, Member::Pvar(index));
         }
     }

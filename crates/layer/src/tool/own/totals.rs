@@ -2,7 +2,7 @@
 
 use super::categories::{Categories, Place};
 use super::publish_one;
-use crate::tool::recording;
+use crate::tool::recording::Interest;
 use crate::traffic;
 use mpiscope_image::layout::Recording;
 use mpiscope_image::traffic::{SIZE_CLASSES, Traffic};
@@ -20,6 +20,7 @@ pub struct Total {
     count: usize,
     value: fn(&Traffic, usize) -> u64,
     watch: Option<&'static WatchList>,
+    interest: Interest,
 }
 
 impl Instrument for Total {
@@ -32,7 +33,7 @@ impl Instrument for Total {
     }
 
     fn interest(&self, wanted: bool) {
-        recording::want(Recording::OBJECTS.0, wanted);
+        self.interest.tell(wanted);
     }
 
     fn watch(&self) -> Option<&WatchList> {
@@ -61,7 +62,8 @@ type Value = fn(&Traffic, usize) -> u64;
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
     let mut add = |place: Place, spec: PvarSpec, count: usize, value: Value, watch| {
-        let added = registry.add_pvar(spec, Total { count, value, watch });
+        let added = registry
+            .add_pvar(spec, Total { count, value, watch, interest: Interest::new(Recording::OBJECTS.0) });
         if let Some(index) = publish_one("a total of messages", added) {
             categories.add(place, Member::Pvar(index));
         }
