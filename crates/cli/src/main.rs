@@ -4,6 +4,7 @@
 //! the status of the program.
 #![deny(unsafe_code)]
 
+mod core;
 mod exit;
 mod ps;
 mod run;
@@ -22,12 +23,14 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Start with:
   mpiscope run mpirun -n 4 ./app     run a job and report what it did
-  mpiscope ps                        while it runs: what every rank is doing";
+  mpiscope ps                        while it runs: what every rank is doing
+  mpiscope core FILE...              after a crash: who died of what, who waited for whom";
 
 #[derive(Subcommand)]
 enum Verb {
     Run(run::Options),
     Ps(ps::Options),
+    Core(core::Options),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
+        Verb::Core(options) => core::core(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

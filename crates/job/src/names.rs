@@ -45,6 +45,10 @@ pub struct CommFacts {
     pub size: u32,
     /// Ranks in `MPI_COMM_WORLD`; empty if they are those of the world.
     pub members: Vec<u64>,
+    /// The same on all processes that share the communicator; zero if not known.
+    pub identity: u64,
+    /// Collectives that this process has entered on it.
+    pub collectives: u64,
 }
 
 /// Names in one process.
@@ -152,6 +156,8 @@ fn comms<S: Source>(image: &Image<S>) -> HashMap<u64, CommFacts> {
             name: comm.name.text().into_owned(),
             size: comm.size.get(),
             members: image.words(members, MOST_MEMBERS).unwrap_or_default(),
+            identity: comm.head.identity.get(),
+            collectives: comm.collectives.get(),
         };
         comms.insert(comm.head.handle.get(), facts);
     }

@@ -1,7 +1,7 @@
 //! `mpiscope ps`: what every rank is doing at this moment.
 
-mod rows;
-mod table;
+pub mod rows;
+pub mod table;
 mod target;
 
 use crate::exit;

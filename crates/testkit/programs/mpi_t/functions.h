@@ -1,0 +1,40 @@
+/* The array mpiscope_calls and the enumeration that says which element is which function. */
+#ifndef FUNCTIONS_H
+#define FUNCTIONS_H
+
+#include "tinfo.h"
+
+/* The element of mpiscope_calls that counts `function`: its value in the enumeration of the control variable
+ * mpiscope_function; -1 when there is none. */
+static inline int element_of(const char *function)
+{
+    struct cvar c;
+    int index, number = 0, value, length = 0;
+    char name[256];
+    if (MPI_T_cvar_get_index("mpiscope_function", &index) != MPI_SUCCESS || cvar_query(index, &c) != MPI_SUCCESS
+        || c.names == MPI_T_ENUM_NULL || MPI_T_enum_get_info(c.names, &number, NULL, &length) != MPI_SUCCESS)
+        return -1;
+    for (int i = 0; i < number; i++) {
+        length = sizeof name;
+        if (MPI_T_enum_get_item(c.names, i, &value, name, &length) == MPI_SUCCESS && !strcmp(name, function))
+            return value;
+    }
+    return -1;
+}
+
+/* A handle on mpiscope_calls, started; 0 when it is not there. */
+static inline int calls_open(struct gauge *g, MPI_T_pvar_session session)
+{
+    struct pvar p;
+    if (!pvar_find("mpiscope_calls", MPI_T_PVAR_CLASS_COUNTER, &p) || p.type != MPI_UNSIGNED_LONG_LONG
+        || !gauge_open(g, session, &p, NULL))
+        return 0;
+    return 1;
+}
+
+static inline unsigned long long element(struct gauge *g, int i)
+{
+    return gauge_read(g) == MPI_SUCCESS && i >= 0 && i < g->count ? ((unsigned long long *) g->buffer)[i] : ~0ull;
+}
+
+#endif
