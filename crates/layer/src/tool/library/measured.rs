@@ -6,7 +6,8 @@
 
 use super::gone;
 use super::pvar::{Handle, Session};
-use mpit::{Binding, Datatype, Error, Instrument, PvarHandle, PvarSpec, Result, Unit};
+use crate::tool::bound::Life;
+use mpit::{Bind, Binding, Datatype, Error, Instrument, PvarHandle, PvarSpec, Result, Unit};
 use std::ffi::c_int;
 use std::sync::{Arc, OnceLock};
 
@@ -36,7 +37,7 @@ impl Total {
 
     fn open(&self) -> Option<Handle> {
         let session = Arc::new(Session::create().ok()?);
-        let handle = Handle::new(session, self.index, 0, self.datatype).ok()?;
+        let handle = Handle::new(session, self.index, 0, Life::of(Bind::NO_OBJECT, 0), self.datatype).ok()?;
         // One that is always active refuses, and needs no start.
         let _ = handle.start();
         Some(handle)

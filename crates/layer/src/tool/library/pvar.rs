@@ -8,13 +8,15 @@
 use super::measured::Total;
 use super::native::{self, Object, Word};
 use super::{enumeration, gone};
+use crate::tool::REGISTRY;
+use crate::tool::bound::{self, Life};
 use crate::tool::codes::codes;
 use crate::tool::handles::{self, Widening};
-use crate::tool::{REGISTRY, bound};
 use mpit::{Bind, Datatype, Error, PvarHandle, PvarProvider, PvarSpec, Result, SessionContext};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Appends the variable with this index of the library; gives ours.
 pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usize> {
@@ -85,8 +87,8 @@ fn describe(index: c_int) -> Result<(PvarSpec, Native)> {
     Ok((spec, Native { datatype, enumeration, bind, cumulative, atomic: atomic != 0 }))
 }
 
-/// A session of the library.
-pub struct Session(pub Word);
+/// A session of the library, and whether a handle had to be left in it.
+pub struct Session(pub Word, AtomicBool);
 
 impl Session {
     /// A new one.
@@ -94,13 +96,14 @@ impl Session {
         let mut session = 0;
         // SAFETY: a place for the answer.
         unsafe { native::pvar_session_create(&mut session)? };
-        Ok(Self(session))
+        Ok(Self(session, AtomicBool::new(false)))
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if gone::pvars_usable() {
+        // Freeing it would free the handles in it.
+        if gone::pvars_usable() && !self.1.load(Ordering::Relaxed) {
             // SAFETY: a live session, given back once; its handles are gone.
             let _ = unsafe { native::pvar_session_free(&mut self.0) };
         }
@@ -127,7 +130,8 @@ impl PvarProvider for Variable {
         usable()?;
         let object = bound::check(self.bind, object)?;
         let session = session.attach(Session::create)?;
-        Ok(Box::new(Handle::new(session, self.index, object, self.datatype)?))
+        let life = Life::of(self.bind, object);
+        Ok(Box::new(Handle::new(session, self.index, object, life, self.datatype)?))
     }
 }
 
@@ -137,19 +141,33 @@ pub struct Handle {
     handle: Word,
     count: usize,
     size: usize,
+    life: Life,
     /// Libraries keep the address of the object's handle.
     _object: Box<Object>,
 }
 
 impl Handle {
     /// Allocates one.
-    pub fn new(session: Arc<Session>, index: c_int, object: u64, datatype: Datatype) -> Result<Self> {
+    pub fn new(
+        session: Arc<Session>,
+        index: c_int,
+        object: u64,
+        life: Life,
+        datatype: Datatype,
+    ) -> Result<Self> {
         let mut object = Box::new(Object::new(object));
         let (mut handle, mut count) = (0, 0);
         // SAFETY: a live session, an index of the library, an object that is kept, places for the answers.
         unsafe { native::pvar_handle_alloc(session.0, index, object.pointer(), &mut handle, &mut count)? };
         let count = usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Error::INVALID_HANDLE)?;
-        Ok(Self { session, handle, count, size: count * datatype.size(), _object: object })
+        Ok(Self { session, handle, count, size: count * datatype.size(), life, _object: object })
+    }
+}
+
+impl Handle {
+    /// The library would look at a freed object.
+    fn usable(&self) -> Result<()> {
+        if self.life.is_alive() { usable() } else { Err(Error::INVALID_HANDLE) }
     }
 }
 
@@ -159,19 +177,19 @@ impl PvarHandle for Handle {
     }
 
     fn start(&self) -> Result<()> {
-        usable()?;
+        self.usable()?;
         // SAFETY: a live handle in its session.
         unsafe { native::pvar_start(self.session.0, self.handle) }
     }
 
     fn stop(&self) -> Result<()> {
-        usable()?;
+        self.usable()?;
         // SAFETY: a live handle in its session.
         unsafe { native::pvar_stop(self.session.0, self.handle) }
     }
 
     fn read(&self, out: &mut [u8]) -> Result<()> {
-        usable()?;
+        self.usable()?;
         if out.len() < self.size {
             return Err(Error::INVALID);
         }
@@ -180,7 +198,7 @@ impl PvarHandle for Handle {
     }
 
     fn write(&self, from: &[u8]) -> Result<()> {
-        usable()?;
+        self.usable()?;
         if from.len() < self.size {
             return Err(Error::INVALID);
         }
@@ -189,13 +207,13 @@ impl PvarHandle for Handle {
     }
 
     fn reset(&self) -> Result<()> {
-        usable()?;
+        self.usable()?;
         // SAFETY: a live handle in its session.
         unsafe { native::pvar_reset(self.session.0, self.handle) }
     }
 
     fn readreset(&self, out: &mut [u8]) -> Result<()> {
-        usable()?;
+        self.usable()?;
         if out.len() < self.size {
             return Err(Error::INVALID);
         }
@@ -208,9 +226,11 @@ impl PvarHandle for Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if gone::pvars_usable() {
+        if self.usable().is_ok() {
             // SAFETY: a live handle in its session, given back once.
             let _ = unsafe { native::pvar_handle_free(self.session.0, &mut self.handle) };
+        } else {
+            self.session.1.store(true, Ordering::Relaxed);
         }
     }
 }
