@@ -18,6 +18,7 @@ pub mod discover;
 mod error;
 pub mod names;
 pub mod now;
+pub mod objects;
 pub mod process;
 pub mod rankset;
 pub mod report;

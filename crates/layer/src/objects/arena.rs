@@ -106,17 +106,69 @@ pub fn get(writer: &'static Writer, words: &Words) -> &'static [W64] {
     if offset == 0 { &[] } else { writer.words_at(offset, len).unwrap_or_default() }
 }
 
+/// The bytes of a name.
+pub fn text(writer: &'static Writer, text: &Text) -> Vec<u8> {
+    let (offset, len) = (text.offset.get(), text.len.get() as usize);
+    let words = if offset == 0 { &[] } else { writer.words_at(offset, len.div_ceil(8)).unwrap_or_default() };
+    words.iter().flat_map(|word| word.get().to_ne_bytes()).take(len).collect()
+}
+
+/// Makes room for one more word at the end of an array that only this record refers to. `None` when the image is
+/// full.
+pub fn push(writer: &'static Writer, words: &Words, value: u64) -> Option<()> {
+    let (offset, len) = (words.offset.get(), words.len.get() as usize);
+    if offset == 0 {
+        put(writer, words, 1, [value]);
+        return (words.offset.get() != 0).then_some(());
+    }
+    let head = writer.words_at(offset - 8, 1)?.first()?;
+    let capacity = (1usize << (head.get() & 0xff)) - 1;
+    if len < capacity {
+        writer.words_at(offset, len + 1)?.last()?.set(value);
+        words.len.set(len as u64 + 1);
+        return Some(());
+    }
+    let longer = Words::default();
+    let old = get(writer, words).iter().map(W64::get);
+    put(writer, &longer, len + 1, old.chain([value]));
+    if longer.offset.get() == 0 {
+        return None;
+    }
+    release_words(writer, words);
+    words.len.set(longer.len.get());
+    words.offset.set(longer.offset.get());
+    Some(())
+}
+
+/// Takes the word at `place` out of an array; the last one takes its place.
+pub fn swap_remove(writer: &'static Writer, words: &Words, place: usize) {
+    let array = get(writer, words);
+    if let (Some(gone), Some(last)) = (array.get(place), array.last()) {
+        gone.set(last.get());
+        words.len.set(array.len() as u64 - 1);
+    }
+}
+
 /// Lets `to` refer to the same array as `from`.
 pub fn share(writer: &'static Writer, from: &Words, to: &Words) {
-    let offset = from.offset.get();
+    share_block(writer, (&from.offset, &from.len), (&to.offset, &to.len));
+}
+
+/// Lets `to` refer to the same bytes as `from`.
+pub fn share_text(writer: &'static Writer, from: &Text, to: &Text) {
+    share_block(writer, (&from.offset, &from.len), (&to.offset, &to.len));
+}
+
+fn share_block(writer: &'static Writer, from: (&W64, &W64), to: (&W64, &W64)) {
+    let offset = from.0.get();
     if offset == 0 {
         return;
     }
     let Ok(_held) = FREE.lock() else { return };
     if let Some([head]) = writer.words_at(offset - 8, 1) {
         head.set(head.get() + (1 << 8));
-        to.len.set(from.len.get());
-        to.offset.set(offset);
+        to.1.set(from.1.get());
+        to.0.set(offset);
     }
 }
 

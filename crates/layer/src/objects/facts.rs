@@ -21,3 +21,15 @@ pub fn named(_kind: SectionKind, _head: &'static Head) {}
 /// Something that belongs to an object was attached or changed: error handler, info, attribute, view.
 #[inline(always)]
 pub fn attached(_kind: SectionKind, _head: &'static Head) {}
+
+/// A datatype was committed.
+#[inline(always)]
+pub fn committed(_head: &'static Head) {}
+
+/// An epoch of a window began (bits of [`Epoch`](mpiscope_image::objects::Epoch)).
+#[inline(always)]
+pub fn epoch_opened(_head: &'static Head, _epoch: u32) {}
+
+/// An epoch of a window ended.
+#[inline(always)]
+pub fn epoch_closed(_head: &'static Head, _epoch: u32) {}
