@@ -6,6 +6,7 @@
 
 mod core;
 mod exit;
+mod inspect;
 mod ps;
 mod run;
 
@@ -24,6 +25,7 @@ const AFTER_HELP: &str = "\
 Start with:
   mpiscope run mpirun -n 4 ./app     run a job and report what it did
   mpiscope ps                        while it runs: what every rank is doing
+  mpiscope inspect                   its communicators, datatypes, requests, ...; what is not freed
   mpiscope core FILE...              after a crash: who died of what, who waited for whom";
 
 #[derive(Subcommand)]
@@ -31,6 +33,7 @@ enum Verb {
     Run(run::Options),
     Ps(ps::Options),
     Core(core::Options),
+    Inspect(inspect::Options),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
         Verb::Core(options) => core::core(&options),
+        Verb::Inspect(options) => inspect::inspect(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }
