@@ -8,6 +8,7 @@ mod attach;
 mod core;
 mod exit;
 mod procs;
+mod inspect;
 mod ps;
 mod run;
 
@@ -26,6 +27,7 @@ const AFTER_HELP: &str = "\
 Start with:
   mpiscope run mpirun -n 4 ./app     run a job and report what it did
   mpiscope ps                        while it runs: what every rank is doing
+  mpiscope inspect                   its communicators, datatypes, requests, ...; what is not freed
   mpiscope core FILE...              after a crash: who died of what, who waited for whom";
 
 #[derive(Subcommand)]
@@ -35,6 +37,7 @@ enum Verb {
     Core(core::Options),
     Procs(procs::Options),
     Attach(attach::Options),
+    Inspect(inspect::Options),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Verb::Core(options) => core::core(&options),
         Verb::Procs(options) => procs::procs(&options),
         Verb::Attach(options) => attach::attach(&options),
+        Verb::Inspect(options) => inspect::inspect(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

@@ -2,7 +2,7 @@
 
 pub mod rows;
 pub mod table;
-mod target;
+pub mod target;
 
 use crate::exit;
 use anyhow::{Result, bail};
