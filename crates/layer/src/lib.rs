@@ -48,5 +48,5 @@ mod settings;
 mod stubs;
 mod threads;
 mod tls;
-mod traffic;
 mod tool;
+mod traffic;

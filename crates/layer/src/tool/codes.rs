@@ -94,12 +94,7 @@ macro_rules! codes {
             ],
             safety: $safety,
             order: $order,
-            threads: [
-                MPI_THREAD_SINGLE,
-                MPI_THREAD_FUNNELED,
-                MPI_THREAD_SERIALIZED,
-                MPI_THREAD_MULTIPLE,
-            ],
+            threads: [MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE],
             other: MPI_ERR_OTHER,
         }
     }};

@@ -35,7 +35,8 @@ const DATATYPES: [&str; 11] = [
 ];
 
 /// Other datatypes that libraries use for their variables.
-const FOREIGN: [&str; 5] = ["MPI_C_BOOL", "MPI_LONG", "MPI_LONG_LONG", "MPI_LONG_LONG_INT", "MPI_UNSIGNED_CHAR"];
+const FOREIGN: [&str; 5] =
+    ["MPI_C_BOOL", "MPI_LONG", "MPI_LONG_LONG", "MPI_LONG_LONG_INT", "MPI_UNSIGNED_CHAR"];
 
 /// The datatypes' handles: the interface's, then others.
 fn table() -> &'static (Vec<u64>, Vec<u64>) {

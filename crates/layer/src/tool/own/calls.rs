@@ -73,7 +73,10 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         Sum { count: 1, of: |thread, _| thread.calls.get(), recording: CALLS },
     );
     add(
-        timer("mpiscope_time_total", "Seconds that all threads spent in completed MPI calls. About 20 ns per call"),
+        timer(
+            "mpiscope_time_total",
+            "Seconds that all threads spent in completed MPI calls. About 20 ns per call",
+        ),
         Sum { count: 1, of: |thread, _| thread.mpi_ticks.get(), recording: TIMES },
     );
     add(

@@ -62,7 +62,14 @@ fn blocking(function: FunctionId) -> usize {
     let is = |names: &[&str]| names.contains(&name);
     if is(&["MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend", "MPI_Buffer_detach", "MPI_Buffer_flush"]) {
         3
-    } else if is(&["MPI_Recv", "MPI_Mrecv", "MPI_Probe", "MPI_Mprobe", "MPI_Sendrecv", "MPI_Sendrecv_replace"]) {
+    } else if is(&[
+        "MPI_Recv",
+        "MPI_Mrecv",
+        "MPI_Probe",
+        "MPI_Mprobe",
+        "MPI_Sendrecv",
+        "MPI_Sendrecv_replace",
+    ]) {
         4
     } else if is(&["MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"]) {
         5
@@ -149,8 +156,7 @@ pub fn publish_function(registry: &Registry, categories: &mut Categories, names:
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
     let add = |place: Place, spec: PvarSpec, value: fn() -> u64, bits: Recording| {
-        if let Some(index) =
-            publish_one("a state", registry.add_pvar(spec, Now { value, recording: bits.0 }))
+        if let Some(index) = publish_one("a state", registry.add_pvar(spec, Now { value, recording: bits.0 }))
         {
             categories.add(place, Member::Pvar(index));
         }
