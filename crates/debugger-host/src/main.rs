@@ -1,11 +1,12 @@
-//! The command: `debugger-host --plugin X.so (--pid N | --core FILE) queues`.
+//! The command: `debugger-host --plugin X.so (--pid N | --core FILE) comm 0x44000000`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
+use debugger_host::handles::Handles;
 use debugger_host::process::Process;
 use debugger_host::{memory, queues};
 use mpiscope_target::{Core, Live, Target};
@@ -41,6 +42,19 @@ struct Place {
 enum Question {
     /// All message queues (mqs_*).
     Queues,
+    /// What a handle plug-in says about itself and the process (mpidbg_*).
+    About,
+    /// The C handle that a Fortran handle stands for (mpidbg_*).
+    Fortran {
+        /// The kind of object.
+        kind: String,
+        /// The integer.
+        #[arg(allow_negative_numbers = true)]
+        handle: i32,
+    },
+    /// An object (mpidbg_*): its kind, then its handle.
+    #[command(external_subcommand)]
+    Object(Vec<String>),
 }
 
 fn main() -> ExitCode {
@@ -57,11 +71,21 @@ fn answer(arguments: &Arguments) -> Result<()> {
     let target: Arc<dyn Target> = match (&arguments.place.pid, &arguments.place.core) {
         (Some(pid), _) => Arc::new(Live::open(*pid)?),
         (_, Some(core)) => Arc::new(Core::open(core)?),
-        _ => anyhow::bail!("name a process with --pid or a core file with --core"),
+        _ => bail!("name a process with --pid or a core file with --core"),
     };
     let process = Process::new(target, arguments.rank);
-    let answer = match arguments.question {
-        Question::Queues => serde_json::to_value(queues::dump(arguments.plugin.as_os_str(), &process)?)?,
+    let plugin = arguments.plugin.as_os_str();
+    let answer = match &arguments.question {
+        Question::Queues => serde_json::to_value(queues::dump(plugin, &process)?)?,
+        Question::About => Handles::load(plugin, &process)?.about()?,
+        Question::Fortran { kind, handle } => {
+            let handle = Handles::load(plugin, &process)?.from_fortran(kind, *handle)?;
+            serde_json::json!(format!("{handle:#x}"))
+        }
+        Question::Object(words) => {
+            let [kind, handle] = words.as_slice() else { bail!("name a kind and a handle: comm 0x44000000") };
+            Handles::load(plugin, &process)?.object(kind, number(handle)?)?
+        }
     };
     println!("{}", serde_json::to_string_pretty(&answer)?);
     let left = memory::ledger();
@@ -72,4 +96,13 @@ fn answer(arguments: &Arguments) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// A handle in base 16 or 10.
+fn number(text: &str) -> Result<u64> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.with_context(|| format!("{text:?} is no handle: give a number, as 0x44000000"))
 }
