@@ -4,8 +4,10 @@
 //! the status of the program.
 #![deny(unsafe_code)]
 
+mod attach;
 mod core;
 mod exit;
+mod procs;
 mod inspect;
 mod ps;
 mod run;
@@ -33,6 +35,8 @@ enum Verb {
     Run(run::Options),
     Ps(ps::Options),
     Core(core::Options),
+    Procs(procs::Options),
+    Attach(attach::Options),
     Inspect(inspect::Options),
 }
 
@@ -50,6 +54,8 @@ fn main() -> ExitCode {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
         Verb::Core(options) => core::core(&options),
+        Verb::Procs(options) => procs::procs(&options),
+        Verb::Attach(options) => attach::attach(&options),
         Verb::Inspect(options) => inspect::inspect(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))

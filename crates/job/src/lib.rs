@@ -12,6 +12,7 @@
 //! Nothing here stops, slows or changes a process, and nothing trusts what it reads: counts are bounded, and
 //! what cannot be read is an [`Error`] with the next thing to try.
 
+pub mod acquire;
 pub mod clock;
 pub mod core;
 pub mod discover;

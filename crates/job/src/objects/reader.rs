@@ -148,6 +148,17 @@ impl<'a, S: Source> Reader<'a, S> {
         &self.predefined
     }
 
+    /// Whether the library's convention for Fortran handles of this kind can be followed here.
+    pub fn fortran_is_known(&self, kind: Kind) -> bool {
+        self.fortran.knows(kind)
+    }
+
+    /// The C handles that a Fortran handle may stand for, the likelier first. Whether there is such an object is another
+    /// question.
+    pub fn fortran_to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
+        self.fortran.to_c(kind, fortran)
+    }
+
     /// The object that this handle stands for: the living one, else the one freed last.
     pub fn get<B: Build>(&self, handle: u64) -> Result<B, Missing> {
         for _ in 0..TRIES {
