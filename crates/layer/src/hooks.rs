@@ -56,6 +56,12 @@ macro_rules! bytes {
     (unless_in_place($buffer:ident, $n:ident * $d:ident)) => {
         if $buffer.addr() == A::IN_PLACE { 0 } else { bytes!($n * $d) }
     };
+    (if takes_part($root:ident) { $($bytes:tt)* }) => {
+        if bytes::takes_part::<A>($root) { bytes!($($bytes)*) } else { 0 }
+    };
+    (if is_leaf($root:ident) { $($bytes:tt)* }) => {
+        if bytes::is_leaf::<A>($root) { bytes!($($bytes)*) } else { 0 }
+    };
     ($n:ident * $d:ident * peers($c:ident)) => {
         bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::peers::<A>($c))
     };

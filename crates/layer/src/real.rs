@@ -36,6 +36,8 @@ pub(crate) use wrap;
 wrap! {
     /// `MPI_Type_size`.
     type_size = MPI_Type_size(datatype: A::Handle, size: &mut c_int);
+    /// `MPI_Type_size_x`.
+    type_size_x = MPI_Type_size_x(datatype: A::Handle, size: &mut i64);
     /// `MPI_Comm_rank`.
     comm_rank = MPI_Comm_rank(comm: A::Handle, rank: &mut c_int);
     /// `MPI_Comm_size`.

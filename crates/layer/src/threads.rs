@@ -53,7 +53,7 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 /// The private memory of this thread, once it has made a call.
 #[inline(always)]
 pub fn local(tls: &Tls) -> Option<&'static Local> {
-    // SAFETY: null, or stored by `attach`, which leaks it.
+    // SAFETY: null, or stored by `attach`; it lives until the thread has ended.
     unsafe { tls.local.get().as_ref() }
 }
 
@@ -114,8 +114,13 @@ fn private() -> &'static Thread {
 /// The thread of `record` has ended: what it counted stays, the record may be taken by another.
 unsafe extern "C" fn ended(record: *mut libc::c_void) {
     let tls = Tls::get();
-    let in_image = local(tls).is_some_and(|l| l.index.load(Ordering::Relaxed) != u64::MAX);
+    let in_image = index(tls) != u64::MAX;
     tls.thread.set(std::ptr::null());
+    let local = tls.local.replace(std::ptr::null());
+    if !local.is_null() {
+        // SAFETY: made by `attach` with a box; only this thread, which is at its end, ever refers to it.
+        drop(unsafe { Box::from_raw(local.cast_mut()) });
+    }
     // SAFETY: `attach` stored a record that is never freed.
     let Some(thread) = (unsafe { record.cast::<Thread>().as_ref() }) else { return };
     if let Some(writer) = image::writer() {

@@ -3,16 +3,21 @@
 //! One small function a fact. Whoever wants to hear of objects (events of the tool interface) listens here; the
 //! hooks only say what happened.
 
+use crate::tool::own as tool;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Head;
 
 /// An object was made (or found for the first time).
 #[inline(always)]
-pub fn created(_kind: SectionKind, _head: &'static Head) {}
+pub fn created(kind: SectionKind, head: &'static Head) {
+    tool::objects::made(kind, head);
+}
 
 /// The program freed an object.
 #[inline(always)]
-pub fn freed(_kind: SectionKind, _head: &'static Head) {}
+pub fn freed(kind: SectionKind, head: &'static Head) {
+    tool::objects::gone(kind, head);
+}
 
 /// An object got a name.
 #[inline(always)]

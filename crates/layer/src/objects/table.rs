@@ -515,3 +515,7 @@ fn wait(tries: u32) {
         std::hint::spin_loop();
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+mod tests;

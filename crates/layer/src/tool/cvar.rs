@@ -45,6 +45,9 @@ c::entry_points! {
 
     /// The index of the control variable of this name.
     MPI_T_cvar_get_index PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) {
+        if cvar_index.is_null() {
+            return Err(Error::INVALID);
+        }
         library::refresh();
         // SAFETY: the caller's arguments.
         unsafe { c::put(cvar_index, c::int(REGISTRY.cvar_index(c::name(name)?)?)) };

@@ -13,15 +13,17 @@
 //! Indices and handles are checked here; the library below sees none that it did not give. Nothing is allocated or
 //! read in it that the tool did not ask for. These functions are not hooked: they are not counted as MPI calls.
 
+pub mod bound;
 mod c;
 mod category;
 mod codes;
 mod cvar;
 mod enumeration;
+mod events;
 mod handles;
 mod library;
 mod lifecycle;
-mod own;
+pub mod own;
 mod pvar;
 mod recording;
 mod ticks;

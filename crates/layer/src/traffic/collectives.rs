@@ -11,6 +11,7 @@ use super::requests::{self, New};
 use super::scratch;
 use super::state::hold;
 use crate::call::Call;
+use crate::tool;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::traffic::RequestKind;
 use std::ffi::c_int;
@@ -27,6 +28,10 @@ pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
 /// A thread leaves a collective.
 #[inline(always)]
 pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
+    if tool::own::waits_wanted() && call.since != 0 {
+        let spent = call.returned().saturating_sub(call.since);
+        tool::bound::waited(call.thread().call.object.get(), spent);
+    }
     if let Some(held) = hold() {
         facts::collective_left(&held, call.sequence());
     }

@@ -6,6 +6,7 @@
 use super::ledger::{self, Line};
 use super::lines::{Channel, peer};
 use super::state::Held;
+use crate::tool::own as tool;
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
 use mpiscope_image::traffic::{EntryFlag, Message, Request, Traffic, size_class};
@@ -140,6 +141,7 @@ pub fn send_failed(held: &Held, to: &Envelope, bytes: u64, entry: u64) {
 pub fn receive_posted(held: &Held, from: &Envelope) -> u64 {
     let totals = held.totals;
     raise(&totals.posted, &totals.posted_high);
+    tool::totals::POSTED.note(0, 0, totals.posted.get());
     if let Some(peer) = peer(held, from.peers, from.rank) {
         peer.posted.add_mine(1);
     }
@@ -157,6 +159,7 @@ fn next_order(totals: &Traffic) -> u64 {
 #[inline(always)]
 pub fn receive_ended(held: &Held, named: &Envelope) {
     less(&held.totals.posted, 1);
+    tool::totals::POSTED.note(0, 0, held.totals.posted.get());
     if let Some(peer) = peer(held, named.peers, named.rank) {
         less(&peer.posted, 1);
     }
@@ -225,6 +228,7 @@ pub fn request_started(held: &Held, _request: &Request) {
     let totals = held.totals;
     totals.started.add_mine(1);
     raise(&totals.pending, &totals.pending_high);
+    tool::totals::PENDING.note(0, 0, totals.pending.get());
 }
 
 /// An operation was complete when its request was created; its handle is one that many requests share.
@@ -238,6 +242,7 @@ pub fn request_complete_at_start(held: &Held, _request: &Request) {
 #[inline(always)]
 pub fn request_completed(held: &Held, _request: &Request) {
     less(&held.totals.pending, 1);
+    tool::totals::PENDING.note(0, 0, held.totals.pending.get());
 }
 
 /// A request object is gone.
