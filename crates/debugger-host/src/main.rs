@@ -10,6 +10,7 @@ use debugger_host::handles::Handles;
 use debugger_host::process::Process;
 use debugger_host::{memory, queues};
 use mpiscope_target::{Core, Live, Target};
+use serde_json::{Value, json};
 
 /// Loads an MPI debugger plug-in and answers its callbacks from a process or a core file.
 #[derive(Parser)]
@@ -52,7 +53,7 @@ enum Question {
         #[arg(allow_negative_numbers = true)]
         handle: i32,
     },
-    /// An object (mpidbg_*): its kind, then its handle.
+    /// An object (mpidbg_*): its kind, then its handle; or several.
     #[command(external_subcommand)]
     Object(Vec<String>),
 }
@@ -80,11 +81,15 @@ fn answer(arguments: &Arguments) -> Result<()> {
         Question::About => Handles::load(plugin, &process)?.about()?,
         Question::Fortran { kind, handle } => {
             let handle = Handles::load(plugin, &process)?.from_fortran(kind, *handle)?;
-            serde_json::json!(format!("{handle:#x}"))
+            json!(format!("{handle:#x}"))
         }
         Question::Object(words) => {
-            let [kind, handle] = words.as_slice() else { bail!("name a kind and a handle: comm 0x44000000") };
-            Handles::load(plugin, &process)?.object(kind, number(handle)?)?
+            let handles = Handles::load(plugin, &process)?;
+            match words.as_slice() {
+                [kind, handle] => handles.object(kind, number(handle)?)?,
+                words if words.len() % 2 == 0 => several(&handles, words)?,
+                _ => bail!("name a kind and a handle, or several of both by turns: comm 0x44000000"),
+            }
         }
     };
     println!("{}", serde_json::to_string_pretty(&answer)?);
@@ -96,6 +101,20 @@ fn answer(arguments: &Arguments) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Several objects: what is not to be had says why, in its place.
+fn several(handles: &Handles<'_>, words: &[String]) -> Result<Value> {
+    let mut answers = Vec::new();
+    for pair in words.chunks_exact(2) {
+        let [kind, handle] = pair else { continue };
+        let answer = match handles.object(kind, number(handle)?) {
+            Ok(answer) => answer,
+            Err(error) => json!({ "error": error.to_string() }),
+        };
+        answers.push(json!({ "kind": kind, "handle": handle, "answer": answer }));
+    }
+    Ok(Value::Array(answers))
 }
 
 /// A handle in base 16 or 10.
