@@ -169,7 +169,10 @@ fn compare_ledgers(truth: &Truth, seen: &Seen) -> Result<()> {
         same(&format!("entries of the ledger, {what}"), entries.len() as u64, told.len() as u64)?;
         for (place, (entry, told)) in entries.iter().zip(told).enumerate() {
             let seen = message_of(entry, &handles);
-            ensure!(seen == *told, "{what} {place}: the image says {seen:?}, the program {told:?}; {entry:?}");
+            ensure!(
+                seen == *told,
+                "{what} {place}: the image says {seen:?}, the program {told:?}; {entry:?}"
+            );
             ensure!(entry.posted.get() != 0, "{what} {place} has no time");
         }
     }
@@ -189,7 +192,7 @@ fn compare_requests(seen: &Seen) -> Result<()> {
             marked += 1;
         } else {
             ensure!(request.head.life.get() == Life::FREED.0, "still there: {request:?}");
-            ensure!(request.completed_at.get() >= request.started_at.get(), "never completed: {request:?}");
+            ensure!(request.completed_at.get() >= request.started(), "never completed: {request:?}");
         }
     }
     same("requests pending", seen.totals.pending.get(), marked)
