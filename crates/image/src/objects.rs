@@ -5,8 +5,20 @@
 //! (the type map of a datatype, the members of a group) is left to the reader, which has the constructor's
 //! arguments.
 
+mod attribute;
+mod datatype;
+mod file;
+mod small;
+mod window;
+
+pub use attribute::*;
+pub use datatype::*;
+pub use file::*;
+pub use small::*;
+pub use window::*;
+
 use crate::cell::{Seq, W32, W64};
-use crate::layout::{Chars, SectionKind, Words, codes};
+use crate::layout::{Chars, SectionKind, Text, Words, codes};
 use std::mem::{offset_of, size_of};
 
 codes! {
@@ -140,10 +152,10 @@ pub struct Comm {
     pub other_parent: W64,
     /// The number that told siblings apart when it was made: colour, split type, tag; zero without one.
     pub colour: W64,
-    /// Attributes that are set now.
+    /// Offset of the first [`Attribute`]; zero for none.
     pub attributes: W64,
-    /// For the layer: a count of the communicators made from it by groups only ([`Comm::children`] counts the rest).
-    pub group_children: W64,
+    /// The pairs of the info last given, as they were then: see [`pairs`].
+    pub hints: Text,
 }
 
 const _: () = {
@@ -152,5 +164,5 @@ const _: () = {
     assert!(offset_of!(Comm, members) == 128);
     assert!(offset_of!(Comm, name) == 200);
     assert!(offset_of!(Comm, errhandler_uid) == 328);
-    assert!(size_of::<Comm>() == 376);
+    assert!(size_of::<Comm>() == 384);
 };

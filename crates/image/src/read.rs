@@ -5,7 +5,9 @@ use crate::layout::{
     BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, Process, Section,
     SectionKind, Text, Thread, VERSION, Words,
 };
-use crate::objects::{Comm, Head};
+use crate::objects::{
+    Attribute, Comm, Datatype, Errhandler, File, Group, Head, Info, Keyval, Op, Session, Window,
+};
 use crate::traffic::{Entry, Message, Peer, Request, Traffic};
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
@@ -117,8 +119,9 @@ macro_rules! records {
 
 records! {
     true Process, Module, Note, Call, Head, Comm;
-    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
+    true Group, Datatype, Op, Errhandler, Info, File, Window, Session, Keyval, Attribute;
     true Request, Message, Entry;
+    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
     false Peer, Traffic;
 }
 

@@ -219,6 +219,9 @@ codes! {
         SYNCHRONOUS = 64 => "synchronous",
         /// The call blocked until the operation was complete.
         BLOCKING = 128 => "blocking",
+        /// The library did not tell what was received: source and tag are those that the receive named, the bytes
+        /// are what it had room for.
+        UNTOLD = 256 => "not told by the library",
     }
 }
 

@@ -107,6 +107,7 @@ fn started(fill: impl FnOnce()) {
 pub fn before_finalize<A: Abi>(_: &Call<A>) {
     let (Some(writer), Some(process)) = (image::writer(), identity::process()) else { return };
     let begun = clock::now();
+    image::tell_if_full();
     identity::list_modules(writer);
     process.seq.write(|| process.finalize_enter.set(begun));
     clock::latest(&writer.header().clock);

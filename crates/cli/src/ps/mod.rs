@@ -1,8 +1,8 @@
 //! `mpiscope ps`: what every rank is doing at this moment.
 
-mod rows;
-mod table;
-mod target;
+pub mod rows;
+pub mod table;
+pub mod target;
 
 use crate::exit;
 use anyhow::{Result, bail};

@@ -1,6 +1,7 @@
 //! The report at exit: at most twenty lines for people, and `report.json`.
 
 use super::Options;
+use mpiscope_job::leaks::Leak;
 use mpiscope_job::process::Ending;
 use mpiscope_job::rankset::RankSet;
 use mpiscope_job::report::{FunctionReport, JobReport, RankReport, Silent};
@@ -72,6 +73,7 @@ fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>) -> Vec<Strin
         lines.push(costs(report));
     }
     let mut last = ends(report);
+    last.extend(leaks(report));
     last.extend(notes(report));
     let room = MOST_LINES - lines.len() - usize::from(written.is_some());
     if last.len() > room {
@@ -258,6 +260,20 @@ fn signal_name(signal: i32) -> Option<&'static str> {
         libc::SIGXCPU => "SIGXCPU, out of CPU time",
         _ => return None,
     })
+}
+
+/// Objects that nobody freed: at most three lines.
+fn leaks(report: &JobReport) -> Vec<String> {
+    const MOST: usize = 3;
+    let shown = if report.leaks.len() > MOST { MOST - 1 } else { MOST };
+    let line = |leak: &Leak| cut(&format!("  not freed: {leak}"));
+    let mut lines: Vec<String> = report.leaks.iter().take(shown).map(line).collect();
+    let rest = report.leaks.get(shown..).unwrap_or_default();
+    if !rest.is_empty() {
+        let count = rest.iter().fold(0u64, |sum, leak| sum.saturating_add(leak.count));
+        lines.push(format!("  not freed: {count} more objects, made at {} other places", rest.len()));
+    }
+    lines
 }
 
 fn notes(report: &JobReport) -> Vec<String> {

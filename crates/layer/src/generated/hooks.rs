@@ -32,14 +32,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::accumulate }
 }
 hook! {
     MPI_Accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::accumulate }
 }
 hook! {
     MPI_Add_error_class (errorclass: *mut c_int)
@@ -249,7 +249,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_delete }
 }
 hook! {
     MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -263,7 +263,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_set }
 }
 hook! {
     MPI_Barrier (comm: A::Handle)
@@ -282,14 +282,14 @@ hook! {
 hook! {
     MPI_Bcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Bcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -501,7 +501,7 @@ hook! {
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Comm_create_from_group (group: A::Handle, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newcomm: *mut A::Handle)
@@ -522,14 +522,14 @@ hook! {
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::comm_keyval }
 }
 hook! {
     MPI_Comm_delete_attr (comm: A::Handle, comm_keyval: c_int)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_delete }
 }
 hook! {
     MPI_Comm_detach_buffer (comm: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
@@ -584,8 +584,8 @@ hook! {
     MPI_Comm_free_keyval (comm_keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::comm_before_free }
+    after { objects::attributes::comm_after_free }
 }
 hook! {
     MPI_Comm_get_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -599,14 +599,14 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::comm_get }
 }
 hook! {
     MPI_Comm_get_info (comm: A::Handle, info_used: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::comm_get }
 }
 hook! {
     MPI_Comm_get_name (comm: A::Handle, comm_name: *mut c_char, resultlen: *mut c_int)
@@ -627,7 +627,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::comm_group }
 }
 hook! {
     MPI_Comm_idup (comm: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
@@ -669,7 +669,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::comm_remote_group }
 }
 hook! {
     MPI_Comm_remote_size (comm: A::Handle, size: *mut c_int)
@@ -683,14 +683,14 @@ hook! {
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::comm_set }
 }
 hook! {
     MPI_Comm_set_errhandler (comm: A::Handle, errhandler: A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { objects::comms::set_errhandler }
+    after { objects::errhandlers::comm_set }
 }
 hook! {
     MPI_Comm_set_info (comm: A::Handle, info: A::Handle)
@@ -753,7 +753,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { 1 * datatype }
     before { }
-    after { }
+    after { objects::windows::compare_and_swap }
 }
 hook! {
     MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
@@ -795,28 +795,28 @@ hook! {
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Errhandler_free (errhandler: *mut A::Handle)
     note { object: at(errhandler) }
     bytes { }
-    before { }
-    after { }
+    before { objects::errhandlers::before_free }
+    after { objects::errhandlers::after_free }
 }
 hook! {
     MPI_Errhandler_get (comm: A::Handle, errhandler: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::comm_get }
 }
 hook! {
     MPI_Errhandler_set (comm: A::Handle, errhandler: A::Handle)
     note { object: comm }
     bytes { }
     before { }
-    after { objects::comms::set_errhandler }
+    after { objects::errhandlers::comm_set }
 }
 hook! {
     MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
@@ -865,7 +865,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { 1 * datatype }
     before { }
-    after { }
+    after { objects::windows::fetch_and_op }
 }
 hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: c_int)
@@ -878,15 +878,15 @@ hook! {
     MPI_File_close (fh: *mut usize)
     note { object: at(fh) }
     bytes { }
-    before { }
-    after { }
+    before { objects::files::before_close }
+    after { objects::files::after_close }
 }
 hook! {
     MPI_File_create_errhandler (file_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_File_delete (filename: *const c_char, info: A::Handle)
@@ -921,21 +921,21 @@ hook! {
     note { object: file }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::file_get }
 }
 hook! {
     MPI_File_get_group (fh: usize, group: *mut A::Handle)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::file_group }
 }
 hook! {
     MPI_File_get_info (fh: usize, info_used: *mut A::Handle)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::file_get }
 }
 hook! {
     MPI_File_get_position (fh: usize, offset: *mut i64)
@@ -1124,7 +1124,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::files::open, traffic::collectives::leave() }
 }
 hook! {
     MPI_File_preallocate (fh: usize, size: i64)
@@ -1299,21 +1299,21 @@ hook! {
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::files::set_atomicity }
 }
 hook! {
     MPI_File_set_errhandler (file: usize, errhandler: A::Handle)
     note { object: file }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::file_set }
 }
 hook! {
     MPI_File_set_info (fh: usize, info: A::Handle)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::files::set_info }
 }
 hook! {
     MPI_File_set_size (fh: usize, size: i64)
@@ -1327,7 +1327,7 @@ hook! {
     note { object: fh, datatype: etype }
     bytes { }
     before { }
-    after { }
+    after { objects::files::set_view }
 }
 hook! {
     MPI_File_sync (fh: usize)
@@ -1507,14 +1507,14 @@ hook! {
 hook! {
     MPI_Gather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1535,14 +1535,14 @@ hook! {
 hook! {
     MPI_Gatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1565,21 +1565,21 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::get }
 }
 hook! {
     MPI_Get_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { objects::windows::get_accumulate }
 }
 hook! {
     MPI_Get_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { }
+    after { objects::windows::get_accumulate }
 }
 hook! {
     MPI_Get_address (location: *const c_void, address: *mut i64)
@@ -1593,7 +1593,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::get }
 }
 hook! {
     MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
@@ -1635,7 +1635,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::hardware }
 }
 hook! {
     MPI_Get_processor_name (name: *mut c_char, resultlen: *mut c_int)
@@ -1712,56 +1712,56 @@ hook! {
     note { object: group1 }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::of_two }
 }
 hook! {
     MPI_Group_excl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_free (group: *mut A::Handle)
     note { object: at(group) }
     bytes { }
-    before { }
-    after { }
+    before { objects::groups::before_free }
+    after { objects::groups::after_free }
 }
 hook! {
     MPI_Group_from_session_pset (session: A::Handle, pset_name: *const c_char, newgroup: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::from_pset }
 }
 hook! {
     MPI_Group_incl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_intersection (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
     note { object: group1 }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::of_two }
 }
 hook! {
     MPI_Group_range_excl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_range_incl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::part }
 }
 hook! {
     MPI_Group_rank (group: A::Handle, rank: *mut c_int)
@@ -1789,7 +1789,7 @@ hook! {
     note { object: group1 }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::of_two }
 }
 hook! {
     MPI_Iallgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
@@ -1885,14 +1885,14 @@ hook! {
 hook! {
     MPI_Ibcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1927,28 +1927,28 @@ hook! {
 hook! {
     MPI_Igather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -2048,35 +2048,35 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::create }
 }
 hook! {
     MPI_Info_create_env (argc: c_int, argv: *mut *mut c_char, info: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::create_env }
 }
 hook! {
     MPI_Info_delete (info: A::Handle, key: *const c_char)
     note { object: info }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::delete }
 }
 hook! {
     MPI_Info_dup (info: A::Handle, newinfo: *mut A::Handle)
     note { object: info }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::dup }
 }
 hook! {
     MPI_Info_free (info: *mut A::Handle)
     note { object: at(info) }
     bytes { }
-    before { }
-    after { }
+    before { objects::infos::before_free }
+    after { objects::infos::after_free }
 }
 hook! {
     MPI_Info_get (info: A::Handle, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int)
@@ -2118,7 +2118,7 @@ hook! {
     note { object: info }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::set }
 }
 hook! {
     MPI_Init (argc: *mut c_int, argv: *mut *mut *mut c_char)
@@ -2186,14 +2186,14 @@ hook! {
 hook! {
     MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -2263,28 +2263,28 @@ hook! {
 hook! {
     MPI_Iscatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -2349,14 +2349,14 @@ hook! {
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::comm_keyval }
 }
 hook! {
     MPI_Keyval_free (keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::comm_before_free }
+    after { objects::attributes::comm_after_free }
 }
 hook! {
     MPI_Lookup_name (service_name: *const c_char, info: A::Handle, port_name: *mut c_char)
@@ -2538,21 +2538,21 @@ hook! {
     note { }
     bytes { }
     before { callbacks::op_create }
-    after { }
+    after { objects::ops::create }
 }
 hook! {
     MPI_Op_create_c (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::op_create }
-    after { }
+    after { objects::ops::create }
 }
 hook! {
     MPI_Op_free (op: *mut A::Handle)
     note { object: at(op) }
     bytes { }
-    before { }
-    after { }
+    before { objects::ops::before_free }
+    after { objects::ops::after_free }
 }
 hook! {
     MPI_Open_port (info: A::Handle, port_name: *mut c_char)
@@ -2692,14 +2692,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::put }
 }
 hook! {
     MPI_Put_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { }
+    after { objects::windows::put }
 }
 hook! {
     MPI_Query_thread (provided: *mut c_int)
@@ -2713,14 +2713,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::raccumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Raccumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::raccumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Recv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
@@ -2753,14 +2753,14 @@ hook! {
 hook! {
     MPI_Reduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -2923,42 +2923,42 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::rget, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::rget_accumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::rget_accumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_c (origin_addr: *mut c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::rget, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::rput, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::rput, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
@@ -3019,14 +3019,14 @@ hook! {
 hook! {
     MPI_Scatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -3047,14 +3047,14 @@ hook! {
 hook! {
     MPI_Scatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -3154,7 +3154,7 @@ hook! {
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Session_detach_buffer (session: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
@@ -3174,8 +3174,8 @@ hook! {
     MPI_Session_finalize (session: *mut A::Handle)
     note { object: at(session) }
     bytes { }
-    before { }
-    after { }
+    before { objects::sessions::before_finalize }
+    after { objects::sessions::after_finalize }
 }
 hook! {
     MPI_Session_flush_buffer (session: A::Handle)
@@ -3189,14 +3189,14 @@ hook! {
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::session_get }
 }
 hook! {
     MPI_Session_get_info (session: A::Handle, info_used: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::session_get }
 }
 hook! {
     MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
@@ -3217,7 +3217,7 @@ hook! {
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::pset_get }
 }
 hook! {
     MPI_Session_iflush_buffer (session: A::Handle, request: *mut A::Handle)
@@ -3231,14 +3231,14 @@ hook! {
     note { object: info }
     bytes { }
     before { }
-    after { lifecycle::after_session_init, traffic::session_initialized() }
+    after { lifecycle::after_session_init, objects::sessions::init, traffic::session_initialized() }
 }
 hook! {
     MPI_Session_set_errhandler (session: A::Handle, errhandler: A::Handle)
     note { object: session }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::session_set }
 }
 hook! {
     MPI_Ssend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
@@ -3357,175 +3357,175 @@ hook! {
     note { object: at(datatype) }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::commit }
 }
 hook! {
     MPI_Type_contiguous (count: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::contiguous }
 }
 hook! {
     MPI_Type_contiguous_c (count: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::contiguous }
 }
 hook! {
     MPI_Type_create_darray (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::darray }
 }
 hook! {
     MPI_Type_create_darray_c (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const i64, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::darray }
 }
 hook! {
     MPI_Type_create_f90_complex (p: c_int, r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::f90_complex }
 }
 hook! {
     MPI_Type_create_f90_integer (r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::f90_integer }
 }
 hook! {
     MPI_Type_create_f90_real (p: c_int, r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::f90_real }
 }
 hook! {
     MPI_Type_create_hindexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed }
 }
 hook! {
     MPI_Type_create_hindexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed_block }
 }
 hook! {
     MPI_Type_create_hindexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed_block }
 }
 hook! {
     MPI_Type_create_hindexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed }
 }
 hook! {
     MPI_Type_create_hvector (count: c_int, blocklength: c_int, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hvector }
 }
 hook! {
     MPI_Type_create_hvector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hvector }
 }
 hook! {
     MPI_Type_create_indexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed_block }
 }
 hook! {
     MPI_Type_create_indexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed_block }
 }
 hook! {
     MPI_Type_create_keyval (type_copy_attr_fn: *const c_void, type_delete_attr_fn: *const c_void, type_keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::type_keyval }
 }
 hook! {
     MPI_Type_create_resized (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::resized }
 }
 hook! {
     MPI_Type_create_resized_c (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::resized }
 }
 hook! {
     MPI_Type_create_struct (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::structure }
 }
 hook! {
     MPI_Type_create_struct_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::structure }
 }
 hook! {
     MPI_Type_create_subarray (ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::subarray }
 }
 hook! {
     MPI_Type_create_subarray_c (ndims: c_int, array_of_sizes: *const i64, array_of_subsizes: *const i64, array_of_starts: *const i64, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::subarray }
 }
 hook! {
     MPI_Type_delete_attr (datatype: A::Handle, type_keyval: c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::type_delete }
 }
 hook! {
     MPI_Type_dup (oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::dup }
 }
 hook! {
     MPI_Type_extent (datatype: A::Handle, extent: *mut i64)
@@ -3538,15 +3538,15 @@ hook! {
     MPI_Type_free (datatype: *mut A::Handle)
     note { object: at(datatype) }
     bytes { }
-    before { bytes::type_free }
-    after { }
+    before { bytes::type_free, objects::datatypes::before_free }
+    after { objects::datatypes::after_free }
 }
 hook! {
     MPI_Type_free_keyval (type_keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::type_before_free }
+    after { objects::attributes::type_after_free }
 }
 hook! {
     MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -3560,14 +3560,14 @@ hook! {
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::get_contents }
 }
 hook! {
     MPI_Type_get_contents_c (datatype: A::Handle, max_integers: i64, max_addresses: i64, max_large_counts: i64, max_datatypes: i64, array_of_integers: *mut c_int, array_of_addresses: *mut i64, array_of_large_counts: *mut i64, array_of_datatypes: *mut A::Handle)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::get_contents_c }
 }
 hook! {
     MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
@@ -3637,35 +3637,35 @@ hook! {
     note { object: value_type, datatype: value_type }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::value_index }
 }
 hook! {
     MPI_Type_hindexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hindexed }
 }
 hook! {
     MPI_Type_hvector (count: c_int, blocklength: c_int, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::hvector }
 }
 hook! {
     MPI_Type_indexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed }
 }
 hook! {
     MPI_Type_indexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::indexed }
 }
 hook! {
     MPI_Type_lb (datatype: A::Handle, displacement: *mut i64)
@@ -3686,14 +3686,14 @@ hook! {
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::type_set }
 }
 hook! {
     MPI_Type_set_name (datatype: A::Handle, type_name: *const c_char)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::set_name }
 }
 hook! {
     MPI_Type_size (datatype: A::Handle, size: *mut c_int)
@@ -3721,7 +3721,7 @@ hook! {
     note { }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::structure }
 }
 hook! {
     MPI_Type_ub (datatype: A::Handle, displacement: *mut i64)
@@ -3735,14 +3735,14 @@ hook! {
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::vector }
 }
 hook! {
     MPI_Type_vector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { }
+    after { objects::datatypes::vector }
 }
 hook! {
     MPI_Unpack (inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: A::Handle, comm: A::Handle)
@@ -3812,35 +3812,35 @@ hook! {
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::windows::allocate, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::windows::allocate, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::windows::allocate_shared, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::windows::allocate_shared, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_attach (win: A::Handle, base: *const c_void, size: i64)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::attach }
 }
 hook! {
     MPI_Win_call_errhandler (win: A::Handle, errorcode: c_int)
@@ -3854,77 +3854,77 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::complete }
 }
 hook! {
     MPI_Win_create (base: *const c_void, size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::windows::create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_c (base: *const c_void, size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::windows::create, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_dynamic (info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
+    after { objects::windows::create_dynamic, traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_errhandler (win_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
-    after { }
+    after { objects::errhandlers::create }
 }
 hook! {
     MPI_Win_create_keyval (win_copy_attr_fn: *const c_void, win_delete_attr_fn: *const c_void, win_keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
-    after { }
+    after { objects::attributes::win_keyval }
 }
 hook! {
     MPI_Win_delete_attr (win: A::Handle, win_keyval: c_int)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::win_delete }
 }
 hook! {
     MPI_Win_detach (win: A::Handle, base: *const c_void)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::detach }
 }
 hook! {
     MPI_Win_fence (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::fence }
 }
 hook! {
     MPI_Win_flush (rank: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::flush }
 }
 hook! {
     MPI_Win_flush_all (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::flush_all }
 }
 hook! {
     MPI_Win_flush_local (rank: c_int, win: A::Handle)
@@ -3944,15 +3944,15 @@ hook! {
     MPI_Win_free (win: *mut A::Handle)
     note { object: at(win) }
     bytes { }
-    before { }
-    after { }
+    before { objects::windows::before_free }
+    after { objects::windows::after_free }
 }
 hook! {
     MPI_Win_free_keyval (win_keyval: *mut c_int)
     note { }
     bytes { }
-    before { }
-    after { }
+    before { objects::attributes::win_before_free }
+    after { objects::attributes::win_after_free }
 }
 hook! {
     MPI_Win_get_attr (win: A::Handle, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
@@ -3966,21 +3966,21 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::win_get }
 }
 hook! {
     MPI_Win_get_group (win: A::Handle, group: *mut A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::groups::win_group }
 }
 hook! {
     MPI_Win_get_info (win: A::Handle, info_used: *mut A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::infos::win_get }
 }
 hook! {
     MPI_Win_get_name (win: A::Handle, win_name: *mut c_char, resultlen: *mut c_int)
@@ -3994,49 +3994,49 @@ hook! {
     note { object: win, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::lock }
 }
 hook! {
     MPI_Win_lock_all (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::lock_all }
 }
 hook! {
     MPI_Win_post (group: A::Handle, assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::post }
 }
 hook! {
     MPI_Win_set_attr (win: A::Handle, win_keyval: c_int, attribute_val: *const c_void)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::attributes::win_set }
 }
 hook! {
     MPI_Win_set_errhandler (win: A::Handle, errhandler: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::errhandlers::win_set }
 }
 hook! {
     MPI_Win_set_info (win: A::Handle, info: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::set_info }
 }
 hook! {
     MPI_Win_set_name (win: A::Handle, win_name: *const c_char)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::set_name }
 }
 hook! {
     MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void)
@@ -4057,7 +4057,7 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::begin }
 }
 hook! {
     MPI_Win_sync (win: A::Handle)
@@ -4071,26 +4071,26 @@ hook! {
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::test }
 }
 hook! {
     MPI_Win_unlock (rank: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::unlock }
 }
 hook! {
     MPI_Win_unlock_all (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::unlock_all }
 }
 hook! {
     MPI_Win_wait (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
-    after { }
+    after { objects::windows::wait }
 }

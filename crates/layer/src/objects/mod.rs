@@ -14,11 +14,25 @@
 
 pub mod arena;
 pub mod ask;
+pub mod attributes;
 pub mod comms;
+pub mod datatypes;
+pub mod errhandlers;
 pub mod facts;
+pub mod files;
+pub mod free;
+pub mod groups;
 pub mod hash;
 pub mod index;
+pub mod infos;
+pub mod language;
+pub mod lock;
+pub mod ops;
+pub mod pin;
+pub mod predefined;
+pub mod sessions;
 pub mod table;
+pub mod windows;
 
 use crate::call::{Call, handle_word};
 use crate::{image, real, settings};
@@ -83,10 +97,18 @@ pub fn output<H: Handle>(place: *const H) -> Option<u64> {
     unsafe { place.as_ref() }.map(|handle| handle_word(*handle))
 }
 
+/// The file handle that an output parameter got.
+#[inline(always)]
+pub fn output_word(place: *const usize) -> Option<u64> {
+    // SAFETY: the call succeeded, so the program gave a place for a handle; null is looked at.
+    unsafe { place.as_ref() }.map(|handle| *handle as u64)
+}
+
 /// The process can communicate: enters what is there from the beginning.
 pub fn initialized<A: Abi>() {
     if let Some(writer) = recorder() {
         comms::initialized::<A>(writer);
+        predefined::enter::<A>(writer);
     }
 }
 
@@ -110,6 +132,8 @@ pub fn start<A: Abi>() {
             null.store(raw, Ordering::Relaxed);
         }
     }
+    lock::start();
+    windows::start::<A>();
     let count = settings::variable(c"MPISCOPE_TOMBSTONES").and_then(|v| v.to_str().ok()?.parse().ok());
     if let Some(count) = count {
         table::keep_tombstones(count);

@@ -32,11 +32,12 @@
 use super::Site;
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Head, Life, uid};
-use mpiscope_image::{Record, W64, Writer};
+use mpiscope_image::{Record, W32, W64, Writer};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::index::Slots;
+use super::lock::{self, Held, Lock, wait};
 
 /// A kind of record that a table holds.
 pub trait Object: Record + Sized + 'static {
@@ -58,6 +59,11 @@ pub trait Object: Record + Sized + 'static {
     /// Gives back what the record refers to. `release` takes records of the same table whose last holder this
     /// was. Runs under the table's lock.
     fn scrap(&'static self, _writer: &'static Writer, _release: &mut dyn FnMut(&'static Self)) {}
+
+    /// How many handles of the object the program has to free, for kinds where that may be more than one.
+    fn handles(&self) -> Option<&W32> {
+        None
+    }
 
     /// Whether another object still needs the record although its own object was freed.
     fn held(&self) -> bool {
@@ -82,7 +88,7 @@ const TRIES: u32 = 10_000;
 pub struct Table<T: Object> {
     kind: SectionKind,
     first: usize,
-    locked: AtomicBool,
+    lock: Lock,
     /// Odd while entries of the index are being removed or moved.
     generation: AtomicU64,
     slots: AtomicPtr<Slots<T>>,
@@ -106,14 +112,10 @@ struct Inner<T: 'static> {
 unsafe impl<T: Object> Sync for Table<T> {}
 
 /// The lock, held.
-struct Locked<'a, T: Object>(&'a Table<T>);
-
-impl<T: Object> Drop for Locked<'_, T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.locked.store(false, Ordering::Release);
-    }
-}
+struct Locked<'a, T: Object>(
+    &'a Table<T>,
+    #[expect(dead_code, reason = "held until it is dropped")] Held<'a>,
+);
 
 impl<T: Object> Locked<'_, T> {
     #[inline(always)]
@@ -129,7 +131,7 @@ impl<T: Object> Table<T> {
         Self {
             kind,
             first,
-            locked: AtomicBool::new(false),
+            lock: Lock::new(),
             generation: AtomicU64::new(0),
             slots: AtomicPtr::new(std::ptr::null_mut()),
             inner: UnsafeCell::new(Inner {
@@ -145,12 +147,7 @@ impl<T: Object> Table<T> {
 
     #[inline(always)]
     fn lock(&self) -> Locked<'_, T> {
-        let mut tries = 0u32;
-        while self.locked.swap(true, Ordering::Acquire) {
-            tries += 1;
-            wait(tries);
-        }
-        Locked(self)
+        Locked(self, self.lock.lock())
     }
 
     #[inline(always)]
@@ -347,12 +344,60 @@ impl<T: Object> Table<T> {
         }
     }
 
-    /// Nobody needs the tombstone for an object of its own any more.
-    pub fn let_go(&self, writer: &'static Writer, record: &'static T) {
+    /// The library gave the program a handle of a freed object again: the object lives. `record` is a tombstone that
+    /// is held, or one of the chain.
+    pub fn revive(&self, writer: &'static Writer, record: &'static T, site: Site) {
         let mut locked = self.lock();
-        if record.head().life.get() == Life::FREED.0 && !record.held() {
-            Self::push(writer, &mut locked, record);
-            Self::trim(writer, &mut locked);
+        let head = record.head();
+        if head.life.get() != Life::FREED.0 || !self.room() {
+            return;
+        }
+        Self::unlink(writer, &mut locked, record);
+        head.seq.write(|| {
+            head.freed_by.set(0);
+            head.freed_at.set(0);
+            head.freed_from.set(0);
+            if let Some(handles) = record.handles() {
+                handles.set(0);
+            }
+            head.life.set(Life::LIVE.0);
+        });
+        self.enter(writer, &mut locked, head.handle.get(), record, site);
+    }
+
+    /// The tombstone of the object with this uid.
+    pub fn tombstone(&self, writer: &'static Writer, uid: u64) -> Option<&'static T> {
+        let mut locked = self.lock();
+        let mut at = locked.inner().oldest;
+        while let Some(record) = writer.at_offset::<T>(at) {
+            if record.head().uid.get() == uid {
+                return Some(record);
+            }
+            at = record.head().link.get();
+        }
+        None
+    }
+
+    /// Takes a record out of the chain of tombstones, if it is there.
+    fn unlink(writer: &'static Writer, locked: &mut Locked<'_, T>, record: &'static T) {
+        let inner = locked.inner();
+        let wanted = writer.offset_of(record);
+        let (mut before, mut at): (Option<&T>, u64) = (None, inner.oldest);
+        while let Some(found) = writer.at_offset::<T>(at) {
+            let next = found.head().link.get();
+            if at == wanted {
+                match before {
+                    Some(before) => before.head().link.set(next),
+                    None => inner.oldest = next,
+                }
+                if inner.newest == wanted {
+                    inner.newest = before.map_or(0, |b| writer.offset_of(b));
+                }
+                inner.tombstones -= 1;
+                found.head().link.set(0);
+                return;
+            }
+            (before, at) = (Some(found), next);
         }
     }
 
@@ -396,7 +441,7 @@ impl<T: Object> Table<T> {
                 continue;
             }
             oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
-            writer.lose(Loss::TOMBSTONES, 1);
+            count_lost(writer);
             let inner = locked.inner();
             head.seq.begin();
             head.life.set(Life::EMPTY.0);
@@ -407,21 +452,11 @@ impl<T: Object> Table<T> {
     }
 
     /// Pins (or unpins) what a handle stands for, or else the object that it stood for last. False if there is
-    /// none.
-    pub fn pin(&self, writer: &'static Writer, handle: u64, pinned: bool) -> bool {
-        let mut locked = self.lock();
-        let found = self.find(handle).or_else(|| {
-            let mut at = locked.inner().oldest;
-            let mut latest = None;
-            while let Some(record) = writer.at_offset::<T>(at) {
-                if record.head().handle.get() == handle {
-                    latest = Some(record);
-                }
-                at = record.head().link.get();
-            }
-            latest
-        });
-        let Some(record) = found else { return false };
+    /// none, `None` if the lock cannot be had: a debugger calls this while other threads are stopped.
+    pub fn pin(&self, writer: &'static Writer, handle: u64, pinned: bool) -> Option<bool> {
+        let mut locked = self.try_lock()?;
+        let found = self.find(handle).or_else(|| Self::last_of(writer, &mut locked, handle));
+        let Some(record) = found else { return Some(false) };
         let flags = &record.head().flags;
         record.head().seq.write(|| {
             let others = flags.get() & !Flag::PINNED.0;
@@ -430,7 +465,23 @@ impl<T: Object> Table<T> {
         if !pinned {
             Self::trim(writer, &mut locked);
         }
-        true
+        Some(true)
+    }
+
+    fn try_lock(&self) -> Option<Locked<'_, T>> {
+        self.lock.try_lock(TRIES).map(|held| Locked(self, held))
+    }
+
+    /// The youngest tombstone of a handle.
+    fn last_of(writer: &'static Writer, locked: &mut Locked<'_, T>, handle: u64) -> Option<&'static T> {
+        let (mut at, mut last) = (locked.inner().oldest, None);
+        while let Some(record) = writer.at_offset::<T>(at) {
+            if record.head().handle.get() == handle {
+                last = Some(record);
+            }
+            at = record.head().link.get();
+        }
+        last
     }
 
     /// Calls `visit` with every object that lives.
@@ -441,18 +492,25 @@ impl<T: Object> Table<T> {
     }
 }
 
+/// Counts a tombstone that was reused; without a locked instruction while there is one thread.
+#[inline(always)]
+fn count_lost(writer: &'static Writer) {
+    let [.., word] = writer.header().lost.get(..=Loss::TOMBSTONES.0 as usize).unwrap_or_default() else {
+        return;
+    };
+    if lock::alone() {
+        word.add_mine(1);
+    } else {
+        writer.lose(Loss::TOMBSTONES, 1);
+    }
+}
+
 /// Whether the entry that led here is still true.
 #[inline(always)]
 fn stands_for(head: &Head, handle: u64) -> bool {
     head.handle.get() == handle && matches!(Life(head.life.get()), Life::LIVE | Life::MARKED)
 }
 
-#[cold]
-fn wait(tries: u32) {
-    if tries.is_multiple_of(64) {
-        // SAFETY: no arguments. The holder may need this processor.
-        unsafe { libc::sched_yield() };
-    } else {
-        std::hint::spin_loop();
-    }
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+mod tests;

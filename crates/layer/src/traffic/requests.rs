@@ -8,8 +8,8 @@
 //!
 //! A handle does not name a request. Libraries give one handle to all requests that are complete when the call
 //! that makes them returns; it gets one record with [`Flag::SHARED_HANDLE`] that only counts. MPICH marks such
-//! handles by their bits, Open MPI has a variable, the standard ABI says nothing: there the second request with a
-//! live handle tells.
+//! handles by their bits, Open MPI has a variable. The standard ABI says nothing, and Intel MPI gives an ordinary
+//! handle to several buffered sends at once: there the second request with a live handle tells.
 //!
 //! Between the return of a call that completes a request and our look at it, another thread may be given the
 //! handle again. So with threads, who completes requests looks their records up before the call
@@ -19,8 +19,9 @@ use super::facts::{self, Envelope, Posted};
 use super::lines::Channel;
 use super::state::{Held, open};
 use super::status;
+use crate::bytes;
 use crate::call::Call;
-use mpi_abi::{Abi, AbiKind};
+use mpi_abi::{Abi, AbiKind, Handle};
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Life, uid};
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
@@ -179,7 +180,10 @@ fn share<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<
     if known.is_none() {
         held.requests.insert(request);
     }
-    facts::send_completed(held, new.entry, call.returned());
+    if new.kind.sends() && new.peer >= 0 {
+        let to = Envelope::new(&new.channel, new.peer, new.tag);
+        facts::send_completed(held, &to, new.bytes, new.entry, call.returned());
+    }
     facts::request_complete_at_start(held, request);
     Some(request)
 }
@@ -192,25 +196,27 @@ fn displace<A: Abi>(
     old: &'static Request,
     new: &New,
 ) -> Option<&'static Request> {
-    if old.is(Flag::SHARED_HANDLE) {
-        return share(held, call, old.head.handle.get(), new);
-    }
     if old.is(Flag::WAITED) && held.is_multiple() {
         // Another thread is about to find out that it is complete.
         held.requests.remove(old);
         return None;
     }
-    let gone = old.head.life.get() == Life::MARKED.0 || old.is(Flag::PERSISTENT) || new.persistent;
-    if A::CODE == AbiKind::STANDARD && !gone {
-        // The first one was complete at start too.
-        settle(held, call, old);
-        old.head.seq.write(|| {
-            old.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
-            old.outstanding.set(1);
-        });
+    // A receive has a status of its own, so it never shares a handle.
+    let kind = RequestKind(old.kind.get());
+    let alone = |kind: RequestKind, persistent: bool| persistent || kind.receives();
+    let marked = old.head.life.get() == Life::MARKED.0;
+    if !marked && !alone(kind, old.is(Flag::PERSISTENT)) && !alone(new.kind, new.persistent) {
+        if !old.is(Flag::SHARED_HANDLE) {
+            // The first one was complete at start too.
+            settle(held, call, old);
+            old.head.seq.write(|| {
+                old.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
+                old.outstanding.set(1);
+            });
+        }
         return share(held, call, old.head.handle.get(), new);
     }
-    if old.head.life.get() != Life::MARKED.0 {
+    if !marked {
         // Its end was not seen: completed while nothing was recorded, or in a call that we could not follow.
         held.writer.lose(Loss::REQUESTS, 1);
     }
@@ -274,16 +280,19 @@ pub fn finish<A: Abi>(
     if kind.receives() {
         receive_finished::<A>(held, request, kind, status, error, at, cancelled, &mut ended);
     }
-    if kind.sends() && request.entry.get() != 0 && !cancelled {
-        facts::send_completed(held, request.entry.get(), at);
-    } else if kind.sends() && cancelled {
+    if kind.sends() {
         let to = Envelope {
+            comm: request.head.parent.get(),
             identity: request.comm_identity.get(),
             peers: request.peers.get(),
             rank: request.peer.get().cast_signed(),
             tag: request.tag.get().cast_signed(),
         };
-        facts::send_cancelled(held, &to, request.entry.get(), at);
+        if cancelled {
+            facts::send_cancelled(held, &to, request.entry.get(), at);
+        } else if to.rank >= 0 {
+            facts::send_completed(held, &to, request.bytes.get(), request.entry.get(), at);
+        }
     }
     {
         let _open = open(&request.head.seq);
@@ -323,6 +332,7 @@ fn receive_finished<A: Abi>(
     ended: &mut Ended,
 ) {
     let named = Envelope {
+        comm: request.head.parent.get(),
         identity: request.comm_identity.get(),
         peers: request.peers.get(),
         rank: request.peer.get().cast_signed(),
@@ -349,6 +359,11 @@ fn receive_finished<A: Abi>(
     let (from, bytes) = if kind.is_partitioned() {
         // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
         (named, request.bytes.get())
+    } else if kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI {
+        // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves this status as it was.
+        flags |= EntryFlag::UNTOLD.0;
+        let datatype = A::Handle::from_raw(request.datatype.get());
+        (named, bytes::elements::<A>(request.count.get().cast_signed(), datatype))
     } else {
         let got = status::read::<A>(held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
@@ -388,8 +403,7 @@ pub fn complete<A: Abi>(
 ) {
     let flags = request.head.flags.get();
     if flags & Flag::SHARED_HANDLE.0 != 0 {
-        request.outstanding.set(request.outstanding.get().saturating_sub(1));
-        return;
+        return shared_completed(held, call, request);
     }
     if flags & Flag::ACTIVE.0 != 0 {
         finish(held, call, request, status, error);
@@ -398,5 +412,16 @@ pub fn complete<A: Abi>(
         release(held, call, request);
     } else if flags & Flag::WAITED.0 != 0 {
         request.head.flags.set(request.head.flags.get() & !Flag::WAITED.0);
+    }
+}
+
+/// One of the requests of a shared handle is complete. If the library has not set the handle apart for ever, it may
+/// stand for something else after the last of them.
+#[inline(never)]
+fn shared_completed<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+    let left = request.outstanding.get().saturating_sub(1);
+    request.outstanding.set(left);
+    if left == 0 && !is_shared::<A>(held, request.head.handle.get()) {
+        release(held, call, request);
     }
 }

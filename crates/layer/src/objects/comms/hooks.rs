@@ -3,7 +3,9 @@
 
 use super::{COMMS, Origin, enter, enter_copy, find, name_by_key, next_name, topology};
 use crate::call::Call;
-use crate::objects::{Site, facts, hash, is_null, output, recorder, succeeded};
+use crate::objects::{
+    Site, attributes, errhandlers, facts, free, hash, infos, is_null, output, recorder, succeeded,
+};
 use crate::{identity, real, resolve};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
@@ -38,6 +40,17 @@ fn copied<A: Abi>(
         None => enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |_| 0)?,
     };
     facts::created(SectionKind::COMMS, &record.head);
+    if let Some(parent) = parent.filter(|parent| parent.attributes.get() != 0) {
+        let to = (&record.attributes, &record.head);
+        attributes::copied::<A>(
+            writer,
+            SectionKind::COMMS,
+            &parent.attributes,
+            to,
+            handle.raw(),
+            Site::of(call),
+        );
+    }
     Some(record)
 }
 
@@ -101,7 +114,15 @@ pub fn idup_with_info<A: Abi>(
 }
 
 fn given_info(comm: &'static Comm, info: u64) {
-    comm.head.seq.write(|| comm.info.set(info));
+    let Some(writer) = recorder() else { return };
+    comm.head.seq.write(|| infos::given(writer, info, (&comm.info, &comm.info_uid), &comm.hints));
+}
+
+fn given_errhandler(comm: &'static Comm, errhandler: u64) {
+    comm.head.seq.write(|| {
+        comm.errhandler.set(errhandler);
+        comm.errhandler_uid.set(errhandlers::uid(errhandler));
+    });
 }
 
 /// A call that is collective over `parent` and divides or reorders its members.
@@ -296,7 +317,7 @@ pub fn create_from_group<A: Abi>(
     });
     if let Some(record) = record {
         given_info(record, info.raw());
-        record.head.seq.write(|| record.errhandler.set(errhandler.raw()));
+        given_errhandler(record, errhandler.raw());
     }
 }
 
@@ -345,7 +366,7 @@ pub fn intercomm_create_from_groups<A: Abi>(
     });
     if let Some(record) = record {
         given_info(record, info.raw());
-        record.head.seq.write(|| record.errhandler.set(errhandler.raw()));
+        given_errhandler(record, errhandler.raw());
     }
 }
 
@@ -421,26 +442,14 @@ pub fn get_parent<A: Abi>(call: &Call<A>, result: c_int, parent: *mut A::Handle)
 
 /// `MPI_Comm_free`, `MPI_Comm_disconnect`.
 pub fn before_free<A: Abi>(call: &Call<A>, comm: &mut *mut A::Handle) {
-    if recorder().is_none() {
-        return;
-    }
-    if let Some(record) = output(*comm).and_then(|raw| COMMS.find(raw)) {
-        COMMS.mark(record);
-        call.stash.set(std::ptr::from_ref(record).addr() as u64);
-    }
+    free::before(call, &COMMS, output(*comm));
 }
 
 /// `MPI_Comm_free`, `MPI_Comm_disconnect`.
 pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    let stashed = call.stash.get() as usize as *const Comm;
-    // SAFETY: null, or a record that `before_free` found; records stay mapped.
-    let (Some(record), Some(writer)) = (unsafe { stashed.as_ref() }, recorder()) else { return };
-    if result == A::SUCCESS {
-        facts::freed(SectionKind::COMMS, &record.head);
-        COMMS.retire(writer, record, Site::of(call));
-    } else {
-        COMMS.unmark(record);
-    }
+    free::after(call, result, &COMMS, |writer, comm| {
+        attributes::drop_all(writer, &comm.attributes, Site::of(call));
+    });
 }
 
 /// `MPI_Comm_set_name`.
@@ -450,16 +459,6 @@ pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, name: *cons
     let name = Chars::new(resolve::text(name, 128).as_bytes());
     record.head.seq.write(|| writer.put_chars(&record.name, &name));
     facts::named(SectionKind::COMMS, &record.head);
-}
-
-/// `MPI_Comm_set_errhandler`, `MPI_Errhandler_set`.
-pub fn set_errhandler<A: Abi>(_: &Call<A>, result: c_int, comm: A::Handle, errhandler: A::Handle) {
-    if succeeded::<A>(result).is_none() {
-        return;
-    }
-    let Some(record) = find::<A>(comm) else { return };
-    record.head.seq.write(|| record.errhandler.set(errhandler.raw()));
-    facts::attached(SectionKind::COMMS, &record.head);
 }
 
 /// `MPI_Comm_set_info`.

@@ -1,7 +1,7 @@
 //! Who is in a communicator: ranks of `MPI_COMM_WORLD`.
 
-use super::{WORLD_IS_THERE, WORLD_SIZE};
-use crate::objects::{arena, hash};
+use super::WORLD_SIZE;
+use crate::objects::{arena, ask, hash, sessions};
 use crate::real;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::Words;
@@ -76,6 +76,11 @@ impl Members {
     }
 }
 
+/// Writes ranks into a record, unless they are those of the world.
+pub fn store_ranks(writer: &'static Writer, list: &[u64], to: &Words) {
+    store(writer, list, to, None);
+}
+
 fn store(writer: &'static Writer, list: &[u64], to: &Words, parent: Option<&'static Comm>) {
     let world = WORLD_SIZE.load(Ordering::Relaxed);
     if list.len() as u64 == world && list.iter().copied().eq(0..world) {
@@ -91,14 +96,32 @@ fn store(writer: &'static Writer, list: &[u64], to: &Words, parent: Option<&'sta
     }
 }
 
-/// The group of the world, to be freed; `None` if the process has none.
+/// The group of the world, to be freed; `None` if the process has none. A program of sessions has the process set of
+/// that name.
 fn world_group<A: Abi>() -> Option<A::Handle> {
-    if !WORLD_IS_THERE.load(Ordering::Relaxed) {
+    let mut group = A::Handle::from_raw(0);
+    let result = if super::world_is_there() {
+        real::comm_group::<A>(real::comm_world::<A>()?, &mut group)
+    } else {
+        ask::group_from_session_pset::<A>(sessions::any::<A>()?, c"mpi://WORLD".as_ptr(), &mut group)
+    };
+    if result != Some(A::SUCCESS) {
         return None;
     }
-    let world = real::comm_world::<A>()?;
-    let mut group = A::Handle::from_raw(0);
-    (real::comm_group::<A>(world, &mut group) == Some(A::SUCCESS)).then_some(group)
+    if WORLD_SIZE.load(Ordering::Relaxed) == 0 {
+        let mut size = 0;
+        real::group_size::<A>(group, &mut size);
+        WORLD_SIZE.store(u64::try_from(size).unwrap_or(0), Ordering::Relaxed);
+    }
+    Some(group)
+}
+
+/// World ranks of the members of a group; empty if there is no world.
+pub fn world_ranks<A: Abi>(group: A::Handle, size: c_int) -> Vec<u64> {
+    let Some(mut world) = world_group::<A>() else { return Vec::new() };
+    let list = translate::<A>(group, size, world);
+    real::group_free::<A>(&mut world);
+    list
 }
 
 /// World ranks of the members of one of a communicator's groups.
@@ -118,7 +141,7 @@ fn listed<A: Abi>(
 }
 
 /// World ranks of the members of a group.
-pub fn translate<A: Abi>(group: A::Handle, size: c_int, world: A::Handle) -> Vec<u64> {
+fn translate<A: Abi>(group: A::Handle, size: c_int, world: A::Handle) -> Vec<u64> {
     let ranks: Vec<c_int> = (0..size).collect();
     let mut found: Vec<c_int> = vec![A::UNDEFINED; ranks.len()];
     real::group_translate_ranks::<A>(group, size, ranks.as_ptr(), world, found.as_mut_ptr());

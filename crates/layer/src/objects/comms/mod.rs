@@ -20,13 +20,14 @@
 //!
 //! # Memory
 //!
-//! 376 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
+//! 384 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
 
 mod hooks;
 mod members;
 mod topology;
 
 pub use hooks::*;
+pub use members::{store_ranks, world_ranks};
 
 use super::table::{Object, Table};
 use super::{Site, arena, facts, hash};
@@ -57,7 +58,13 @@ impl Object for Comm {
         arena::release_words(writer, &self.members);
         arena::release_words(writer, &self.remote);
         arena::release_words(writer, &self.topology_args);
+        arena::release_text(writer, &self.hints);
     }
+}
+
+/// Whether `MPI_COMM_WORLD` may be used.
+pub fn world_is_there() -> bool {
+    WORLD_IS_THERE.load(Ordering::Relaxed)
 }
 
 /// The record of a communicator: no lock, no allocation, about 2 ns.
@@ -214,6 +221,7 @@ fn enter_copy(
         arena::share(writer, &parent.topology_args, &comm.topology_args);
         comm.info.set(parent.info.get());
         comm.info_uid.set(parent.info_uid.get());
+        arena::share_text(writer, &parent.hints, &comm.hints);
         inherit(comm, Some(parent));
     })
 }

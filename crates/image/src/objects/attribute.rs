@@ -1,0 +1,50 @@
+//! Attributes and their keys.
+
+use super::Head;
+use crate::cell::{W32, W64};
+use std::mem::{offset_of, size_of};
+
+/// The `handle` of a keyval's record: the keyval, and above its 32 bits the [`SectionKind`](crate::layout::SectionKind)
+/// of what it is for (`COMMS`, `DATATYPES` or `WINDOWS`): the numbers of the three may overlap.
+pub const fn keyval_handle(kind: crate::layout::SectionKind, keyval: i32) -> u64 {
+    (kind.0 as u64) << 32 | keyval as u32 as u64
+}
+
+/// A key for attributes. `head.handle` is made by [`keyval_handle`]. `head.flags`: `FORTRAN`.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Keyval {
+    #[allow(missing_docs)]
+    pub head: Head,
+    /// Address of the program's copy function; small numbers and the library's own addresses are predefined ones.
+    pub copy: W64,
+    /// Address of the delete function, likewise.
+    pub delete: W64,
+    /// The extra state.
+    pub extra: W64,
+}
+
+/// An attribute that is set. `head.parent` is the uid of the object. Deleting it frees the record.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Attribute {
+    /// `head.handle` has no meaning outside of the layer.
+    pub head: Head,
+    /// The keyval (sign-extended).
+    pub keyval: W64,
+    /// Uid of the keyval; zero if it is predefined or its making was not seen.
+    pub keyval_uid: W64,
+    /// The value: a pointer or an integer in its place.
+    pub value: W64,
+    /// Offset of the next attribute of the same object; zero for none.
+    pub next: W64,
+    /// 1 if the library copied it when the object was duplicated.
+    pub copied: W32,
+    _reserved: W32,
+}
+
+const _: () = {
+    assert!(size_of::<Keyval>() == 120);
+    assert!(offset_of!(Attribute, value) == 112);
+    assert!(size_of::<Attribute>() == 136);
+};

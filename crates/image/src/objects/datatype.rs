@@ -1,0 +1,104 @@
+//! Datatypes: which constructor with which arguments. A reader builds the type map from them.
+
+use super::Head;
+use crate::cell::{W32, W64};
+use crate::layout::{Text, Words, codes};
+use std::mem::{offset_of, size_of};
+
+codes! {
+    /// What a datatype was made by: [`Datatype::combiner`]; what [`Datatype::args`] and [`Datatype::array`] hold.
+    ///
+    /// Integers are sign-extended to 64 bits. Constants (order, distribution, type class) are the ABI's own.
+    /// "n" is `args[0]`.
+    Combiner {
+        /// The library has the object, its making was not seen.
+        UNKNOWN = 0 => "unknown",
+        /// Predefined; see [`Datatype::name`].
+        NAMED = 1 => "named",
+        /// No arguments.
+        DUP = 2 => "dup",
+        /// args: count.
+        CONTIGUOUS = 3 => "contiguous",
+        /// args: count, block length, stride in elements.
+        VECTOR = 4 => "vector",
+        /// args: count, block length, stride in bytes.
+        HVECTOR = 5 => "hvector",
+        /// args: n; array: n block lengths, n displacements in elements.
+        INDEXED = 6 => "indexed",
+        /// args: n; array: n block lengths, n displacements in bytes.
+        HINDEXED = 7 => "hindexed",
+        /// args: n, block length; array: n displacements in elements.
+        INDEXED_BLOCK = 8 => "indexed_block",
+        /// args: n, block length; array: n displacements in bytes.
+        HINDEXED_BLOCK = 9 => "hindexed_block",
+        /// args: n; array: n block lengths, n displacements in bytes, n handles of datatypes, their n uids, and
+        /// n offsets of their records.
+        STRUCT = 10 => "struct",
+        /// args: n dimensions, order; array: n sizes, n subsizes, n starts.
+        SUBARRAY = 11 => "subarray",
+        /// args: n dimensions, order, size and rank of the process grid; array: n global sizes, n distributions,
+        /// n distribution arguments, n process grid sizes.
+        DARRAY = 12 => "darray",
+        /// args: lower bound, extent.
+        RESIZED = 13 => "resized",
+        /// args: precision, range. Predefined, without a name.
+        F90_REAL = 14 => "f90_real",
+        /// args: precision, range. Predefined, without a name.
+        F90_COMPLEX = 15 => "f90_complex",
+        /// args: range. Predefined, without a name.
+        F90_INTEGER = 16 => "f90_integer",
+        /// args: handles of value type and index type.
+        VALUE_INDEX = 17 => "value_index",
+    }
+}
+
+/// A datatype. `head.flags`: `PREDEFINED`, `COMMITTED`. `head.made_by` tells the exact function (`MPI_Type_struct` or
+/// `MPI_Type_create_struct_c`).
+///
+/// A freed datatype keeps its record as long as another one that was made from it has one ([`users`](Self::users)):
+/// a type map can always be built.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Datatype {
+    /// `head.parent` is the uid of the old type of constructors with one.
+    pub head: Head,
+    /// A [`Combiner`].
+    pub combiner: W32,
+    /// Datatypes made from this one whose records are there.
+    pub users: W32,
+    /// Handle of the old type of constructors with one.
+    pub old: W64,
+    /// Offset of the record of the old type.
+    pub old_at: W64,
+    /// See [`Combiner`].
+    pub args: [W64; 4],
+    /// See [`Combiner`].
+    pub array: Words,
+    /// Size in bytes; `u64::MAX` if the library was not asked.
+    pub size: W64,
+    /// Lower bound in bytes as the library states it (signed); `i64::MIN` if it was not asked, which it is when
+    /// the type is committed.
+    pub lb: W64,
+    /// Extent in bytes as the library states it (signed); valid if `lb` is.
+    pub extent: W64,
+    /// Its name, if the program gave one or it is predefined.
+    pub name: Text,
+    /// Handles of it that the program has to free: `MPI_Type_get_contents` gives further ones.
+    pub handles: W32,
+    _reserved: W32,
+    /// Offset of the first [`Attribute`](super::Attribute); zero for none.
+    pub attributes: W64,
+}
+
+/// Value of [`Datatype::size`] that means "not asked".
+pub const SIZE_UNKNOWN: u64 = u64::MAX;
+/// Value of [`Datatype::lb`] that means "not asked".
+pub const BOUND_UNKNOWN: u64 = i64::MIN as u64;
+
+const _: () = {
+    assert!(offset_of!(Datatype, old) == 104);
+    assert!(offset_of!(Datatype, args) == 120);
+    assert!(offset_of!(Datatype, array) == 152);
+    assert!(offset_of!(Datatype, name) == 192);
+    assert!(size_of::<Datatype>() == 224);
+};

@@ -1,0 +1,51 @@
+//! Files.
+
+use super::Head;
+use crate::cell::{W32, W64};
+use crate::layout::Text;
+use std::mem::{offset_of, size_of};
+
+/// A file. `head.parent` is the uid of the communicator. Freed means closed.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct File {
+    #[allow(missing_docs)]
+    pub head: Head,
+    /// Handle of the communicator.
+    pub comm: W64,
+    /// Access mode, in the ABI's own bits.
+    pub amode: W32,
+    /// Whether atomic mode is on.
+    pub atomicity: W32,
+    /// Handle of the info last given, zero if never.
+    pub info: W64,
+    /// Its uid.
+    pub info_uid: W64,
+    /// Handle of the error handler last attached, zero if never (then that of `MPI_FILE_NULL` holds).
+    pub errhandler: W64,
+    /// Its uid.
+    pub errhandler_uid: W64,
+    /// The name as the program gave it.
+    pub name: Text,
+    /// The view: displacement in bytes.
+    pub disp: W64,
+    /// Handle of the elementary type; zero while the view is the default one (bytes).
+    pub etype: W64,
+    /// Its uid.
+    pub etype_uid: W64,
+    /// Handle of the file type; zero while the view is the default one.
+    pub filetype: W64,
+    /// Its uid.
+    pub filetype_uid: W64,
+    /// Data representation; empty while the view is the default one (`native`).
+    pub datarep: Text,
+    /// The pairs of the info last given, as they were then: see [`pairs`](super::pairs).
+    pub hints: Text,
+}
+
+const _: () = {
+    assert!(offset_of!(File, amode) == 104);
+    assert!(offset_of!(File, name) == 144);
+    assert!(offset_of!(File, disp) == 160);
+    assert!(size_of::<File>() == 232);
+};

@@ -1,0 +1,217 @@
+//! Keyvals and attributes.
+//!
+//! The attributes of an object hang on it as a chain. When an object is duplicated the layer asks the library which
+//! of the parent's attributes the copy has. Attributes set through Fortran are not seen where the library's Fortran
+//! binding does not go through its C functions (MPICH and Open MPI).
+//!
+//! Memory: 120 bytes a keyval, 136 an attribute, and an index entry each.
+#![allow(unsafe_code)]
+
+use super::table::{Object, Table};
+use super::{Site, ask, comms, datatypes, facts, free, hash, language, succeeded, windows};
+use crate::call::Call;
+use crate::callbacks::target;
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Attribute, Flag, Head, Keyval, keyval_handle};
+use mpiscope_image::{W64, Writer};
+use std::ffi::{c_int, c_void};
+
+/// All keyvals.
+pub static KEYVALS: Table<Keyval> = Table::new(SectionKind::KEYVALS, 16);
+/// All attributes.
+pub static ATTRIBUTES: Table<Attribute> = Table::new(SectionKind::ATTRIBUTES, 16);
+
+impl Object for Keyval {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl Object for Attribute {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+/// Where a new attribute belongs: the first of the chain, and whose it is.
+type Owner = (&'static W64, &'static Head);
+
+/// The private handle of an attribute.
+fn key(owner: &Head, keyval: c_int) -> u64 {
+    hash::mix(owner.uid.get(), i64::from(keyval) as u64) >> 1
+}
+
+fn insert(
+    writer: &'static Writer,
+    kind: SectionKind,
+    (first, owner): Owner,
+    (keyval, value): (c_int, u64),
+    copied: bool,
+    site: Site,
+) {
+    let of_keyval = KEYVALS.find(keyval_handle(kind, keyval));
+    let record = ATTRIBUTES.insert(writer, key(owner, keyval), site, |record| {
+        record.head.parent.set(owner.uid.get());
+        record.keyval.set(i64::from(keyval) as u64);
+        record.keyval_uid.set(of_keyval.map_or(0, |k| k.head.uid.get()));
+        record.value.set(value);
+        record.copied.set(u32::from(copied));
+        record.next.set(first.get());
+        first.set(writer.offset_of(record));
+    });
+    if let Some(record) = record {
+        facts::created(SectionKind::ATTRIBUTES, &record.head);
+        facts::attached(kind, owner);
+    }
+}
+
+fn set(
+    writer: &'static Writer,
+    kind: SectionKind,
+    owner: Owner,
+    keyval: c_int,
+    value: *const c_void,
+    site: Site,
+) {
+    let value = value.addr() as u64;
+    match ATTRIBUTES.find(key(owner.1, keyval)) {
+        Some(attribute) => {
+            attribute.head.seq.write(|| attribute.value.set(value));
+            facts::attached(kind, owner.1);
+        }
+        None => insert(writer, kind, owner, (keyval, value), false, site),
+    }
+}
+
+fn delete(writer: &'static Writer, (first, owner): Owner, keyval: c_int, site: Site) {
+    let Some(gone) = ATTRIBUTES.find(key(owner, keyval)) else { return };
+    let offset = writer.offset_of(gone);
+    ATTRIBUTES.locked(|| {
+        let mut link = first;
+        while let Some(attribute) = writer.at_offset::<Attribute>(link.get()) {
+            if link.get() == offset {
+                link.set(gone.next.get());
+                return;
+            }
+            link = &attribute.next;
+        }
+    });
+    facts::freed(SectionKind::ATTRIBUTES, &gone.head);
+    ATTRIBUTES.retire(writer, gone, site);
+}
+
+/// The object is no more, and so are its attributes.
+pub fn drop_all(writer: &'static Writer, first: &W64, site: Site) {
+    while let Some(attribute) = writer.at_offset::<Attribute>(first.get()) {
+        first.set(attribute.next.get());
+        facts::freed(SectionKind::ATTRIBUTES, &attribute.head);
+        ATTRIBUTES.retire(writer, attribute, site);
+    }
+}
+
+/// A duplicate was made: asks which attributes it has.
+pub fn copied<A: Abi>(
+    writer: &'static Writer,
+    kind: SectionKind,
+    from: &W64,
+    to: Owner,
+    new: u64,
+    site: Site,
+) {
+    let mut at = from.get();
+    while let Some(attribute) = writer.at_offset::<Attribute>(at) {
+        at = attribute.next.get();
+        let keyval = attribute.keyval.get() as c_int;
+        let (mut value, mut flag) = (0, 0);
+        let handle = A::Handle::from_raw(new);
+        let result = match kind {
+            SectionKind::COMMS => ask::comm_get_attr::<A>(handle, keyval, &mut value, &mut flag),
+            SectionKind::DATATYPES => ask::type_get_attr::<A>(handle, keyval, &mut value, &mut flag),
+            _ => None,
+        };
+        if result == Some(A::SUCCESS) && flag != 0 {
+            insert(writer, kind, to, (keyval, value), true, site);
+        }
+    }
+}
+
+/// What differs between the kinds of objects with attributes.
+macro_rules! kinds {
+    ($($set:ident $delete:ident $create:ident $before_free:ident $after_free:ident $kind:ident $find:expr;)*) => {$(
+        /// `MPI_…_set_attr`.
+        pub fn $set<A: Abi>(
+            call: &Call<A>,
+            result: c_int,
+            object: A::Handle,
+            keyval: c_int,
+            value: *const c_void,
+        ) {
+            let Some(writer) = succeeded::<A>(result) else { return };
+            if let Some(record) = $find(object) {
+                let owner = (&record.attributes, &record.head);
+                set(writer, SectionKind::$kind, owner, keyval, value, Site::of(call));
+            }
+        }
+
+        /// `MPI_…_delete_attr`.
+        pub fn $delete<A: Abi>(call: &Call<A>, result: c_int, object: A::Handle, keyval: c_int) {
+            let Some(writer) = succeeded::<A>(result) else { return };
+            if let Some(record) = $find(object) {
+                delete(writer, (&record.attributes, &record.head), keyval, Site::of(call));
+            }
+        }
+
+        /// `MPI_…_create_keyval`.
+        pub fn $create<A: Abi>(
+            call: &Call<A>,
+            result: c_int,
+            copy: *const c_void,
+            delete: *const c_void,
+            keyval: *mut c_int,
+            extra: *const c_void,
+        ) {
+            create_keyval(call, result, SectionKind::$kind, [copy, delete, extra], keyval);
+        }
+
+        /// `MPI_…_free_keyval`.
+        pub fn $before_free<A: Abi>(call: &Call<A>, keyval: &mut *mut c_int) {
+            // SAFETY: null, or the program's keyval.
+            let number = unsafe { keyval.as_ref() };
+            free::before(call, &KEYVALS, number.map(|n| keyval_handle(SectionKind::$kind, *n)));
+        }
+
+        /// `MPI_…_free_keyval`.
+        pub fn $after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut c_int) {
+            free::after(call, result, &KEYVALS, |_, _| {});
+        }
+    )*};
+}
+
+kinds! {
+    comm_set comm_delete comm_keyval comm_before_free comm_after_free COMMS comms::find::<A>;
+    type_set type_delete type_keyval type_before_free type_after_free DATATYPES datatypes::find::<A>;
+    win_set win_delete win_keyval win_before_free win_after_free WINDOWS windows::find::<A>;
+}
+
+fn create_keyval<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    kind: SectionKind,
+    [copy, delete, extra]: [*const c_void; 3],
+    keyval: *const c_int,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    // SAFETY: the call succeeded, so the program gave a place for the keyval; null is looked at.
+    let Some(number) = (unsafe { keyval.as_ref() }) else { return };
+    let fortran = language::is_fortran(call.return_address);
+    let record = KEYVALS.insert(writer, keyval_handle(kind, *number), Site::of(call), |record| {
+        record.head.flags.set(if fortran { Flag::FORTRAN.0 } else { 0 });
+        record.copy.set(target(copy.addr()) as u64);
+        record.delete.set(target(delete.addr()) as u64);
+        record.extra.set(extra.addr() as u64);
+    });
+    if let Some(record) = record {
+        facts::created(SectionKind::KEYVALS, &record.head);
+    }
+}

@@ -1,0 +1,74 @@
+//! `MPI_Type_get_contents` gives the program handles of the old types, each to be freed once more.
+#![allow(unsafe_code)]
+
+use super::{DATATYPES, find};
+use crate::call::Call;
+use crate::objects::{Site, arena, succeeded};
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::Writer;
+use mpiscope_image::objects::{Combiner, Datatype, Flag};
+use std::ffi::c_int;
+
+/// `MPI_Type_get_contents`.
+pub fn get_contents<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    datatype: A::Handle,
+    _: c_int,
+    _: c_int,
+    room: c_int,
+    _: *mut c_int,
+    _: *mut i64,
+    types: *mut A::Handle,
+) {
+    contents(call, result, datatype, i64::from(room), types);
+}
+
+/// `MPI_Type_get_contents_c`.
+pub fn get_contents_c<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    datatype: A::Handle,
+    _: i64,
+    _: i64,
+    _: i64,
+    room: i64,
+    _: *mut c_int,
+    _: *mut i64,
+    _: *mut i64,
+    types: *mut A::Handle,
+) {
+    contents(call, result, datatype, room, types);
+}
+
+fn contents<A: Abi>(call: &Call<A>, result: c_int, datatype: A::Handle, room: i64, types: *const A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(datatype) else { return };
+    let olds = old_types(writer, record);
+    if types.is_null() || room < olds.len() as i64 {
+        return;
+    }
+    for (place, old) in olds.into_iter().enumerate() {
+        // SAFETY: the call succeeded, so it filled as many handles as the datatype has old types.
+        let raw = unsafe { types.add(place).read() }.raw();
+        let Some(old) = writer.at_offset::<Datatype>(old).filter(|old| old.head.handle.get() == raw) else {
+            continue;
+        };
+        if old.head.flags.get() & Flag::PREDEFINED.0 != 0 {
+            continue;
+        }
+        // The program may have freed its own handle of it long ago.
+        DATATYPES.revive(writer, old, Site::of(call));
+        DATATYPES.locked(|| old.handles.set(old.handles.get() + 1));
+    }
+}
+
+/// Offsets of the records of the old types, in order.
+fn old_types(writer: &'static Writer, record: &Datatype) -> Vec<u64> {
+    if record.combiner.get() == Combiner::STRUCT.0 {
+        let [n, ..] = &record.args;
+        let words = arena::get(writer, &record.array);
+        return words.iter().skip(4 * n.get() as usize).map(mpiscope_image::W64::get).collect();
+    }
+    if record.old.get() != 0 { vec![record.old_at.get()] } else { Vec::new() }
+}

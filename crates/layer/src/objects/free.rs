@@ -1,0 +1,58 @@
+//! What is alike for all functions that free an object through a pointer to its handle.
+//!
+//! Such a call may take long (it may be collective), and the library may give the handle to another thread before it
+//! returns. So the object is marked before the call and becomes a tombstone after it.
+#![allow(unsafe_code)]
+
+use super::table::{Object, Table};
+use super::{Site, facts, recorder};
+use crate::call::Call;
+use mpi_abi::Abi;
+use mpiscope_image::Writer;
+use mpiscope_image::objects::{Flag, kind_of};
+use std::ffi::c_int;
+
+/// Lowest bit of the stash: one of several handles is given back, the object stays.
+const SHARED: u64 = 1;
+
+/// Before the call.
+#[inline(always)]
+pub fn before<A: Abi, T: Object>(call: &Call<A>, table: &'static Table<T>, handle: Option<u64>) {
+    if recorder().is_none() {
+        return;
+    }
+    let Some(record) = handle.and_then(|handle| table.find(handle)) else { return };
+    if record.head().flags.get() & Flag::PREDEFINED.0 != 0 {
+        return;
+    }
+    let shared = record.handles().is_some_and(|handles| handles.get() > 1);
+    if !shared {
+        table.mark(record);
+    }
+    call.stash.set(std::ptr::from_ref(record).addr() as u64 | if shared { SHARED } else { 0 });
+}
+
+/// After the call. `last` tidies up when the object is really freed.
+#[inline(always)]
+pub fn after<A: Abi, T: Object>(
+    call: &Call<A>,
+    result: c_int,
+    table: &'static Table<T>,
+    last: impl FnOnce(&'static Writer, &'static T),
+) {
+    let stashed = call.stash.get();
+    let place = (stashed & !SHARED) as usize as *const T;
+    // SAFETY: null, or a record that `before` found; records stay mapped.
+    let (Some(record), Some(writer)) = (unsafe { place.as_ref() }, recorder()) else { return };
+    if stashed & SHARED != 0 {
+        if let (true, Some(handles)) = (result == A::SUCCESS, record.handles()) {
+            table.locked(|| handles.set(handles.get().saturating_sub(1)));
+        }
+    } else if result == A::SUCCESS {
+        facts::freed(kind_of(record.head().uid.get()), record.head());
+        last(writer, record);
+        table.retire(writer, record, Site::of(call));
+    } else {
+        table.unmark(record);
+    }
+}

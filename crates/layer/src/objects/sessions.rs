@@ -1,0 +1,63 @@
+//! Sessions. Memory: 128 bytes and an index entry.
+
+use super::table::{Object, Table};
+use super::{Site, errhandlers, facts, free, infos, output, succeeded};
+use crate::call::Call;
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Head, Session};
+use std::ffi::c_int;
+
+/// All sessions.
+pub static SESSIONS: Table<Session> = Table::new(SectionKind::SESSIONS, 4);
+
+impl Object for Session {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+/// The record of a session.
+#[inline(always)]
+pub fn find<A: Abi>(session: A::Handle) -> Option<&'static Session> {
+    SESSIONS.find(session.raw())
+}
+
+/// Any session that is open.
+pub fn any<A: Abi>() -> Option<A::Handle> {
+    let mut found = None;
+    SESSIONS.for_each(|session| found = Some(A::Handle::from_raw(session.head.handle.get())));
+    found
+}
+
+/// `MPI_Session_init`.
+pub fn init<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    info: A::Handle,
+    errhandler: A::Handle,
+    session: *mut A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(raw) = output(session) else { return };
+    super::predefined::enter::<A>(writer);
+    let record = SESSIONS.insert(writer, raw, Site::of(call), |record| {
+        record.info.set(info.raw());
+        record.info_uid.set(infos::uid(info.raw()));
+        record.errhandler.set(errhandler.raw());
+        record.errhandler_uid.set(errhandlers::uid(errhandler.raw()));
+    });
+    if let Some(record) = record {
+        facts::created(SectionKind::SESSIONS, &record.head);
+    }
+}
+
+/// `MPI_Session_finalize`.
+pub fn before_finalize<A: Abi>(call: &Call<A>, session: &mut *mut A::Handle) {
+    free::before(call, &SESSIONS, output(*session));
+}
+
+/// `MPI_Session_finalize`.
+pub fn after_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
+    free::after(call, result, &SESSIONS, |_, _| {});
+}
