@@ -18,6 +18,8 @@ pub struct Local {
     pub sizes: crate::bytes::SizeCache,
     /// See [`crate::traffic::scratch`].
     pub traffic: crate::traffic::scratch::Stack,
+    /// See [`crate::tool::events`].
+    pub pending: crate::tool::events::Pending,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
 }
@@ -38,6 +40,12 @@ pub fn all() -> impl Iterator<Item = &'static Thread> {
         // SAFETY: null, or a record, which lives as long as the process.
         unsafe { record.load(Ordering::Acquire).as_ref() }
     })
+}
+
+/// How many records there are: at least as many as threads that call MPI.
+#[inline]
+pub fn count() -> usize {
+    MADE.load(Ordering::Acquire)
 }
 
 /// Lists a new record.
@@ -70,6 +78,7 @@ pub fn start() {
 /// calls are counted as lost when the thread ends.
 #[cold]
 pub fn attach(tls: &Tls) -> &'static Thread {
+    crate::objects::lock::attached();
     let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
     let local: &'static Local = Box::leak(Box::default());
     local.index.store(index, Ordering::Relaxed);

@@ -6,7 +6,8 @@
 #![allow(unsafe_code)]
 
 use super::{handles, handles::with_abi, lifecycle, recording};
-use crate::objects::comms;
+use crate::objects::table::{Object, Table};
+use crate::objects::{self, comms};
 use crate::traffic;
 use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard};
 use mpiscope_image::layout::Recording;
@@ -31,27 +32,54 @@ pub fn check(bind: Bind, object: u64) -> Result<u64> {
 }
 
 /// An object of the library that a handle of the library was bound to.
-pub struct Life(Option<(&'static Comm, u64)>);
+pub struct Life(Option<(&'static image::Head, u64)>);
 
 impl Life {
     /// Of an object that [`check`] has passed.
     pub fn of(bind: Bind, object: u64) -> Self {
-        let comm = if bind == Bind::MPI_COMM { comms::COMMS.find(object) } else { None };
-        Self(comm.map(|comm| (comm, comm.head.uid.get())))
+        Self(head(bind, object).map(|head| (head, head.uid.get())))
     }
 
     /// Is it alive? One whose making was not seen counts as alive.
     pub fn is_alive(&self) -> bool {
         let live = image::Life::LIVE.0;
-        self.0.is_none_or(|(comm, uid)| comm.head.uid.get() == uid && comm.head.life.get() == live)
+        self.0.is_none_or(|(head, uid)| head.uid.get() == uid && head.life.get() == live)
     }
 }
 
 fn is_known(bind: Bind, object: u64) -> bool {
-    match bind {
-        Bind::MPI_COMM => is_predefined(object) || comms::COMMS.find(object).is_some(),
-        _ => false,
+    (bind == Bind::MPI_COMM && is_predefined(object)) || head(bind, object).is_some()
+}
+
+/// What is recorded of a live object.
+fn head(bind: Bind, object: u64) -> Option<&'static image::Head> {
+    fn of<T: Object>(table: &'static Table<T>, object: u64) -> Option<&'static image::Head> {
+        table.find(object).map(Object::head)
     }
+    match bind {
+        Bind::MPI_COMM => of(&comms::COMMS, object),
+        Bind::MPI_DATATYPE => of(&objects::datatypes::DATATYPES, object),
+        Bind::MPI_ERRHANDLER => of(&objects::errhandlers::ERRHANDLERS, object),
+        Bind::MPI_FILE => of(&objects::files::FILES, object),
+        Bind::MPI_GROUP => of(&objects::groups::GROUPS, object),
+        Bind::MPI_OP => of(&objects::ops::OPS, object),
+        Bind::MPI_WIN => of(&objects::windows::WINDOWS, object),
+        Bind::MPI_INFO => of(&objects::infos::INFOS, object),
+        Bind::MPI_SESSION => of(&objects::sessions::SESSIONS, object),
+        _ => None,
+    }
+}
+
+/// The number of a live object, which no other object ever has.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`check`].
+pub fn uid(bind: Bind, object: u64) -> Result<u64> {
+    if bind == Bind::MPI_COMM {
+        return Bound::of(token(object)?).map(|bound| bound.uid);
+    }
+    check(bind, object)?;
+    head(bind, object).map(|head| head.uid.get()).ok_or(Error::INVALID_HANDLE)
 }
 
 /// The communicators that are there whether recorded or not.

@@ -47,11 +47,11 @@ pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int
     if !std::mem::take(&mut scratch.sending) {
         return;
     }
+    let to = Envelope::new(&scratch.channel, dest, tag);
     // A call that sends and receives may have failed in its receive.
     if result == A::SUCCESS || status::class::<A>(result) == A::ERR_TRUNCATE {
-        facts::send_completed(&held, scratch.entry, call.returned());
+        facts::send_completed(&held, &to, scratch.send_bytes, scratch.entry, call.returned());
     } else {
-        let to = Envelope::new(&scratch.channel, dest, tag);
         facts::send_failed(&held, &to, scratch.send_bytes, scratch.entry);
     }
 }

@@ -272,6 +272,7 @@ pub fn start_all<A: Abi>(call: &Call<A>, result: c_int, count: c_int, array: *co
 fn begin<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
     let kind = RequestKind(request.kind.get());
     let envelope = Envelope {
+        comm: request.head.parent.get(),
         identity: request.comm_identity.get(),
         peers: request.peers.get(),
         rank: request.peer.get().cast_signed(),

@@ -104,6 +104,7 @@ fn taken<A: Abi>(held: &Held, call: &Call<A>, message: &'static Message) -> (Env
     facts::message_taken(held, message);
     held.messages.give(message);
     let from = Envelope {
+        comm: message.head.parent.get(),
         identity: message.comm_identity.get(),
         peers: message.peers.get(),
         rank: message.source.get().cast_signed(),

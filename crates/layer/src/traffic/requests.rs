@@ -180,7 +180,10 @@ fn share<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<
     if known.is_none() {
         held.requests.insert(request);
     }
-    facts::send_completed(held, new.entry, call.returned());
+    if new.kind.sends() && new.peer >= 0 {
+        let to = Envelope::new(&new.channel, new.peer, new.tag);
+        facts::send_completed(held, &to, new.bytes, new.entry, call.returned());
+    }
     facts::request_complete_at_start(held, request);
     Some(request)
 }
@@ -277,16 +280,19 @@ pub fn finish<A: Abi>(
     if kind.receives() {
         receive_finished::<A>(held, request, kind, status, error, at, cancelled, &mut ended);
     }
-    if kind.sends() && request.entry.get() != 0 && !cancelled {
-        facts::send_completed(held, request.entry.get(), at);
-    } else if kind.sends() && cancelled {
+    if kind.sends() {
         let to = Envelope {
+            comm: request.head.parent.get(),
             identity: request.comm_identity.get(),
             peers: request.peers.get(),
             rank: request.peer.get().cast_signed(),
             tag: request.tag.get().cast_signed(),
         };
-        facts::send_cancelled(held, &to, request.entry.get(), at);
+        if cancelled {
+            facts::send_cancelled(held, &to, request.entry.get(), at);
+        } else if to.rank >= 0 {
+            facts::send_completed(held, &to, request.bytes.get(), request.entry.get(), at);
+        }
     }
     {
         let _open = open(&request.head.seq);
@@ -326,6 +332,7 @@ fn receive_finished<A: Abi>(
     ended: &mut Ended,
 ) {
     let named = Envelope {
+        comm: request.head.parent.get(),
         identity: request.comm_identity.get(),
         peers: request.peers.get(),
         rank: request.peer.get().cast_signed(),

@@ -13,6 +13,7 @@ mod settings;
 mod text;
 pub mod totals;
 
+pub use categories::{Categories, Place};
 pub use comm::waits_wanted;
 pub use others::Others;
 
@@ -29,7 +30,7 @@ pub fn is_own_pvar(index: usize) -> bool {
 }
 
 /// Adds an entry; a failure is a mistake in this module and costs that entry only.
-fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
+pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
     match added {
         Ok(index) => Some(index),
         Err(error) => {
@@ -52,6 +53,7 @@ pub fn publish() {
         comm::publish(&REGISTRY, &mut categories);
         totals::publish(&REGISTRY, &mut categories);
         objects::publish(&REGISTRY, &mut categories);
+        super::events::publish(&categories);
         PVARS.store(REGISTRY.pvar_count(), Ordering::Release);
     });
 }
