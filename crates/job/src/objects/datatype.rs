@@ -107,6 +107,20 @@ impl Build for Datatype {
     }
 }
 
+/// Size in bytes of the datatype with this handle, without all that [`Datatype`] tells.
+pub(super) fn size_of<S: Source>(reader: &Reader<'_, S>, handle: u64, uid: u64) -> Option<u64> {
+    let known = reader.predefined().find(Kind::Datatype, handle).and_then(|known| known.size);
+    if let Some(size) = known.or_else(|| mpi_abi::predefined::datatype_size(reader.abi(), handle)) {
+        return Some(size);
+    }
+    let entry = match uid {
+        0 => reader.index(Kind::Datatype).ok()?.by_handle(handle),
+        uid => reader.entry_of(uid).ok()?,
+    };
+    let record = reader.record::<objects::Datatype>(Kind::Datatype, entry?.index).ok()?.value;
+    Some(record.size.get()).filter(|size| *size != SIZE_UNKNOWN)
+}
+
 /// Datatypes made from it.
 fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
     if common.uid == 0 {
