@@ -155,6 +155,10 @@ fn reserve() -> Option<usize> {
         // SAFETY: a fresh mapping without access rights.
         let range = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
         if range != libc::MAP_FAILED {
+            // gdb writes ranges without access rights into core files too, unless they are marked. What is mapped
+            // over the range later has a mark of its own, and is dumped.
+            // SAFETY: the mapping that was just made.
+            unsafe { libc::madvise(range, size, libc::MADV_DONTDUMP) };
             MAPPING.base.store(range as usize, Ordering::Relaxed);
             return Some(size);
         }

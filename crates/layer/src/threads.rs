@@ -78,6 +78,7 @@ pub fn start() {
 /// calls are counted as lost when the thread ends.
 #[cold]
 pub fn attach(tls: &Tls) -> &'static Thread {
+    crate::objects::lock::attached();
     let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
     let local: &'static Local = Box::leak(Box::default());
     local.index.store(index, Ordering::Relaxed);

@@ -1,9 +1,10 @@
 //! A line for each object of a kind, those that ranks share joined.
 
-use super::look::Found;
-use super::same;
+use super::look::{Found, Shown};
+use super::same::{self, Same};
 use super::table;
 use crate::ps::table::align;
+use mpiscope_job::RankSet;
 use mpiscope_job::objects::{Hex, Kind, Standing};
 
 /// Lines that are shown at most; JSON has all.
@@ -20,32 +21,77 @@ pub fn lines(found: &Found, kind: Kind, freed: bool) -> Vec<String> {
         }
         return lines;
     }
-    let head = ["HANDLE", "RANK", "STATE", "WHAT"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for group in groups.iter().take(MOST) {
-        let Some((_, first)) = group.views.first() else { continue };
-        let handle = first.object.common().handle;
-        let equal = group.views.iter().all(|(_, view)| view.object.common().handle == handle);
-        let common = first.object.common();
-        let states = group.views.iter().map(|(_, view)| view.object.common().standing);
-        let alike = states.clone().all(|state| state == common.standing);
-        let brief = group.views.iter().all(|(_, view)| view.brief == first.brief);
-        rows.push(vec![
-            if equal { short(handle) } else { "differs".into() },
-            if group.ranks.0.is_empty() { "-".into() } else { group.ranks.to_string() },
-            if alike { state(common.standing).into() } else { "differs".into() },
-            if brief { first.brief.clone() } else { format!("{} ...", first.brief) },
-        ]);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut hidden = 0;
+    for group in &groups {
+        let Some(row) = row(group) else { continue };
+        // A library has a hundred predefined datatypes and operations, which say nothing about the program.
+        if row.predefined && kind != Kind::Communicator {
+            hidden += 1;
+            continue;
+        }
+        // Objects of one process each that look alike share a line.
+        let alike = |known: &&mut Row| {
+            known.state == row.state && known.what == row.what && known.ranks.0.is_disjoint(&row.ranks.0)
+        };
+        match rows.iter_mut().find(alike) {
+            Some(known) if !row.ranks.0.is_empty() => known.add(row),
+            _ => rows.push(row),
+        }
+        if rows.len() > MOST {
+            lines.push(format!("more than {MOST} lines: --json has all; --rank 0 shows one rank"));
+            break;
+        }
     }
-    lines.extend(align(&rows));
-    if groups.len() > MOST {
-        lines.push(format!("... and {} more: --json has all", groups.len() - MOST));
+    let head = ["HANDLE", "RANK", "STATE", "WHAT"].map(str::to_owned).to_vec();
+    let cells = |row: &Row| {
+        let ranks = if row.ranks.0.is_empty() { "-".to_owned() } else { row.ranks.to_string() };
+        let handle = row.handle.map_or_else(|| "differs".to_owned(), |handle| handle.to_string());
+        vec![handle, ranks, row.state.to_owned(), row.what.clone()]
+    };
+    if rows.is_empty() {
+        lines.push(format!("  no {kind} beyond the predefined ones"));
+    } else {
+        lines.extend(align(&std::iter::once(head).chain(rows.iter().map(cells)).collect::<Vec<_>>()));
+    }
+    if hidden > 0 {
+        lines
+            .push(format!("{hidden} predefined ones are not listed; show one by its name: --handle MPI_..."));
     }
     lines
 }
 
-fn short(handle: Hex) -> String {
-    handle.to_string()
+/// A line.
+struct Row {
+    /// None if it differs.
+    handle: Option<Hex>,
+    ranks: RankSet,
+    state: &'static str,
+    what: String,
+    predefined: bool,
+}
+
+impl Row {
+    fn add(&mut self, other: Self) {
+        self.handle = self.handle.filter(|handle| Some(*handle) == other.handle);
+        self.ranks.0.extend(other.ranks.0);
+    }
+}
+
+fn row(group: &Same<'_>) -> Option<Row> {
+    let (_, first) = group.views.first()?;
+    let common = first.object.common();
+    let all = |alike: &dyn Fn(&Shown) -> bool| group.views.iter().all(|(_, view)| alike(view));
+    let handle = all(&|view| view.object.common().handle == common.handle).then_some(common.handle);
+    let standing = all(&|view| view.object.common().standing == common.standing);
+    let equal = all(&|view| view.brief == first.brief);
+    Some(Row {
+        handle,
+        ranks: group.ranks.clone(),
+        state: if standing { state(common.standing) } else { "differs" },
+        what: if equal { first.brief.clone() } else { format!("{} ...", first.brief) },
+        predefined: common.predefined,
+    })
 }
 
 /// In a word.

@@ -76,7 +76,7 @@ pub fn lines(found: &Found, freed: bool) -> Vec<String> {
         lines.push("  no objects beyond the predefined ones".into());
         return lines;
     }
-    let head = ["KIND", "RANK", "LIVE", "FREED, IN USE", "FREED, STILL KNOWN", "PREDEFINED, USED"];
+    let head = ["KIND", "RANK", "LIVE", "FREED, IN USE", "FREED, STILL KNOWN", "PREDEFINED"];
     let mut table = vec![head.map(str::to_owned).to_vec()];
     table.extend(rows.iter().map(|(kind, count, ranks, _)| {
         let numbers = [count.live, count.marked, count.freed, count.predefined];

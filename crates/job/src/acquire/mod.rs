@@ -19,12 +19,13 @@ mod model;
 pub mod mpi2dd;
 pub mod mpir;
 mod reach;
-mod records;
+pub mod records;
 mod release;
 mod walk;
 
 pub use error::Error;
 pub use model::{Acquired, Entry, Place, Spawned};
 pub use reach::{Reach, System};
+pub use records::Record;
 pub use release::release;
 pub use walk::{Start, acquire};

@@ -19,7 +19,7 @@ const LONGEST: usize = 4096;
 /// Pages that are kept while tables are read.
 const PAGES: usize = 1024;
 /// How often a table that changes is read again.
-const TRIES: usize = 8;
+const TRIES: u32 = 6;
 
 /// Bits of [`Block::mpi_flags`].
 pub mod mpi_flag {
@@ -108,7 +108,9 @@ pub fn read_at(target: &dyn Target, address: u64) -> Result<Block, Error> {
             Err(error @ Error::Block { .. }) => return Err(error),
             other => last = Some(other),
         }
-        std::thread::sleep(std::time::Duration::from_millis(1 << attempt.min(5)));
+        if attempt + 1 < TRIES {
+            std::thread::sleep(std::time::Duration::from_millis(1 << attempt));
+        }
     }
     // It keeps changing: what hangs together is better than nothing.
     last.unwrap_or_else(|| Ok(Block::default()))

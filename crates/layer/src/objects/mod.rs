@@ -26,6 +26,7 @@ pub mod hash;
 pub mod index;
 pub mod infos;
 pub mod language;
+pub mod lock;
 pub mod ops;
 pub mod pin;
 pub mod predefined;
@@ -131,6 +132,7 @@ pub fn start<A: Abi>() {
             null.store(raw, Ordering::Relaxed);
         }
     }
+    lock::start();
     windows::start::<A>();
     let count = settings::variable(c"MPISCOPE_TOMBSTONES").and_then(|v| v.to_str().ok()?.parse().ok());
     if let Some(count) = count {

@@ -34,9 +34,10 @@ use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Head, Life, uid};
 use mpiscope_image::{Record, W32, W64, Writer};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::index::Slots;
+use super::lock::{self, Held, Lock, wait};
 
 /// A kind of record that a table holds.
 pub trait Object: Record + Sized + 'static {
@@ -87,7 +88,7 @@ const TRIES: u32 = 10_000;
 pub struct Table<T: Object> {
     kind: SectionKind,
     first: usize,
-    locked: AtomicBool,
+    lock: Lock,
     /// Odd while entries of the index are being removed or moved.
     generation: AtomicU64,
     slots: AtomicPtr<Slots<T>>,
@@ -111,14 +112,10 @@ struct Inner<T: 'static> {
 unsafe impl<T: Object> Sync for Table<T> {}
 
 /// The lock, held.
-struct Locked<'a, T: Object>(&'a Table<T>);
-
-impl<T: Object> Drop for Locked<'_, T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.locked.store(false, Ordering::Release);
-    }
-}
+struct Locked<'a, T: Object>(
+    &'a Table<T>,
+    #[expect(dead_code, reason = "held until it is dropped")] Held<'a>,
+);
 
 impl<T: Object> Locked<'_, T> {
     #[inline(always)]
@@ -134,7 +131,7 @@ impl<T: Object> Table<T> {
         Self {
             kind,
             first,
-            locked: AtomicBool::new(false),
+            lock: Lock::new(),
             generation: AtomicU64::new(0),
             slots: AtomicPtr::new(std::ptr::null_mut()),
             inner: UnsafeCell::new(Inner {
@@ -150,12 +147,7 @@ impl<T: Object> Table<T> {
 
     #[inline(always)]
     fn lock(&self) -> Locked<'_, T> {
-        let mut tries = 0u32;
-        while self.locked.swap(true, Ordering::Acquire) {
-            tries += 1;
-            wait(tries);
-        }
-        Locked(self)
+        Locked(self, self.lock.lock())
     }
 
     #[inline(always)]
@@ -449,7 +441,7 @@ impl<T: Object> Table<T> {
                 continue;
             }
             oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
-            writer.lose(Loss::TOMBSTONES, 1);
+            count_lost(writer);
             let inner = locked.inner();
             head.seq.begin();
             head.life.set(Life::EMPTY.0);
@@ -477,7 +469,7 @@ impl<T: Object> Table<T> {
     }
 
     fn try_lock(&self) -> Option<Locked<'_, T>> {
-        (0..TRIES).find(|_| !self.locked.swap(true, Ordering::Acquire)).map(|_| Locked(self))
+        self.lock.try_lock(TRIES).map(|held| Locked(self, held))
     }
 
     /// The youngest tombstone of a handle.
@@ -500,20 +492,23 @@ impl<T: Object> Table<T> {
     }
 }
 
+/// Counts a tombstone that was reused; without a locked instruction while there is one thread.
+#[inline(always)]
+fn count_lost(writer: &'static Writer) {
+    let [.., word] = writer.header().lost.get(..=Loss::TOMBSTONES.0 as usize).unwrap_or_default() else {
+        return;
+    };
+    if lock::alone() {
+        word.add_mine(1);
+    } else {
+        writer.lose(Loss::TOMBSTONES, 1);
+    }
+}
+
 /// Whether the entry that led here is still true.
 #[inline(always)]
 fn stands_for(head: &Head, handle: u64) -> bool {
     head.handle.get() == handle && matches!(Life(head.life.get()), Life::LIVE | Life::MARKED)
-}
-
-#[cold]
-fn wait(tries: u32) {
-    if tries.is_multiple_of(64) {
-        // SAFETY: no arguments. The holder may need this processor.
-        unsafe { libc::sched_yield() };
-    } else {
-        std::hint::spin_loop();
-    }
 }
 
 #[cfg(test)]

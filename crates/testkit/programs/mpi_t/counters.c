@@ -116,6 +116,9 @@ static void round_of(MPI_Comm comm, struct ledger *l)
         for (int d = 0; d < size; d++)
             for (unsigned n = draw(MOST + 1); n > 0; n--) {
                 int bytes = (int) draw(LARGEST), tag = (int) draw(1000), way = (int) draw(4);
+                /* A blocking send to oneself may wait for its receive. */
+                if (s == d && way == 3)
+                    way = 0;
                 if (s == rank)
                     send_one(comm, l, d, bytes, tag, way, out, &requests[outgoing++]);
                 if (d == rank)
@@ -202,25 +205,46 @@ static void check_calls(struct gauge *calls, int usable)
            "MPI_Recv: %llu, not %llu", element(calls, recv), calls_of_recv);
 }
 
+/* 25 messages of 40 bytes to itself: as many bytes go out as come in. */
+static void check_aggregate(MPI_T_pvar_session session)
+{
+    struct pvar p;
+    struct gauge g;
+    char out[40] = "", in[40];
+    if (!CHECK("CN-6", pvar_find("mpiscope_bytes", MPI_T_PVAR_CLASS_AGGREGATE, &p)
+               && p.bind == MPI_T_BIND_NO_OBJECT && gauge_open(&g, session, &p, NULL), "there is an aggregate of bytes"))
+        return;
+    MPI_T_pvar_start(session, g.handle);
+    for (int i = 0; i < 25; i++) {
+        MPI_Request request;
+        MPI_Status status;
+        MPI_Irecv(in, sizeof in, MPI_BYTE, 0, 1, MPI_COMM_SELF, &request);
+        MPI_Send(out, sizeof out, MPI_BYTE, 0, 1, MPI_COMM_SELF);
+        MPI_Wait(&request, &status);
+    }
+    MPI_T_pvar_stop(session, g.handle);
+    CHECKF("CN-6", gauge_sum(&g) == 25 * 2 * 40, "an aggregate adds up", "%g, not %d", gauge_sum(&g), 25 * 2 * 40);
+    gauge_close(&g);
+}
+
 static void alone(void)
 {
     MPI_T_pvar_session session;
     struct meter meters[2];
-    struct gauge calls, bytes, histogram, collectives, size;
+    struct gauge calls, histogram, collectives, size;
     struct pvar p;
-    int with_calls, with_bytes, with_histogram, with_collectives;
-    double sent = 0, moved = 0;
+    int with_calls, with_histogram, with_collectives;
+    double sent = 0;
     if (conform_phase != BETWEEN)
         return;
     seed = 4711u;
     MPI_T_pvar_session_create(&session);
+    check_aggregate(session);
     MPI_Comm_dup(MPI_COMM_WORLD, &meters[0].comm);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -conform_rank, &meters[1].comm);
     for (int i = 0; i < 2; i++)
         meter_open(&meters[i], session);
     with_calls = calls_open(&calls, session);
-    with_bytes = pvar_find("mpiscope_bytes", MPI_T_PVAR_CLASS_AGGREGATE, &p)
-        && p.bind == MPI_T_BIND_NO_OBJECT && gauge_open(&bytes, session, &p, NULL);
     with_histogram = pvar_find("mpiscope_message_sizes_sent", MPI_T_PVAR_CLASS_COUNTER, &p)
         && gauge_open(&histogram, session, &p, NULL);
     with_collectives = pvar_find("mpiscope_collectives", MPI_T_PVAR_CLASS_COUNTER, &p)
@@ -232,13 +256,8 @@ static void alone(void)
     for (int i = 0; i < 2; i++) {
         meter_check(&meters[i]);
         sent += total(meters[i].ledger.sent, conform_size);
-        moved += total(meters[i].ledger.bytes_sent, conform_size) + total(meters[i].ledger.bytes_received,
-                                                                          conform_size);
     }
     check_calls(&calls, with_calls);
-    if (CHECK("CN-6", with_bytes, "there is an aggregate of bytes"))
-        CHECKF("CN-6", gauge_sum(&bytes) == moved, "an aggregate adds up all bytes that were sent and received",
-               "%g, not %g", gauge_sum(&bytes), moved);
     if (CHECK("CN-8", with_histogram, "there is a histogram of message sizes"))
         CHECKF("CN-8", gauge_sum(&histogram) == sent, "a histogram has every message once", "%g, not %g",
                gauge_sum(&histogram), sent);

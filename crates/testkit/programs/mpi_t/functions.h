@@ -4,20 +4,31 @@
 
 #include "tinfo.h"
 
-/* The element of mpiscope_calls that counts `function`: its value in the enumeration of the control variable
- * mpiscope_function; -1 when there is none. */
+/* The enumeration of functions: that of the performance variable mpiscope_function, or of a control variable. */
+static inline MPI_T_enum functions(void)
+{
+    struct pvar p;
+    struct cvar c;
+    int index;
+    if (pvar_find("mpiscope_function", MPI_T_PVAR_CLASS_STATE, &p))
+        return p.names;
+    if (MPI_T_cvar_get_index("mpiscope_function", &index) == MPI_SUCCESS && cvar_query(index, &c) == MPI_SUCCESS)
+        return c.names;
+    return MPI_T_ENUM_NULL;
+}
+
+/* The element of mpiscope_calls that counts `function`: its item in the enumeration; -1 when there is none. */
 static inline int element_of(const char *function)
 {
-    struct cvar c;
-    int index, number = 0, value, length = 0;
+    MPI_T_enum names = functions();
+    int number = 0, value, length = 0;
     char name[256];
-    if (MPI_T_cvar_get_index("mpiscope_function", &index) != MPI_SUCCESS || cvar_query(index, &c) != MPI_SUCCESS
-        || c.names == MPI_T_ENUM_NULL || MPI_T_enum_get_info(c.names, &number, NULL, &length) != MPI_SUCCESS)
+    if (names == MPI_T_ENUM_NULL || MPI_T_enum_get_info(names, &number, NULL, &length) != MPI_SUCCESS)
         return -1;
     for (int i = 0; i < number; i++) {
         length = sizeof name;
-        if (MPI_T_enum_get_item(c.names, i, &value, name, &length) == MPI_SUCCESS && !strcmp(name, function))
-            return value;
+        if (MPI_T_enum_get_item(names, i, &value, name, &length) == MPI_SUCCESS && !strcmp(name, function))
+            return i;
     }
     return -1;
 }

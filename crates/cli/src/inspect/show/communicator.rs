@@ -17,6 +17,9 @@ const MOST_NODES: usize = 16;
 /// In one line.
 pub fn brief(comm: &Communicator) -> String {
     let members = comm.members.as_ref().map_or_else(|| "members not known".into(), |m| order(m));
+    if comm.common.name.as_deref() == Some("MPI_COMM_SELF") && comm.common.predefined {
+        return "the process alone".to_owned();
+    }
     let topology = match &comm.topology {
         Some(Topology::Cartesian { dims, .. }) => format!(", Cartesian {}", times(dims)),
         Some(Topology::Graph { index, .. }) => format!(", graph of {} nodes", index.len()),
@@ -31,7 +34,7 @@ pub fn brief(comm: &Communicator) -> String {
             comm.size, comm.remote_size
         );
     }
-    format!("{}, ranks {members}{topology}", processes(comm.size))
+    format!("{}, rank{} {members}{topology}", processes(comm.size), if comm.size == 1 { "" } else { "s" })
 }
 
 fn processes(size: u32) -> String {
@@ -74,10 +77,9 @@ pub fn order(members: &[i64]) -> String {
 
 /// Everything.
 pub fn text(context: &Context<'_>, comm: &Communicator, lines: &mut Vec<String>) {
-    let own = comm
-        .rank
-        .map_or_else(|| "this process is no member".into(), |rank| format!("this process is rank {rank}"));
-    lines.push(field("size", &format!("{}; {own}", comm.size)));
+    let own = comm.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
+    lines.push(field("size", &comm.size.to_string()));
+    lines.push(field("own rank", &own));
     let members = |members: &Option<Vec<i64>>| match members {
         Some(members) => format!("ranks of the world: {}", order(members)),
         None => "cannot be seen: the image does not hold them".to_owned(),

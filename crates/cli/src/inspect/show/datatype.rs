@@ -20,7 +20,7 @@ pub fn brief(context: &Context<'_>, datatype: &Datatype) -> String {
             .meaning
             .map_or_else(|| size(datatype), |meaning| format!("{meaning}, {}", size(datatype)));
     }
-    let olds: Vec<String> = datatype.constituents.iter().take(4).map(|old| context.refer(old)).collect();
+    let olds: Vec<String> = datatype.constituents.iter().take(4).map(|old| context.call(old)).collect();
     let more = if datatype.constituents.len() > 4 { ", ..." } else { "" };
     let of = if olds.is_empty() { String::new() } else { format!(" of {}{more}", olds.join(", ")) };
     let committed = if datatype.committed { "" } else { ", not committed" };

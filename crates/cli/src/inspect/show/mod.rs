@@ -3,12 +3,13 @@
 mod communicator;
 mod datatype;
 mod drawing;
+mod join;
 mod request;
 mod small;
 mod window;
 
-use super::look::{Found, Look, Shown};
-use super::same::{self, Same};
+use super::look::{Found, Look};
+use super::same;
 use super::table;
 use mpiscope_job::objects::{Common, Deed, Hex, Kind, Object, Reader, Reference, Standing};
 use mpiscope_job::{Bytes, Process, RankSet};
@@ -84,15 +85,17 @@ impl Context<'_> {
         let mut lines =
             vec![format!("{}{name}, handle {}, {state}", common.kind.c_type_or_name(), common.handle)];
         if let Some(fortran) = common.fortran.filter(|f| i128::from(*f) != i128::from(common.handle.0)) {
-            lines.push(format!("  in Fortran        {fortran}"));
+            lines.push(field("in Fortran", &fortran.to_string()));
         }
         if let Some(created) = &common.created {
             let parent =
                 common.parent.as_ref().map_or_else(String::new, |p| format!(" from {}", self.refer(p)));
-            lines.push(format!("  made by           {}{parent}", self.deed(created)));
+            lines.push(field("made by", &format!("{}{parent}", self.deed(created))));
+            lines.push(when("made", created.seconds));
         }
         if let Some(freed) = &common.freed {
-            lines.push(format!("  freed by          {}", self.deed(freed)));
+            lines.push(field("freed by", &self.deed(freed)));
+            lines.push(when("freed", freed.seconds));
         }
         if common.torn {
             lines.push("  (it kept changing while it was read: parts may not belong together)".into());
@@ -100,11 +103,11 @@ impl Context<'_> {
         lines
     }
 
-    /// `MPI_Comm_dup at solver.c:12, 1.234 s after the start`.
+    /// `MPI_Comm_dup at solver.c:12`.
     fn deed(&self, deed: &Deed) -> String {
         let function = deed.function.as_deref().unwrap_or("a call that is not known");
         let place = self.place(deed.place.as_ref(), deed.address);
-        format!("{function}{place}, {:.3} s after the start", deed.seconds)
+        format!("{function}{place}")
     }
 
     fn place(&self, place: Option<&String>, address: Hex) -> String {
@@ -114,7 +117,13 @@ impl Context<'_> {
         known.map_or_else(String::new, |place| format!(" at {place}"))
     }
 
-    /// Another object: by its name, or its handle.
+    /// Another object: by its name alone, if it has one.
+    fn call(&self, reference: &Reference) -> String {
+        let told = self.refer(reference);
+        told.split_once("\" (").map_or_else(|| told.clone(), |(name, _)| format!("{name}\""))
+    }
+
+    /// Another object: by its name and its handle.
     fn refer(&self, reference: &Reference) -> String {
         let given = || self.reader.object_by_uid(reference.uid).ok()??.common().name.clone();
         match (&reference.name, reference.uid) {
@@ -156,6 +165,11 @@ impl Context<'_> {
 
     /// A function of the program by its address.
     fn function(&self, address: Hex) -> String {
+        format!("{} ({address})", self.function_name(address))
+    }
+
+    /// The same without the address, which differs from process to process.
+    fn function_name(&self, address: Hex) -> String {
         let place =
             mpiscope_job::names::place(&self.process.modules, &mpiscope_job::names::NoSymbols, address.0);
         // The address is a function's first, not one behind a call.
@@ -167,8 +181,8 @@ impl Context<'_> {
                 let offset = address.0.wrapping_sub(module.bias);
                 let found = symbolizer.locate(std::path::Path::new(&module.path), offset);
                 match found.function {
-                    Some(_) => format!("{found:#} ({address})"),
-                    None => format!("{name}+{offset:#x} ({address})"),
+                    Some(_) => format!("{found:#}"),
+                    None => format!("{name}+{offset:#x}"),
                 }
             }
             None => place.unwrap_or_else(|| address.to_string()),
@@ -185,6 +199,14 @@ fn named(common: &Common) -> Option<String> {
     let name = common.name.as_ref()?;
     Some(if common.predefined { name.clone() } else { format!("\"{name}\"") })
 }
+
+/// A moment. When several processes tell it, it becomes a span.
+fn when(label: &str, seconds: f64) -> String {
+    field(label, &format!("{seconds:.3}{AFTER}"))
+}
+
+/// How a moment ends.
+const AFTER: &str = " s after the start";
 
 /// A labelled line.
 fn field(label: &str, value: &str) -> String {
@@ -210,7 +232,7 @@ pub fn lines(found: &Found) -> Vec<String> {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(joined(group, found.looks.len()));
+        lines.extend(join::lines(group, found.looks.len()));
         lines.extend(communicator::hosts(found, group));
     }
     lines.extend(missing(found));
@@ -227,49 +249,4 @@ fn missing(found: &Found) -> Vec<String> {
         }
     }
     reasons.iter().map(|(why, ranks)| format!("rank {ranks}: {why}")).collect()
-}
-
-/// What all views have alike once, the rest by rank.
-fn joined(group: &Same<'_>, processes: usize) -> Vec<String> {
-    let views: Vec<(&Look, &Shown)> = group.views.clone();
-    let Some((_, first)) = views.first() else { return Vec::new() };
-    if views.len() == 1 {
-        let mut lines = first.text.clone();
-        if let (Some(line), true, false) = (lines.first_mut(), processes > 1, group.ranks.0.is_empty()) {
-            *line = format!("rank {}: {line}", group.ranks);
-        }
-        return lines;
-    }
-    let equal = views.iter().all(|(_, view)| view.text.len() == first.text.len());
-    if !equal {
-        return by_rank(&views, |view| view.text.join("\n"))
-            .into_iter()
-            .flat_map(|(ranks, text)| {
-                std::iter::once(format!("rank {ranks}:"))
-                    .chain(text.lines().map(str::to_owned).collect::<Vec<_>>())
-            })
-            .collect();
-    }
-    let mut lines = vec![format!("the same on rank {}:", group.ranks)];
-    for at in 0..first.text.len() {
-        let parts = by_rank(&views, |view| view.text.get(at).cloned().unwrap_or_default());
-        match parts.as_slice() {
-            [(_, line)] => lines.push(line.clone()),
-            parts => lines.extend(parts.iter().map(|(ranks, line)| format!("{line}   (rank {ranks})"))),
-        }
-    }
-    lines
-}
-
-/// Equal texts together, in the order of the first rank.
-fn by_rank(views: &[(&Look, &Shown)], text: impl Fn(&Shown) -> String) -> Vec<(RankSet, String)> {
-    let mut parts: Vec<(RankSet, String)> = Vec::new();
-    for (look, view) in views {
-        let text = text(view);
-        match parts.iter_mut().find(|(_, known)| *known == text) {
-            Some((ranks, _)) => ranks.0.extend(look.process.rank),
-            None => parts.push((look.process.rank.into_iter().collect(), text)),
-        }
-    }
-    parts
 }

@@ -14,11 +14,11 @@ pub fn brief(context: &Context<'_>, request: &Request) -> String {
         parts.push(way);
     }
     if let Some(object) = &request.object {
-        parts.push(format!("on {}", context.refer(object)));
+        parts.push(format!("on {}", context.call(object)));
     }
     if request.count > 0 || request.datatype.is_some() {
         let datatype =
-            request.datatype.as_ref().map_or_else(String::new, |d| format!(" x {}", context.refer(d)));
+            request.datatype.as_ref().map_or_else(String::new, |d| format!(" x {}", context.call(d)));
         parts.push(format!("{}{datatype}", request.count));
     }
     format!("{}, {}", parts.join(" "), state(request))
@@ -83,10 +83,12 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
         lines.push(field("partitions", &request.partitions.to_string()));
     }
     if let Some(start) = &request.start {
-        lines.push(field("started", &format!("{}{}", when(context, start), age(context, start, request))));
+        lines.push(super::when("started", start.seconds));
+        lines.push(field("", &format!("{}{}", place(context, start), age(context, start, request))));
     }
     if let Some(completion) = &request.completion {
-        lines.push(field("completion seen", &when(context, completion)));
+        lines.push(super::when("completion seen", completion.seconds));
+        lines.push(field("", &place(context, completion)));
     }
     if let Some((source, tag)) = request.received {
         lines.push(field("received", &format!("{} bytes from {source} tag {tag}", request.bytes)));
@@ -105,9 +107,8 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
     }
 }
 
-fn when(context: &Context<'_>, when: &When) -> String {
-    let place = context.place(when.place.as_ref(), when.address);
-    format!("{:.3} s after the start{place}", when.seconds)
+fn place(context: &Context<'_>, when: &When) -> String {
+    context.place(when.place.as_ref(), when.address).trim_start().to_owned()
 }
 
 /// How long it has been under way.
@@ -120,8 +121,7 @@ fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
 
 /// In one line.
 pub fn message_brief(context: &Context<'_>, message: &Message) -> String {
-    let comm =
-        message.communicator.as_ref().map_or_else(String::new, |c| format!(" on {}", context.refer(c)));
+    let comm = message.communicator.as_ref().map_or_else(String::new, |c| format!(" on {}", context.call(c)));
     format!(
         "from {} tag {}{comm}, {} bytes, matched and not received",
         message.source, message.tag, message.bytes

@@ -13,10 +13,9 @@ pub fn group_brief(group: &Group) -> String {
 }
 
 pub fn group(context: &Context<'_>, group: &Group, lines: &mut Vec<String>) {
-    let own = group
-        .rank
-        .map_or_else(|| "this process is no member".into(), |rank| format!("this process is rank {rank}"));
-    lines.push(field("size", &format!("{}; {own}", group.size)));
+    let own = group.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
+    lines.push(field("size", &group.size.to_string()));
+    lines.push(field("own rank", &own));
     let members = match &group.members {
         Some(members) => format!("ranks of the world: {}", order(members)),
         None => "cannot be seen: the image does not hold them".to_owned(),
@@ -38,7 +37,7 @@ pub fn op_brief(context: &Context<'_>, op: &Op) -> String {
     if op.common.predefined {
         commutative.to_owned()
     } else {
-        format!("{}, {commutative}", context.function(op.function))
+        format!("{}, {commutative}", context.function_name(op.function))
     }
 }
 
@@ -56,7 +55,11 @@ pub fn errhandler_brief(context: &Context<'_>, handler: &Errhandler) -> String {
         0 => "not attached".to_owned(),
         n => format!("attached to {n}"),
     };
-    if handler.function.0 == 0 { used } else { format!("{}, {used}", context.function(handler.function)) }
+    if handler.function.0 == 0 {
+        used
+    } else {
+        format!("{}, {used}", context.function_name(handler.function))
+    }
 }
 
 pub fn errhandler(context: &Context<'_>, handler: &Errhandler, lines: &mut Vec<String>) {
@@ -89,7 +92,7 @@ pub fn info(context: &Context<'_>, info: &Info, lines: &mut Vec<String>) {
 }
 
 pub fn session_brief(context: &Context<'_>, session: &Session) -> String {
-    let info = session.info.as_ref().map_or_else(String::new, |info| format!(", {}", context.refer(info)));
+    let info = session.info.as_ref().map_or_else(String::new, |info| format!(", {}", context.call(info)));
     format!("{} groups made from it{info}", session.groups.len())
 }
 

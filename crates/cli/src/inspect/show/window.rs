@@ -9,7 +9,7 @@ const MOST: usize = 16;
 
 /// In one line.
 pub fn brief(context: &Context<'_>, window: &Window) -> String {
-    let comm = window.communicator.as_ref().map_or_else(String::new, |c| format!(" on {}", context.refer(c)));
+    let comm = window.communicator.as_ref().map_or_else(String::new, |c| format!(" on {}", context.call(c)));
     let epochs = if window.epochs.is_empty() {
         "no epoch open".to_owned()
     } else {
@@ -45,6 +45,7 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<String>) {
     }
     if let Some(last) = &window.last_synchronisation {
         lines.push(field("last synchronised", &context.deed(last)));
+        lines.push(super::when("", last.seconds));
     }
     let done = &window.operations;
     let told = format!(

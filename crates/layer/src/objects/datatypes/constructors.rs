@@ -198,15 +198,18 @@ pub fn structure<A: Abi>(
     let old = (0..len).map(|i| unsafe { types.add(i).read_unaligned() });
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, Combiner::STRUCT, [n as u64, 0, 0, 0]);
-        let found = old.clone().map(find::<A>);
-        let words = array(lengths, n)
-            .chain(array(displacements, n))
-            .chain(old.map(Handle::raw))
-            .chain(found.clone().map(|f| f.map_or(0, |f| f.head.uid.get())))
-            .chain(found.clone().map(|f| f.map_or(0, |f| writer.offset_of(f))));
-        arena::put(writer, &record.array, 5 * len, words);
-        if record.array.offset.get() != 0 {
-            found.flatten().for_each(|f| f.users.set(f.users.get() + 1));
+        let words = arena::reserve(writer, &record.array, 5 * len);
+        let column = |number: usize| words.iter().skip(number * len);
+        column(0).zip(array(lengths, n)).for_each(|(to, from)| to.set(from));
+        column(1).zip(array(displacements, n)).for_each(|(to, from)| to.set(from));
+        for (((old, handle), uid), at) in old.zip(column(2)).zip(column(3)).zip(column(4)) {
+            handle.set(old.raw());
+            let found = find::<A>(old);
+            uid.set(found.map_or(0, |f| f.head.uid.get()));
+            at.set(found.map_or(0, |f| writer.offset_of(f)));
+            if let Some(found) = found {
+                found.users.set(found.users.get() + 1);
+            }
         }
         bounds::<A>(record, A::Handle::from_raw(raw));
     });
