@@ -9,7 +9,7 @@ use crate::threads;
 use crate::tool::own;
 use crate::traffic::facts::Envelope;
 use crate::{image, real};
-use mpi_abi::{Abi, FUNCTIONS, FunctionId, f};
+use mpi_abi::{Abi, FUNCTIONS, FunctionId};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Head;
 use mpiscope_image::traffic::Request;
@@ -261,6 +261,7 @@ pub fn cvar_written(index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpi_abi::f;
 
     #[test]
     fn functions_are_sorted_by_what_they_do() {

@@ -45,7 +45,7 @@ pub fn publish() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         super::recording::start();
-        let mut categories = categories::Categories::new();
+        let mut categories = Categories::new();
         settings::publish(&REGISTRY, &categories);
         calls::publish(&REGISTRY, &mut categories);
         process::publish(&REGISTRY, &mut categories);

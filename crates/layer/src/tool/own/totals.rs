@@ -61,7 +61,7 @@ type Value = fn(&Traffic, usize) -> u64;
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
-    let mut add = |place: Place, spec: PvarSpec, count: usize, value: Value, watch| {
+    let add = |place: Place, spec: PvarSpec, count: usize, value: Value, watch| {
         let added = registry
             .add_pvar(spec, Total { count, value, watch, interest: Interest::new(Recording::OBJECTS.0) });
         if let Some(index) = publish_one("a total of messages", added) {
