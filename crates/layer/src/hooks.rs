@@ -2,7 +2,8 @@
 //!
 //! `generated/hooks.rs` has an invocation of `hook!` for every function. The overlays `hooks/*.tsv` names functions of
 //! this crate to run `before` (they may change the arguments) and `after` (they see the result).
-#![allow(unsafe_code, non_snake_case, clippy::too_many_arguments, clippy::missing_safety_doc, unused_mut)]
+#![allow(unsafe_code, non_snake_case, unused_mut)]
+#![allow(clippy::too_many_arguments, clippy::missing_safety_doc, clippy::useless_conversion)]
 
 use crate::bytes;
 use crate::call::{Call, Word, handle_word};
