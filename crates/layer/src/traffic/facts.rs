@@ -12,6 +12,7 @@ use crate::tool::own as tool;
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
 use mpiscope_image::traffic::{EntryFlag, Message, Request, Traffic, size_class};
+use std::sync::atomic::AtomicU64;
 
 /// A message or a receive, as far as it is known.
 #[derive(Clone, Copy)]
@@ -58,11 +59,12 @@ fn less(word: &W64, by: u64) {
 }
 
 #[inline(always)]
-fn raise(now: &W64, high: &W64) {
+fn raise(now: &W64, high: &W64, variable: &AtomicU64) {
     let value = now.get() + 1;
     now.set(value);
     if value > high.get() {
         high.set(value);
+        observe::watermark(variable, value);
     }
 }
 
@@ -148,7 +150,7 @@ pub fn send_failed(held: &Held, to: Envelope, bytes: u64, entry: u64) {
 pub fn receive_posted(held: &Held, from: Envelope) -> u64 {
     observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
     let totals = held.totals;
-    raise(&totals.posted, &totals.posted_high);
+    raise(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
     tool::totals::POSTED.note(0, 0, totals.posted.get());
     if let Some(peer) = peer(held, from.peers, from.rank) {
         peer.posted.add_mine(1);
@@ -185,7 +187,6 @@ pub fn receive_cancelled(held: &Held, named: Envelope) {
 /// was posted.)
 #[inline(always)]
 pub fn receive_completed(held: &Held, from: Envelope, bytes: u64, posted: Posted, at: u64, flags: u32) {
-    observe::received(&from, bytes, posted.at, at);
     let totals = held.totals;
     totals.received.add_mine(1);
     totals.received_bytes.add_mine(bytes);
@@ -196,6 +197,7 @@ pub fn receive_completed(held: &Held, from: Envelope, bytes: u64, posted: Posted
         peer.received.set(nth);
         peer.received_bytes.add_mine(bytes);
     }
+    observe::received(&from, nth, bytes, posted.at, at, flags & EntryFlag::PROBED.0 != 0);
     if ledger::recorded() {
         let line = Line {
             comm: from.identity,
@@ -220,7 +222,8 @@ pub fn probe_hit(held: &Held) {
 
 /// A probe matched a message and took it out of the queue. Gives its place among the receives.
 #[inline(always)]
-pub fn message_matched(held: &Held) -> u64 {
+pub fn message_matched(held: &Held, from: &Envelope, bytes: u64, at: u64) -> u64 {
+    observe::message(Kind::RECEIVE_MATCHED, from, bytes, at);
     held.totals.probe_hits.add_mine(1);
     held.totals.matched.add_mine(1);
     next_order(held.totals)
@@ -238,7 +241,7 @@ pub fn request_started(held: &Held, request: &Request) {
     observe::request(Kind::REQUEST_STARTED, request);
     let totals = held.totals;
     totals.started.add_mine(1);
-    raise(&totals.pending, &totals.pending_high);
+    raise(&totals.pending, &totals.pending_high, &tool::totals::PENDING_HIGH);
     tool::totals::PENDING.note(0, 0, totals.pending.get());
 }
 

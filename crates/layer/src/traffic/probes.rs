@@ -67,7 +67,8 @@ pub fn matched<A: Abi>(
     };
     let serial = held.serials.1.get() + 1;
     held.serials.1.set(serial);
-    let order = facts::message_matched(&held);
+    let from = Envelope::new(&channel, got.source, got.tag);
+    let order = facts::message_matched(&held, &from, got.bytes, call.returned());
     {
         let _open = open(&record.head.seq);
         let head = &record.head;

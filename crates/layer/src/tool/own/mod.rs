@@ -15,6 +15,7 @@ pub mod totals;
 
 pub use categories::{Categories, Place};
 pub use comm::waits_wanted;
+pub use neighbours::Sent;
 pub use others::Others;
 
 use super::REGISTRY;
