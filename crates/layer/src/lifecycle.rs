@@ -15,27 +15,29 @@ static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 static WORLD: AtomicBool = AtomicBool::new(false);
 
 /// `MPI_Init`.
-pub fn before_init<A: Abi>(_: &Call<A>, _: &mut *mut c_int, _: &mut *mut *mut *mut c_char) {
+pub fn before_init<A: Abi>(call: &Call<A>, _: &mut *mut c_int, _: &mut *mut *mut *mut c_char) {
     debugger::entering();
-    entered();
+    entered(call);
 }
 
 /// `MPI_Init_thread`.
 pub fn before_init_thread<A: Abi>(
-    _: &Call<A>,
+    call: &Call<A>,
     _: &mut *mut c_int,
     _: &mut *mut *mut *mut c_char,
     _: &mut c_int,
     _: &mut *mut c_int,
 ) {
     debugger::entering();
-    entered();
+    entered(call);
 }
 
-fn entered() {
+/// The process's time begins with the call, whose time is part of it, not with what we did since.
+fn entered<A: Abi>(call: &Call<A>) {
+    let begun = if call.since == 0 { clock::now() } else { call.since };
     if let Some(process) = identity::process() {
         process.seq.write(|| {
-            process.init_enter.set(clock::now());
+            process.init_enter.set(begun);
             process.main_thread.set(threads::index(Tls::get()));
         });
     }
@@ -59,9 +61,9 @@ pub fn after_init_thread<A: Abi>(
 }
 
 /// `MPI_Session_init`: the first one may be where the process begins.
-pub fn before_session_init<A: Abi>(_: &Call<A>) {
+pub fn before_session_init<A: Abi>(call: &Call<A>) {
     if identity::process().is_some_and(|p| p.init_enter.get() == 0) {
-        entered();
+        entered(call);
     }
 }
 
