@@ -7,8 +7,8 @@
 mod attach;
 mod core;
 mod exit;
-mod procs;
 mod inspect;
+mod procs;
 mod ps;
 mod run;
 
