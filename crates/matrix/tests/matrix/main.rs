@@ -13,6 +13,7 @@ use mpiscope_testkit::{mpi, paths};
 mod endings;
 mod imb;
 mod inert;
+mod inspected;
 mod mock;
 mod programs;
 mod python;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     for library in libraries.into_iter().map(Arc::new) {
         trials.extend(programs::trials(&subject, &library));
         trials.extend(endings::trials(&subject, &library));
+        trials.extend(inspected::trials(&subject, &library));
         trials.extend(python::trials(&subject, &library));
         trials.extend(imb::trials(&subject, &library));
     }
