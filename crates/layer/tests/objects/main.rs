@@ -50,3 +50,42 @@ fn every_object_is_known_with_all_that_the_program_knows_of_it() {
         identities(&runs);
     });
 }
+
+/// Steps of each of four threads; set to a million for the long run.
+fn churn_steps() -> String {
+    std::env::var("MPISCOPE_CHURN_STEPS").unwrap_or_else(|_| "5000".to_owned())
+}
+
+#[test]
+fn objects_that_come_and_go_in_four_threads_agree_with_the_programs_model() {
+    run_on_all("churn.c", 2, &[("CHURN_STEPS", &churn_steps())], |run: &Run| {
+        print!("{}", run.output);
+        for rank in 0..2 {
+            let (said, images) = (run.said(rank), run.image(rank, "image"));
+            for object in &said.objects {
+                images.check(&said, object);
+            }
+            for kind in ["comm", "datatype", "group", "info", "op", "errhandler"] {
+                let mut model: Vec<u64> =
+                    said.objects.iter().filter(|o| o.kind == kind).map(|o| o.handle).collect();
+                model.sort_unstable();
+                model.dedup();
+                model.retain(|handle| !images.is_predefined(kind, *handle));
+                assert_eq!(images.living(kind), model, "rank {rank}: {kind}");
+            }
+            for copy in (0..4).filter_map(|n| run.image_if(rank, &format!("live{n}"))) {
+                copy.is_sound();
+            }
+        }
+    });
+}
+
+#[test]
+fn tombstones_are_kept_as_the_environment_says_and_the_rest_is_counted() {
+    let variables = [("CHURN_STEPS", "2000"), ("MPISCOPE_TOMBSTONES", "10")];
+    run_on_all("churn.c", 1, &variables, |run: &Run| {
+        let images = run.image(0, "image");
+        assert!(images.tombstones() > 0 && images.tombstones() <= 10 * 10, "{}", images.tombstones());
+        assert!(images.lost_tombstones() > 100);
+    });
+}
