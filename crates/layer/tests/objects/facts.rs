@@ -169,6 +169,13 @@ impl Images {
         handles
     }
 
+    /// How many objects of a kind there ever were.
+    pub fn ever(&self, name: &str) -> usize {
+        let wanted = Self::kind(name);
+        let used = |head: &Head| head.life.get() != Life::EMPTY.0;
+        self.heads().iter().filter(|(kind, head, _)| *kind == wanted && used(head)).count()
+    }
+
     pub fn is_predefined(&self, name: &str, handle: u64) -> bool {
         let wanted = Self::kind(name);
         self.heads().iter().any(|(kind, head, _)| {
@@ -227,7 +234,7 @@ impl Images {
             "comm" => self.of_comm(&self.record(SectionKind::COMMS, object), key),
             "group" => self.of_group(&self.record(SectionKind::GROUPS, object), key),
             "datatype" => self.of_datatype(&self.record(SectionKind::DATATYPES, object), key),
-            "op" | "errhandler" | "info" => self.of_small(object, key),
+            "op" | "errhandler" | "info" | "session" => self.of_small(object, key),
             "file" => self.of_file(&self.record(SectionKind::FILES, object), key),
             "win" => self.of_window(&self.record(SectionKind::WINDOWS, object), key),
             kind => panic!("{kind} {key}"),
@@ -269,6 +276,7 @@ impl Images {
             "rank" => int(group.rank.get()),
             "size" => int(group.size.get()),
             "members" => signed(&self.words(&group.members)),
+            "name" => self.text(&group.name),
             "handles" => int(group.handles.get()),
             _ => panic!("group {key}"),
         }
@@ -308,6 +316,7 @@ impl Images {
                 }
             }
             ("info", "pairs") => self.pairs(&self.record::<Info>(SectionKind::INFOS, object).pairs),
+            ("session", "hints") => self.pairs(&self.record::<Session>(SectionKind::SESSIONS, object).hints),
             ("info", "count") => word(self.record::<Info>(SectionKind::INFOS, object).count.get()),
             other => panic!("{other:?}"),
         }

@@ -89,3 +89,48 @@ fn tombstones_are_kept_as_the_environment_says_and_the_rest_is_counted() {
         assert!(images.lost_tombstones() > 100);
     });
 }
+
+#[test]
+fn a_program_of_sessions_alone_has_its_objects_and_names_too() {
+    run_on_all("sessions.c", 2, &[], |run: &Run| {
+        let mut runs = Vec::new();
+        for rank in 0..2 {
+            let (said, images) = (run.said(rank), run.image(rank, "image"));
+            for object in &said.objects {
+                images.check(&said, object);
+            }
+            if !said.objects.is_empty() {
+                let end = run.image(rank, "end");
+                assert_eq!((end.living("comm"), end.living("group"), end.living("info")), Default::default());
+            }
+            runs.push((said, images));
+        }
+        identities(&runs);
+    });
+}
+
+#[test]
+fn what_the_library_makes_for_itself_and_what_failed_is_not_shown() {
+    const KINDS: [&str; 6] = ["comm", "group", "datatype", "op", "errhandler", "info"];
+    run_on_all("hidden.c", 2, &[], |run: &Run| {
+        for rank in 0..2 {
+            let said = run.said(rank);
+            let [before, image, failed] = ["before", "image", "failed"].map(|end| run.image(rank, end));
+            for kind in KINDS {
+                assert_eq!(before.living(kind), image.living(kind), "{kind} after work");
+                assert_eq!(before.living(kind), failed.living(kind), "{kind} after failures");
+            }
+            let more: Vec<_> = KINDS.iter().map(|kind| image.ever(kind) - before.ever(kind)).collect();
+            assert_eq!(
+                more,
+                [1, 0, 1, 0, 0, 0],
+                "{KINDS:?}: one communicator and one datatype were the program's"
+            );
+            let more: Vec<_> = KINDS.iter().map(|kind| failed.ever(kind) - image.ever(kind)).collect();
+            assert_eq!(more, [0, 1, 0, 0, 0, 0], "{KINDS:?}: one group was really made");
+            for object in &said.objects {
+                failed.check(&said, object);
+            }
+        }
+    });
+}
