@@ -4,7 +4,11 @@
 //! the status of the program.
 #![deny(unsafe_code)]
 
+mod attach;
+mod core;
 mod exit;
+mod inspect;
+mod procs;
 mod ps;
 mod run;
 
@@ -22,12 +26,18 @@ struct Cli {
 const AFTER_HELP: &str = "\
 Start with:
   mpiscope run mpirun -n 4 ./app     run a job and report what it did
-  mpiscope ps                        while it runs: what every rank is doing";
+  mpiscope ps                        while it runs: what every rank is doing
+  mpiscope inspect                   its communicators, datatypes, requests, ...; what is not freed
+  mpiscope core FILE...              after a crash: who died of what, who waited for whom";
 
 #[derive(Subcommand)]
 enum Verb {
     Run(run::Options),
     Ps(ps::Options),
+    Core(core::Options),
+    Procs(procs::Options),
+    Attach(attach::Options),
+    Inspect(inspect::Options),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +53,10 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
+        Verb::Core(options) => core::core(&options),
+        Verb::Procs(options) => procs::procs(&options),
+        Verb::Attach(options) => attach::attach(&options),
+        Verb::Inspect(options) => inspect::inspect(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

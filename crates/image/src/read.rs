@@ -120,8 +120,8 @@ macro_rules! records {
 records! {
     true Process, Module, Note, Call, Head, Comm;
     true Group, Datatype, Op, Errhandler, Info, File, Window, Session, Keyval, Attribute;
-    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
     true Request, Message, Entry;
+    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
     false Peer, Traffic;
 }
 

@@ -37,14 +37,19 @@ impl Source for Memory {
 /// Finds and opens the image in a core file.
 pub fn open(path: &Path) -> Result<Image<Bytes>, Error> {
     let core = Core::open(path).map_err(|e| Error::NotFound(e.to_string()))?;
-    let core = Arc::new(core);
+    image(&Arc::new(core))
+}
+
+/// Finds and opens the image in a core file that is open.
+pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
+    let path = core.path();
     let mut damaged = None;
-    for address in starts(&core).chain(pages(&core)) {
+    for address in starts(core).chain(pages(core)) {
         let mut magic = [0; 8];
         if core.read(address, &mut magic).is_err() || magic != MAGIC {
             continue;
         }
-        let bytes: Bytes = Box::new(Memory { len: room(&core, address), core: core.clone(), address });
+        let bytes: Bytes = Box::new(Memory { len: room(core, address), core: core.clone(), address });
         match Image::open(bytes) {
             Ok(image) => return Ok(image),
             // The eight bytes stand in the reader's own code as well: go on, but remember.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! memfd, saved file, core file ──► Source ──► Image ──► Process ──► JobReport   (what was: run, report)
-//!                                                          └──────► Row         (what is now: ps)
+//!                                                          ├──────► RankNow     (what is now: ps)
+//! core files ───────────────────────────────────────────────┴──────► Story       (who died, of what: core)
 //! ```
 //!
 //! [`open`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
@@ -11,12 +12,15 @@
 //! Nothing here stops, slows or changes a process, and nothing trusts what it reads: counts are bounded, and
 //! what cannot be read is an [`Error`] with the next thing to try.
 
+pub mod acquire;
 pub mod clock;
 pub mod core;
 pub mod discover;
 mod error;
+pub mod leaks;
 pub mod names;
 pub mod now;
+pub mod objects;
 pub mod process;
 pub mod rankset;
 pub mod report;
@@ -24,6 +28,7 @@ pub mod report;
 pub mod sample;
 pub mod significant;
 pub mod source;
+pub mod story;
 pub mod symbols;
 
 pub use error::Error;

@@ -45,6 +45,10 @@ pub struct CommFacts {
     pub size: u32,
     /// Ranks in `MPI_COMM_WORLD`; empty if they are those of the world.
     pub members: Vec<u64>,
+    /// The same on all processes that share the communicator; zero if not known.
+    pub identity: u64,
+    /// Collectives that this process has entered on it.
+    pub collectives: u64,
 }
 
 /// Names in one process.
@@ -125,17 +129,22 @@ impl<'a> Names<'a> {
 
     /// Where the program called from: a source line, or module and offset.
     pub fn place(&self, return_address: u64) -> Option<String> {
-        // The call itself is before the address that it returns to, perhaps on another line.
-        let address = return_address.checked_sub(1)?;
-        let Some(module) = self.modules.iter().find(|m| (m.start..m.end).contains(&address)) else {
-            return Some(format!("{return_address:#x}"));
-        };
-        let line = self.locate.line(module, address);
-        Some(line.unwrap_or_else(|| {
-            let name = module.path.rsplit('/').next().unwrap_or_default();
-            format!("{name}+{:#x}", return_address.wrapping_sub(module.bias))
-        }))
+        place(self.modules, self.locate, return_address)
     }
+}
+
+/// Where the program called from: a source line, or module and offset.
+pub fn place(modules: &[ModuleFacts], locate: &dyn Locate, return_address: u64) -> Option<String> {
+    // The call itself is before the address that it returns to, perhaps on another line.
+    let address = return_address.checked_sub(1)?;
+    let Some(module) = modules.iter().find(|m| (m.start..m.end).contains(&address)) else {
+        return Some(format!("{return_address:#x}"));
+    };
+    let line = locate.line(module, address);
+    Some(line.unwrap_or_else(|| {
+        let name = module.path.rsplit('/').next().unwrap_or_default();
+        format!("{name}+{:#x}", return_address.wrapping_sub(module.bias))
+    }))
 }
 
 /// Communicators by handle; of several with one handle the living one.
@@ -152,6 +161,8 @@ fn comms<S: Source>(image: &Image<S>) -> HashMap<u64, CommFacts> {
             name: comm.name.text().into_owned(),
             size: comm.size.get(),
             members: image.words(members, MOST_MEMBERS).unwrap_or_default(),
+            identity: comm.head.identity.get(),
+            collectives: comm.collectives.get(),
         };
         comms.insert(comm.head.handle.get(), facts);
     }

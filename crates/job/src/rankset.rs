@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 
 /// A set of ranks that prints compressed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -43,6 +44,31 @@ impl fmt::Display for RankSet {
     }
 }
 
+/// Most ranks that a set written by a person may have: a slip must not fill the memory.
+const MOST: u32 = 1 << 24;
+
+/// As [`Display`](fmt::Display) writes it, with or without brackets: `0,4-31`.
+impl FromStr for RankSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let inner = text.trim();
+        let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(inner);
+        let mut ranks = BTreeSet::new();
+        for part in inner.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |text: &str| text.trim().parse::<u32>().ok();
+            match (number(first), number(last)) {
+                (Some(first), Some(last)) if first <= last && last - first < MOST => {
+                    ranks.extend(first..=last)
+                }
+                _ => return Err(format!("'{part}' is no rank or range of ranks; write for example 0,4-31")),
+            }
+        }
+        Ok(Self(ranks))
+    }
+}
+
 impl Serialize for RankSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -63,6 +89,16 @@ mod tests {
     fn one_rank_needs_no_brackets_and_none_shows_empty_ones() {
         assert_eq!(RankSet::from_iter([7]).to_string(), "7");
         assert_eq!(RankSet::default().to_string(), "[]");
+    }
+
+    #[test]
+    fn a_set_is_read_as_it_is_written_and_nonsense_is_named() {
+        for text in ["[0,4-31,40-41]", "7", "[]"] {
+            assert_eq!(text.parse::<RankSet>().unwrap().to_string(), text);
+        }
+        assert_eq!("0, 2-5".parse::<RankSet>().unwrap().to_string(), "[0,2-5]");
+        assert!("3-x".parse::<RankSet>().unwrap_err().contains("'3-x'"));
+        assert!("5-2".parse::<RankSet>().is_err() && "0-4294967295".parse::<RankSet>().is_err());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //!   busiest thread; load balance is mean over maximum of the useful times, communication efficiency the maximum
 //!   over the run time of the world, parallel efficiency their product.
 
+use crate::leaks::{self, Leak, Site};
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::rankset::RankSet;
 use mpiscope_image::layout::AbiCode;
@@ -31,6 +32,8 @@ pub struct Observed {
     pub ended_ns: Option<u64>,
     /// How it ended.
     pub ending: Option<Ending>,
+    /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them.
+    pub leaks: Vec<Site>,
 }
 
 /// Calls of one function on one rank.
@@ -169,6 +172,8 @@ pub struct JobReport {
     pub silent: Vec<Silent>,
     /// What the layers could not do: sentence and the ranks that said so.
     pub notes: Vec<(String, RankSet)>,
+    /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them, most first.
+    pub leaks: Vec<Leak>,
 }
 
 impl JobReport {
@@ -206,6 +211,7 @@ impl JobReport {
             functions: functions(&ranks, times),
             silent,
             notes: joined_notes(&ranks),
+            leaks: leaks::join(observed.iter().map(|o| (o.process.rank, o.leaks.as_slice()))),
             ranks,
         };
         if times {
@@ -220,12 +226,16 @@ impl JobReport {
         let thread_mpi: f64 = self.ranks.iter().map(|r| r.main_mpi_s).sum();
         let useful: Vec<f64> = self.ranks.iter().map(|r| (r.wall_s - r.main_mpi_s).max(0.0)).collect();
         let most = useful.iter().copied().fold(0.0, f64::max);
-        if wall <= 0.0 || most <= 0.0 {
+        if wall <= 0.0 {
+            return;
+        }
+        self.mpi_share = Some((thread_mpi / wall).min(1.0));
+        // A job that was in MPI all the time did nothing that could be balanced.
+        if most <= 0.0 {
             return;
         }
         let balance = useful.iter().sum::<f64>() / useful.len() as f64 / most;
         let communication = (most / self.wall_s).min(1.0);
-        self.mpi_share = Some((thread_mpi / wall).min(1.0));
         self.load_balance = Some(balance);
         self.communication_efficiency = Some(communication);
         self.parallel_efficiency = Some(balance * communication);

@@ -14,7 +14,7 @@ use mpiscope_job::{JobReport, Process};
 fn observed(sample: &Sample) -> Observed {
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let process = Process::read(&image, Some(Moment::now())).unwrap();
-    Observed { process, launcher_rank: None, pid: 1, ended_ns: None, ending: None }
+    Observed { process, launcher_rank: None, pid: 1, ended_ns: None, ending: None, leaks: Vec::new() }
 }
 
 /// A rank that ran for `wall` seconds, of which `mpi` in MPI_Send.
@@ -119,7 +119,14 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
             let Ok(image) = Image::open(bytes) else { continue };
             let Ok(process) = Process::read(&image, Some(Moment::now())) else { continue };
             let now = RankNow::new(&process, &Names::new(&image, &process, &NoSymbols), true);
-            let observed = Observed { process, launcher_rank: None, pid: 1, ended_ns: None, ending: None };
+            let observed = Observed {
+                process,
+                launcher_rank: None,
+                pid: 1,
+                ended_ns: None,
+                ending: None,
+                leaks: Vec::new(),
+            };
             let report = JobReport::new(String::new(), vec![observed]);
             assert!(serde_json::to_string(&(now, report)).is_ok());
             read += 1;

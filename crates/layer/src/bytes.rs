@@ -75,8 +75,16 @@ fn ask<A: Abi>(datatype: A::Handle) -> u64 {
         return 0;
     }
     let mut size: c_int = 0;
-    match real::type_size::<A>(datatype, &mut size) {
-        Some(0) => u64::try_from(size).unwrap_or(0),
+    if real::type_size::<A>(datatype, &mut size) != Some(A::SUCCESS) {
+        return 0;
+    }
+    if size != A::UNDEFINED {
+        return u64::try_from(size).unwrap_or(0);
+    }
+    // Too large for an `int`.
+    let mut size: i64 = 0;
+    match real::type_size_x::<A>(datatype, &mut size) {
+        Some(code) if code == A::SUCCESS => u64::try_from(size).unwrap_or(0),
         _ => 0,
     }
 }
@@ -102,6 +110,19 @@ pub fn members<A: Abi>(comm: A::Handle) -> u64 {
 /// To how many neighbours a rank of a topology sends.
 pub fn neighbors<A: Abi>(comm: A::Handle) -> u64 {
     u64::try_from(real::out_neighbors::<A>(comm)).unwrap_or(0)
+}
+
+/// Whether this process takes part in the data of a rooted collective: in the group of an intercommunicator's root
+/// only the root does, and what the others pass is not significant.
+#[inline(always)]
+pub fn takes_part<A: Abi>(root: c_int) -> bool {
+    root != A::PROC_NULL
+}
+
+/// Whether this process is a leaf of a rooted collective; the root of an intercommunicator has no data of its own.
+#[inline(always)]
+pub fn is_leaf<A: Abi>(root: c_int) -> bool {
+    root != A::PROC_NULL && root != A::ROOT
 }
 
 /// An element count of an array parameter: `int` or `MPI_Count`.

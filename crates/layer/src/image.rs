@@ -10,7 +10,7 @@ use mpiscope_image::layout::{HEADER_SIZE, Header};
 use mpiscope_image::{Grow, NewImage, Writer};
 use std::ffi::{CString, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 static WRITER: OnceLock<Writer> = OnceLock::new();
 /// Set in a forked child, for which the image is not.
@@ -36,19 +36,41 @@ pub fn abandon() {
 /// The mapping behind the image.
 struct Mapping {
     file: AtomicI32,
+    /// The memory file's inode number: the descriptor's number may mean another file by now.
+    inode: AtomicU64,
     base: AtomicUsize,
     mapped: AtomicUsize,
+    /// Whether [`Grow::grow`] ever failed.
+    refused: AtomicBool,
 }
 
-static MAPPING: Mapping =
-    Mapping { file: AtomicI32::new(-1), base: AtomicUsize::new(0), mapped: AtomicUsize::new(0) };
+static MAPPING: Mapping = Mapping {
+    file: AtomicI32::new(-1),
+    inode: AtomicU64::new(0),
+    base: AtomicUsize::new(0),
+    mapped: AtomicUsize::new(0),
+    refused: AtomicBool::new(false),
+};
 
 impl Grow for Mapping {
     fn grow(&self, len: usize) -> bool {
+        let grown = len <= self.mapped.load(Ordering::Relaxed) || self.map_more(len);
+        if !grown {
+            // The image is locked: the sentence has to wait.
+            self.refused.store(true, Ordering::Relaxed);
+        }
+        grown
+    }
+}
+
+impl Mapping {
+    /// Makes the file `len` bytes long and maps what is new.
+    fn map_more(&self, len: usize) -> bool {
         let mapped = self.mapped.load(Ordering::Relaxed);
         let file = self.file.load(Ordering::Relaxed);
-        if len <= mapped {
-            return true;
+        // A program that closes all descriptors may have opened a file of its own under this number.
+        if inode(file) != Some(self.inode.load(Ordering::Relaxed)) || len > largest_file() {
+            return false;
         }
         // SAFETY: our file; the new range lies behind the mapped part, inside the range reserved for it.
         unsafe {
@@ -73,6 +95,33 @@ impl Grow for Mapping {
     }
 }
 
+/// Says once that the image could not become longer.
+pub fn tell_if_full() {
+    if MAPPING.refused.swap(false, Ordering::Relaxed) {
+        crate::resolve::complain(
+            "the image could not become longer (has the program closed all descriptors, or is memory limited?); \
+             what came after is missing",
+        );
+    }
+}
+
+/// Number of an open file's inode.
+fn inode(file: i32) -> Option<u64> {
+    // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
+    unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        (libc::fstat(file, &mut about) == 0).then_some(about.st_ino)
+    }
+}
+
+/// How long this process may make a file (`ulimit -f`): beyond it there is a deadly signal.
+fn largest_file() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the limit is ours to be filled.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) };
+    usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
+}
+
 /// Makes the image. False if that failed: the process then runs as without us.
 pub fn start() -> bool {
     let Some(file) = inherited().or_else(create) else {
@@ -84,6 +133,7 @@ pub fn start() -> bool {
         return false;
     };
     MAPPING.file.store(file, Ordering::Relaxed);
+    MAPPING.inode.store(inode(file).unwrap_or(0), Ordering::Relaxed);
     if !MAPPING.grow(1 << 16) {
         crate::resolve::complain("the image cannot be mapped; nothing will be recorded");
         return false;
@@ -105,6 +155,10 @@ fn reserve() -> Option<usize> {
         // SAFETY: a fresh mapping without access rights.
         let range = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
         if range != libc::MAP_FAILED {
+            // gdb writes ranges without access rights into core files too, unless they are marked. What is mapped
+            // over the range later has a mark of its own, and is dumped.
+            // SAFETY: the mapping that was just made.
+            unsafe { libc::madvise(range, size, libc::MADV_DONTDUMP) };
             MAPPING.base.store(range as usize, Ordering::Relaxed);
             return Some(size);
         }
@@ -115,13 +169,17 @@ fn reserve() -> Option<usize> {
 /// The memory file that `mpiscope run` made, unless another process has claimed it.
 fn inherited() -> Option<i32> {
     let file: i32 = settings::variable(c"MPISCOPE_IMAGE_FD")?.to_str().ok()?.parse().ok()?;
-    // SAFETY: all zero is a valid `stat`; the calls check the descriptor themselves.
+    // The number may mean a file of the program's by now, which must not be touched.
+    let link = std::fs::read_link(format!("/proc/self/fd/{file}")).ok()?;
+    if !link.as_os_str().as_encoded_bytes().starts_with(b"/memfd:mpiscope:") {
+        return None;
+    }
+    // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
     let usable = unsafe {
         let mut about: libc::stat = std::mem::zeroed();
         libc::fstat(file, &mut about) == 0 && about.st_size >= HEADER_SIZE as libc::off_t
     };
-    // SAFETY: F_GET_SEALS works on memory files only, which makes sure that this descriptor is one.
-    if !usable || unsafe { libc::fcntl(file, libc::F_GET_SEALS) } < 0 {
+    if !usable {
         return None;
     }
     // SAFETY: a shared mapping of the first page, taken down below.

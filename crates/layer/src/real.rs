@@ -36,6 +36,8 @@ pub(crate) use wrap;
 wrap! {
     /// `MPI_Type_size`.
     type_size = MPI_Type_size(datatype: A::Handle, size: &mut c_int);
+    /// `MPI_Type_size_x`.
+    type_size_x = MPI_Type_size_x(datatype: A::Handle, size: &mut i64);
     /// `MPI_Comm_rank`.
     comm_rank = MPI_Comm_rank(comm: A::Handle, rank: &mut c_int);
     /// `MPI_Comm_size`.
@@ -57,6 +59,8 @@ wrap! {
     query_thread = MPI_Query_thread(provided: &mut c_int);
     /// `MPI_Initialized`.
     initialized = MPI_Initialized(flag: &mut c_int);
+    /// `MPI_Error_class`.
+    error_class = MPI_Error_class(code: c_int, class: &mut c_int);
     /// `MPI_Finalized`.
     finalized = MPI_Finalized(flag: &mut c_int);
     /// `MPI_Comm_get_name`; the buffer has room for the longest name of every ABI.

@@ -239,7 +239,7 @@ fn install<A: Abi>(library: &Library) {
         complain(&format!("MPISCOPE_RECORD: '{word}' is not known; recording what is recorded by default"));
         settings::DEFAULT_RECORDING
     });
-    settings::set_recording(recording);
+    settings::set_recording(settings::with_switches(recording));
     threads::start();
     objects::start::<A>();
     if image::start() {

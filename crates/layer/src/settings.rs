@@ -52,6 +52,28 @@ pub fn parse_recording(text: &str) -> Result<u32, String> {
     Ok(if bits == 0 { 0 } else { bits | Recording::CALLS.0 })
 }
 
+/// What `MPISCOPE_RECORD_`*name* says: 0 or 1. Nothing if it is not set or says something else.
+pub fn switch(name: &str) -> Option<bool> {
+    let name = std::ffi::CString::new(format!("MPISCOPE_RECORD_{name}")).ok()?;
+    match variable(&name)?.to_bytes() {
+        b"0" | b"off" => Some(false),
+        b"1" | b"on" => Some(true),
+        _ => None,
+    }
+}
+
+/// The bits, changed by the environment variables for each of them.
+pub fn with_switches(bits: u32) -> u32 {
+    Recording::ALL.iter().filter(|what| **what != Recording::EVENTS).fold(bits, |bits, what| {
+        match switch(&what.name().unwrap_or_default().to_uppercase()) {
+            Some(true) => bits | what.0 | Recording::CALLS.0,
+            Some(false) if *what == Recording::CALLS => 0,
+            Some(false) => bits & !what.0,
+            None => bits,
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

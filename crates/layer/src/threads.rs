@@ -18,6 +18,8 @@ pub struct Local {
     pub sizes: crate::bytes::SizeCache,
     /// See [`crate::traffic::scratch`].
     pub traffic: crate::traffic::scratch::Stack,
+    /// See [`crate::tool::events`].
+    pub pending: crate::tool::events::Pending,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
 }
@@ -40,6 +42,12 @@ pub fn all() -> impl Iterator<Item = &'static Thread> {
     })
 }
 
+/// How many records there are: at least as many as threads that call MPI.
+#[inline]
+pub fn count() -> usize {
+    MADE.load(Ordering::Acquire)
+}
+
 /// Lists a new record.
 fn list(thread: &'static Thread) {
     if let Some(record) = RECORDS.get(MADE.fetch_add(1, Ordering::AcqRel)) {
@@ -53,7 +61,7 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 /// The private memory of this thread, once it has made a call.
 #[inline(always)]
 pub fn local(tls: &Tls) -> Option<&'static Local> {
-    // SAFETY: null, or stored by `attach`, which leaks it.
+    // SAFETY: null, or stored by `attach`; it lives until the thread has ended.
     unsafe { tls.local.get().as_ref() }
 }
 
@@ -115,8 +123,13 @@ fn private() -> &'static Thread {
 /// The thread of `record` has ended: what it counted stays, the record may be taken by another.
 unsafe extern "C" fn ended(record: *mut libc::c_void) {
     let tls = Tls::get();
-    let in_image = local(tls).is_some_and(|l| l.index.load(Ordering::Relaxed) != u64::MAX);
+    let in_image = index(tls) != u64::MAX;
     tls.thread.set(std::ptr::null());
+    let local = tls.local.replace(std::ptr::null());
+    if !local.is_null() {
+        // SAFETY: made by `attach` with a box; only this thread, which is at its end, ever refers to it.
+        drop(unsafe { Box::from_raw(local.cast_mut()) });
+    }
     // SAFETY: `attach` stored a record that is never freed.
     let Some(thread) = (unsafe { record.cast::<Thread>().as_ref() }) else { return };
     if let Some(writer) = image::writer() {

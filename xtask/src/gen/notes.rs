@@ -2,7 +2,8 @@
 //!
 //! Only arguments that the standard makes significant on every process are used, so that a hook never reads what the
 //! caller was free to leave undefined: the receive side of a scatter, the receive side of calls that know
-//! `MPI_IN_PLACE` on every process, the result of `MPI_Get_accumulate`.
+//! `MPI_IN_PLACE` on every process, the result of `MPI_Get_accumulate`; on intercommunicators nothing where the root
+//! is `MPI_PROC_NULL`, and not the leaf's side of a gather or scatter where it is `MPI_ROOT`.
 
 use super::table::{Param, Row};
 
@@ -90,7 +91,7 @@ fn peer(row: &Row) -> Option<&Param> {
 
 /// A function's name without `MPI_`, `_c`, `_init` and the `I` of non-blocking collectives, in lower case.
 fn base(name: &str) -> String {
-    const COLLECTIVES: &[&str] = &["ineighbor_", "iall", "igather", "iscatter", "ireduce"];
+    const COLLECTIVES: &[&str] = &["ineighbor_", "iall", "ibcast", "igather", "iscatter", "ireduce"];
     let name =
         name.trim_start_matches("MPI_").trim_end_matches("_c").trim_end_matches("_init").to_lowercase();
     if COLLECTIVES.iter().any(|c| name.starts_with(c)) { name[1..].to_owned() } else { name }
@@ -114,8 +115,10 @@ pub fn bytes(row: &Row) -> String {
         "reduce_scatter" => "vector(recvcounts, datatype, comm)".to_owned(),
         "neighbor_alltoallv" => "neighbor_vector(sendcounts, sendtype, comm)".to_owned(),
         "neighbor_alltoallw" => "neighbor_vector_w(sendcounts, sendtypes, comm)".to_owned(),
-        "gather" | "gatherv" | "allgatherv" => format!("unless_in_place(sendbuf, {single})"),
-        "scatter" | "scatterv" => format!("unless_in_place(recvbuf, {single})"),
+        "gather" | "gatherv" => format!("if is_leaf(root) {{ unless_in_place(sendbuf, {single}) }}"),
+        "scatter" | "scatterv" => format!("if is_leaf(root) {{ unless_in_place(recvbuf, {single}) }}"),
+        "bcast" | "reduce" => format!("if takes_part(root) {{ {single} }}"),
+        "allgatherv" => format!("unless_in_place(sendbuf, {single})"),
         _ if base.starts_with("neighbor_") => format!("{single} * neighbors(comm)"),
         "fetch_and_op" | "compare_and_swap" => "1 * datatype".to_owned(),
         _ => single,
@@ -163,6 +166,16 @@ mod tests {
         assert_eq!(bytes(&row(&format!("MPI_Send\tERROR_CODE\t-\t{params}"))), "count * datatype");
         assert_eq!(bytes(&row(&format!("MPI_Send_init\tERROR_CODE\t-\t{params}"))), "");
         assert_eq!(bytes(&row(&format!("MPI_Send_init_c\tERROR_CODE\tc\t{params}"))), "");
+    }
+
+    #[test]
+    fn what_is_not_significant_on_an_intercommunicator_is_not_looked_at() {
+        let params = "buffer:BUFFER:inout:-:*\tcount:POLYXFER_NUM_ELEM_NNI:in:-\tdatatype:DATATYPE:in:-\t\
+                      root:RANK:in:-\tcomm:COMMUNICATOR:in:-";
+        let wanted = "if takes_part(root) { count * datatype }";
+        for name in ["MPI_Bcast", "MPI_Ibcast"] {
+            assert_eq!(bytes(&row(&format!("{name}\tERROR_CODE\t-\t{params}"))), wanted);
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `mpiscope ps`: what every rank is doing at this moment.
 
-mod rows;
-mod table;
-mod target;
+pub mod rows;
+pub mod table;
+pub mod target;
 
 use crate::exit;
 use anyhow::{Result, bail};
@@ -96,6 +96,8 @@ fn look(job: &Job) -> Report {
         match rank(found, &*symbols) {
             Ok(Some(rank)) => report.ranks.push(rank),
             Ok(None) => report.silent += 1,
+            // The process ended since the list was made: nothing is wrong, and nothing is there to be shown.
+            Err(_) if !found.held() => {}
             Err(e) => report.errors.push(format!("{e:#}")),
         }
     }

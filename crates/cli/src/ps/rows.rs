@@ -36,10 +36,15 @@ pub fn rows(ranks: &[RankNow]) -> Vec<Row> {
 fn fold(known: &mut Row, row: Row) {
     known.ranks.0.extend(row.ranks.0);
     known.pids.extend(row.pids);
-    known.age = match (known.age, row.age) {
+    known.age = span(known.age, row.age);
+}
+
+/// Least and greatest of both.
+pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    match (one, other) {
         (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
         (a, b) => a.or(b),
-    };
+    }
 }
 
 fn rank_rows(rank: &RankNow) -> Vec<Row> {
@@ -67,13 +72,16 @@ fn state(rank: &RankNow, thread: &ThreadNow, several: bool) -> String {
 }
 
 fn cells(rank: &RankNow, thread: Option<&ThreadNow>, state: String) -> Vec<String> {
-    let nothing = || "-".to_owned();
-    let host = if rank.host.is_empty() { nothing() } else { rank.host.clone() };
-    let call = thread.and_then(|t| t.call.as_ref());
-    let of = |get: &dyn Fn(&CallNow) -> Option<String>| call.and_then(get).unwrap_or_else(nothing);
+    let host = if rank.host.is_empty() { "-".to_owned() } else { rank.host.clone() };
+    let mut cells = vec![host, state];
+    cells.extend(call_cells(thread.and_then(|t| t.call.as_ref())));
+    cells
+}
+
+/// Call, peer, tag, communicator, count, type, where.
+pub fn call_cells(call: Option<&CallNow>) -> Vec<String> {
+    let of = |get: &dyn Fn(&CallNow) -> Option<String>| call.and_then(get).unwrap_or_else(|| "-".to_owned());
     vec![
-        host,
-        state,
         of(&|c| Some(if c.torn { format!("{}?", c.function) } else { c.function.clone() })),
         of(&peers),
         of(&|c| c.tag.as_deref().map(short)),

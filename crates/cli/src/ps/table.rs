@@ -32,7 +32,7 @@ fn columns(row: &Row) -> Vec<String> {
 }
 
 /// `42 s`, or `5-42 s` when the ranks differ.
-fn age((least, most): (f64, f64)) -> String {
+pub fn age((least, most): (f64, f64)) -> String {
     let (low, high) = (duration(least), duration(most));
     if low == high { high } else { format!("{low}..{high}") }
 }

@@ -74,15 +74,14 @@ pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
 pub fn supervise(
     mut child: Child,
     signals: &Signals,
-    mut collector: Option<&mut Collector>,
+    mut whole: Option<(&mut Collector, &mut Starter)>,
 ) -> Result<Ending> {
-    let mut starter = Starter::default();
     loop {
-        match &mut collector {
-            Some(collector) => {
+        match &mut whole {
+            Some((collector, starter)) => {
                 collector.wait(signals.as_fd(), starter.patience(collector.peers()))?;
                 starter.look(collector.peers());
-                starter.bury(collector.peers());
+                starter.bury(collector.peers(), false);
             }
             None => {
                 let _interrupted = poll(&mut [PollFd::new(signals, PollFlags::IN)], None);
@@ -95,10 +94,10 @@ pub fn supervise(
             }
         }
         if let Some(status) = child.try_wait()? {
-            if let Some(collector) = &mut collector {
+            if let Some((collector, starter)) = &mut whole {
                 // An aborted rank may end after the launcher.
                 collector.settle();
-                starter.bury(collector.peers());
+                starter.bury(collector.peers(), true);
             }
             return Ok(match status.signal() {
                 Some(signal) => Ending::Signal(signal),

@@ -3,6 +3,7 @@
 use super::peers::Peer;
 use super::protocol::{self, Received};
 use mpiscope_job::JobReport;
+use mpiscope_job::symbols::FileSymbols;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
 use std::io;
@@ -127,8 +128,9 @@ impl Collector {
     pub fn report(&self, command: String) -> JobReport {
         let mut problems = self.problems.clone();
         let mut observed = Vec::new();
+        let symbols = FileSymbols::default();
         for peer in &self.peers {
-            match peer.observe() {
+            match peer.observe(&symbols) {
                 Ok(one) => observed.push(one),
                 Err(e) => problems.push(e.to_string()),
             }

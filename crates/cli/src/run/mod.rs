@@ -46,6 +46,9 @@ pub struct Options {
     /// Hold every rank at the end of MPI_Init until a debugger lets it go
     #[arg(long)]
     pub hold: bool,
+    /// Hold every rank like --hold, and open a debugger on each in tmux
+    #[arg(long)]
+    pub debug: bool,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
@@ -83,13 +86,14 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let mut collector = Collector::bind(&name).context("the socket for the ranks cannot be opened")?;
     let mut environment = environment::Environment::new(layer, &job)?;
     environment.collector = Some(name);
-    environment.hold = options.hold || starter::being_debugged();
+    environment.hold = options.hold || options.debug || starter::being_debugged();
+    let mut starter = starter::Starter::new(options.debug);
     let signals = signals::Signals::block()?;
     let child = match child::spawn(&options.program, &environment, &signals, child::Tie::Loose) {
         Ok(child) => child,
         Err(e) => return Ok(child::not_started(&options.program, &e)),
     };
-    let ending = child::supervise(child, &signals, Some(&mut collector))?;
+    let ending = child::supervise(child, &signals, Some((&mut collector, &mut starter)))?;
     collector.settle();
     let scope = banner::Scope { whole: true, ending: Some(ending) };
     banner::deliver(options, collector.report(options.command()), &scope, None);

@@ -4,6 +4,7 @@ use super::protocol::{self, Kind, Message, Received};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::process::{Ending, Process};
 use mpiscope_job::report::Observed;
+use mpiscope_job::symbols::FileSymbols;
 use rustix::fs::fstat;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -117,12 +118,20 @@ impl Peer {
     }
 
     /// What the image and the observation say together; an image that nobody touched is a silent process.
-    pub fn observe(&self) -> Result<Observed, mpiscope_job::Error> {
+    pub fn observe(&self, symbols: &FileSymbols) -> Result<Observed, mpiscope_job::Error> {
         let what = format!("image of process {}", self.pid);
         let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
+        let mut leaks = Vec::new();
         let process = match mpiscope_job::source::open_fd(fd, &what) {
-            Ok(image) => Process::read(&image, Some(Moment::now()))
-                .map_err(|why| mpiscope_job::Error::Image { what: what.clone(), why })?,
+            Ok(image) => {
+                let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
+                let process = Process::read(&image, Some(Moment::now())).map_err(damaged)?;
+                // What a program that did not get to its end has not freed is no leak.
+                if process.finalized() {
+                    leaks = mpiscope_job::leaks::sites(&image, &process, symbols).map_err(damaged)?;
+                }
+                process
+            }
             Err(mpiscope_job::Error::Image { why: mpiscope_image::Error::NotAnImage, .. })
                 if self.wrapped =>
             {
@@ -131,6 +140,7 @@ impl Peer {
             Err(e) => return Err(e),
         };
         Ok(Observed {
+            leaks,
             process,
             launcher_rank: self.rank,
             pid: self.pid,

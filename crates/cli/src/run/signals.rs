@@ -45,6 +45,9 @@ pub struct Signals {
 impl Signals {
     /// Blocks the signals in this thread and opens the descriptor.
     pub fn block() -> io::Result<Self> {
+        // Whoever started us may have ignored it: then the kernel would throw away how the program ended.
+        // SAFETY: the default action of a signal that harms nobody.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the sets are ours; a zeroed set is valid and `sigemptyset` initialises it anyway.
         let fd = unsafe {

@@ -39,7 +39,7 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
         }
     };
     environment.collector = name;
-    environment.hold = options.hold;
+    environment.hold = options.hold || options.debug;
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());
     let tell = |kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>| {

@@ -282,14 +282,14 @@ hook! {
 hook! {
     MPI_Bcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Bcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1507,14 +1507,14 @@ hook! {
 hook! {
     MPI_Gather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1535,14 +1535,14 @@ hook! {
 hook! {
     MPI_Gatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Gatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -1885,14 +1885,14 @@ hook! {
 hook! {
     MPI_Ibcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ibcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -1927,28 +1927,28 @@ hook! {
 hook! {
     MPI_Igather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Igatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -2186,14 +2186,14 @@ hook! {
 hook! {
     MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -2263,28 +2263,28 @@ hook! {
 hook! {
     MPI_Iscatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
@@ -2753,14 +2753,14 @@ hook! {
 hook! {
     MPI_Reduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { count * datatype }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -3019,14 +3019,14 @@ hook! {
 hook! {
     MPI_Scatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -3047,14 +3047,14 @@ hook! {
 hook! {
     MPI_Scatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { unless_in_place(recvbuf, recvcount * recvtype) }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
@@ -3175,7 +3175,7 @@ hook! {
     note { object: at(session) }
     bytes { }
     before { objects::sessions::before_finalize }
-    after { objects::sessions::after_finalize }
+    after { lifecycle::after_session_finalize, objects::sessions::after_finalize }
 }
 hook! {
     MPI_Session_flush_buffer (session: A::Handle)
@@ -3230,7 +3230,7 @@ hook! {
     MPI_Session_init (info: A::Handle, errhandler: A::Handle, session: *mut A::Handle)
     note { object: info }
     bytes { }
-    before { }
+    before { lifecycle::before_session_init() }
     after { lifecycle::after_session_init, objects::sessions::init, traffic::session_initialized() }
 }
 hook! {

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::{REGISTRY, c, library};
+use mpit::Error;
 use std::ffi::{c_char, c_int};
 
 c::entry_points! {
@@ -45,6 +46,9 @@ c::entry_points! {
 
     /// The index of the category of this name.
     MPI_T_category_get_index PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) {
+        if cat_index.is_null() {
+            return Err(Error::INVALID);
+        }
         library::refresh();
         // SAFETY: the caller's arguments.
         unsafe { c::put(cat_index, c::int(REGISTRY.category_index(c::name(name)?)?)) };

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
+use super::events::{self, observe};
 use super::{REGISTRY, c, handles, library};
 use mpit::{CvarWord, Error};
 use std::ffi::{c_char, c_int, c_void};
@@ -45,6 +46,9 @@ c::entry_points! {
 
     /// The index of the control variable of this name.
     MPI_T_cvar_get_index PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) {
+        if cvar_index.is_null() {
+            return Err(Error::INVALID);
+        }
         library::refresh();
         // SAFETY: the caller's arguments.
         unsafe { c::put(cvar_index, c::int(REGISTRY.cvar_index(c::name(name)?)?)) };
@@ -99,7 +103,11 @@ c::entry_points! {
             return REGISTRY.cvar_size(CvarWord(handle)).and(Err(Error::INVALID));
         }
         // SAFETY: the caller's buffer holds the whole value.
-        unsafe { REGISTRY.cvar_write_raw(CvarWord(handle), buf.cast()) }
+        unsafe { REGISTRY.cvar_write_raw(CvarWord(handle), buf.cast())? };
+        if events::anybody() {
+            observe::cvar_written(REGISTRY.cvar_of(CvarWord(handle))?);
+        }
+        Ok(())
     }
 }
 

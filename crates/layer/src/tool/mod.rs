@@ -13,17 +13,22 @@
 //! Indices and handles are checked here; the library below sees none that it did not give. Nothing is allocated or
 //! read in it that the tool did not ask for. These functions are not hooked: they are not counted as MPI calls.
 
+pub mod bound;
 mod c;
 mod category;
 mod codes;
 mod cvar;
 mod enumeration;
+mod event;
+pub mod events;
 mod handles;
+mod info;
 mod library;
 mod lifecycle;
-mod own;
+pub mod own;
 mod pvar;
 mod recording;
+mod source;
 mod ticks;
 
 use mpit::Registry;

@@ -4,8 +4,8 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
-use super::{REGISTRY, c, handles, library};
-use mpit::{Error, PvarWord, SessionWord};
+use super::{REGISTRY, bound, c, handles, library, own};
+use mpit::{Bind, Error, PvarWord, SessionWord};
 use std::ffi::{c_char, c_int, c_void};
 
 /// `MPI_T_pvar_session`.
@@ -17,6 +17,12 @@ type Handle = u64;
 #[inline(always)]
 fn one_or_all(handle: Handle) -> PvarWord {
     if handle == handles::all_handles() { PvarWord::ALL_HANDLES } else { PvarWord(handle) }
+}
+
+/// The word by which the variable knows an object: the handle, or for a variable of our own what stands for it.
+fn object(pvar: c_int, bind: Bind, handle: u64) -> mpit::Result<u64> {
+    let own = usize::try_from(pvar).is_ok_and(own::is_own_pvar);
+    if own && bind != Bind::NO_OBJECT { bound::token(handle) } else { Ok(handle) }
 }
 
 /// The answer to a missing buffer: a bad handle is the worse mistake.
@@ -73,6 +79,9 @@ c::entry_points! {
 
     /// The index of the performance variable of this name and class.
     MPI_T_pvar_get_index PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) {
+        if pvar_index.is_null() {
+            return Err(Error::INVALID);
+        }
         library::refresh();
         // SAFETY: the caller's arguments.
         unsafe {
@@ -120,7 +129,7 @@ c::entry_points! {
         }
         // SAFETY: the caller's arguments.
         unsafe {
-            let object = handles::object(obj_handle, bind);
+            let object = object(pvar_index, bind, handles::object(obj_handle, bind))?;
             let (word, elements) = REGISTRY.pvar_handle_alloc(session, pvar_index, object)?;
             c::put(handle, word.0);
             c::put(count, c::int(elements));

@@ -52,7 +52,9 @@ pub fn want(bits: u32, wanted: bool) {
 
 /// What is to be recorded.
 fn total() -> u32 {
-    let mut bits = setting();
+    let set = setting();
+    // Without calls nothing that the user wants is recorded.
+    let mut bits = if set & Recording::CALLS.0 == 0 { 0 } else { set };
     for (bit, count) in WANTED.iter().enumerate() {
         if count.load(Ordering::Acquire) != 0 {
             bits |= 1 << bit;
@@ -78,5 +80,25 @@ fn apply() {
         }
         APPLYING.store(false, Ordering::Release);
         // Who came meanwhile has left its change to us: look again.
+    }
+}
+
+/// What a variable wants recorded while it is started.
+pub struct Interest {
+    bits: u32,
+    on: AtomicBool,
+}
+
+impl Interest {
+    /// In these bits of [`Recording`].
+    pub const fn new(bits: u32) -> Self {
+        Self { bits, on: AtomicBool::new(false) }
+    }
+
+    /// As the engine tells it: it may tell the same twice.
+    pub fn tell(&self, wanted: bool) {
+        if self.on.swap(wanted, Ordering::AcqRel) != wanted {
+            want(self.bits, wanted);
+        }
     }
 }

@@ -7,11 +7,18 @@ use mpiscope_image::W64;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
 use mpiscope_image::traffic::{Entry, Traffic};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Entries of a ring unless `MPISCOPE_LEDGER` says otherwise.
-const DEFAULT_CAPACITY: usize = 4096;
+pub const DEFAULT_CAPACITY: usize = 4096;
 /// More than this is not believed.
-const MOST: usize = 1 << 26;
+pub const MOST: usize = 1 << 26;
+
+/// [`CAPACITY`] before it was set.
+const UNSET: usize = usize::MAX;
+/// What [`set_capacity`] was told.
+static CAPACITY: AtomicUsize = AtomicUsize::new(UNSET);
+static MADE: AtomicBool = AtomicBool::new(false);
 
 /// One ring; empty until the first message.
 #[derive(Default)]
@@ -91,18 +98,38 @@ impl Ring {
     }
 }
 
+/// How many entries each ring has, or will have: 0 or a power of two.
+pub fn capacity() -> usize {
+    let set = CAPACITY.load(Ordering::Acquire);
+    if set != UNSET {
+        return set;
+    }
+    let wanted = settings::variable(c"MPISCOPE_LEDGER")
+        .and_then(|v| v.to_str().ok()?.parse::<usize>().ok())
+        .unwrap_or(DEFAULT_CAPACITY);
+    if wanted == 0 { 0 } else { wanted.min(MOST).next_power_of_two() }
+}
+
+/// Changes the [`capacity`], unless the rings are made already.
+pub fn set_capacity(entries: usize) {
+    CAPACITY.store(entries, Ordering::Release);
+}
+
+/// Whether the first message has been written down, so that the rings keep their size.
+pub fn is_made() -> bool {
+    MADE.load(Ordering::Acquire)
+}
+
 /// Makes both rings. Without room in the image they stay empty: every message is then a loss.
 #[cold]
 fn make(held: &Held) {
     held.sent.made.set(true);
     held.received.made.set(true);
-    let wanted = settings::variable(c"MPISCOPE_LEDGER")
-        .and_then(|v| v.to_str().ok()?.parse::<usize>().ok())
-        .unwrap_or(DEFAULT_CAPACITY);
-    if wanted == 0 {
+    let capacity = capacity();
+    MADE.store(true, Ordering::Release);
+    if capacity == 0 {
         return;
     }
-    let capacity = wanted.min(MOST).next_power_of_two();
     let Some((first, entry)) =
         held.writer.new_array::<Entry>(SectionKind::LEDGER, 2 * capacity, 2 * capacity)
     else {

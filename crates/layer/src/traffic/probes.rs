@@ -104,6 +104,7 @@ fn taken<A: Abi>(held: &Held, call: &Call<A>, message: &'static Message) -> (Env
     facts::message_taken(held, message);
     held.messages.give(message);
     let from = Envelope {
+        comm: message.head.parent.get(),
         identity: message.comm_identity.get(),
         peers: message.peers.get(),
         rank: message.source.get().cast_signed(),
@@ -125,7 +126,7 @@ pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void)
     let Some(message) = scratch.message.take() else { return };
     if result == A::SUCCESS || status::class::<A>(result) == A::ERR_TRUNCATE {
         let (from, posted) = taken(&held, call, message);
-        arrived(&held, call, result, &from, RequestKind::MRECV, &posted, given::<A>(status));
+        arrived(&held, call, result, from, RequestKind::MRECV, posted, given::<A>(status));
     }
 }
 

@@ -56,6 +56,8 @@ static struct {
 static pthread_mutex_t conform_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum phase conform_phase = BEFORE;
 static int conform_threads = 1, conform_rank = 0, conform_size = 1;
+/* Set by a program that makes threads of its own. */
+static int conform_multiple;
 static const char *volatile conform_at = "start";
 
 /* Jumps out of crashes are per thread. */
@@ -243,7 +245,8 @@ static inline void conform_phase_run(enum phase phase)
     int provided = -1, code;
     conform_phase = phase;
     conform_signals();
-    code = MPI_T_init_thread(conform_threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    code = MPI_T_init_thread(conform_threads > 1 || conform_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                             &provided);
     CHECKF("LC-1", code == MPI_SUCCESS, "MPI_T_init_thread succeeds in every phase", "%s", code_name(code));
     CHECKF("LC-2", provided == MPI_THREAD_SINGLE || provided == MPI_THREAD_FUNNELED
            || provided == MPI_THREAD_SERIALIZED || provided == MPI_THREAD_MULTIPLE,
@@ -291,7 +294,8 @@ static inline int conform_main(int argc, char **argv, const struct group *group)
     alarm(seconds ? (unsigned) atoi(seconds) : 60);
     if (all || !strcmp(phase, "before"))
         conform_phase_run(BEFORE);
-    MPI_Init_thread(&argc, &argv, conform_threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Init_thread(&argc, &argv, conform_threads > 1 || conform_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &conform_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &conform_size);
     if (all || !strcmp(phase, "between"))

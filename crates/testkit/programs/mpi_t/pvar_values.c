@@ -59,6 +59,17 @@ static void check_state(struct gauge *g)
            ((int *) g->buffer)[0]);
 }
 
+/* Whole numbers are equal to the bit; a timer may keep its seconds in ticks of its clock. */
+static int equal(const struct gauge *g, const void *written)
+{
+    for (int i = 0; i < g->count; i++) {
+        double difference = number_at(g->variable.type, g->buffer, i) - number_at(g->variable.type, written, i);
+        if (difference < -1e-8 || difference > 1e-8)
+            return 0;
+    }
+    return g->variable.type == MPI_DOUBLE || !memcmp(written, g->buffer, g->bytes);
+}
+
 /* The buffer holds what was read, so that a variable which is written all the same keeps its value. */
 static void check_readonly(struct gauge *g)
 {
@@ -94,7 +105,7 @@ static void check_writable(struct gauge *g)
            code_name(code));
     memset(g->buffer, 0, g->bytes);
     gauge_read(g);
-    CHECKF("VA-13", !memcmp(written, g->buffer, g->bytes), "a stopped variable is read as it was written", "%s",
+    CHECKF("VA-13", equal(g, written), "a stopped variable is read as it was written", "%s",
            g->variable.name);
     free(written);
     MPI_T_pvar_reset(g->session, g->handle);

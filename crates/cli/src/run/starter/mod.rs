@@ -19,8 +19,10 @@ pub use symbols::being_debugged;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What the starter knows of the first world.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Starter {
+    /// Open a debugger on each rank.
+    debug: bool,
     published: bool,
     aborting: bool,
     /// Peers whose end has been looked at, by their place in the list.
@@ -38,27 +40,40 @@ struct Known {
 }
 
 impl Starter {
+    /// Knows nothing yet. With `debug` it opens a debugger on each rank as soon as it knows them.
+    pub fn new(debug: bool) -> Self {
+        Self { debug, published: false, aborting: false, ended: BTreeSet::new() }
+    }
+
     /// How long to wait for news at most: nobody tells when a rank has found out who it is.
     pub fn patience(&self, peers: &[Peer]) -> Option<Duration> {
         (!self.published && !peers.is_empty()).then_some(LOOK)
     }
 
-    /// Looks at the ranks. When all of the first world are known: publishes them, stops for the debugger, and gives
-    /// their process ids.
-    pub fn look(&mut self, peers: &[Peer]) -> Option<Vec<u32>> {
+    /// Looks at the ranks. When all of the first world are known: publishes them and stops for the debugger.
+    pub fn look(&mut self, peers: &[Peer]) {
         if self.published || peers.is_empty() {
-            return None;
+            return;
         }
-        let ranks = first_world(peers.iter().filter_map(known))?;
+        let Some(ranks) = first_world(peers.iter().filter_map(known)) else { return };
         self.published = true;
         symbols::publish(&ranks);
-        Some(ranks.iter().map(|rank| rank.pid).collect())
+        let pids: Vec<u32> = ranks.iter().map(|rank| rank.pid).collect();
+        if self.debug {
+            if let Err(error) = crate::attach::debug(&pids) {
+                eprintln!("mpiscope run: {error:#}");
+            }
+        } else if being_debugged() {
+            pids.iter().for_each(|pid| let_go(*pid));
+        }
     }
 
-    /// Looks at the ranks that have ended since the last time: if one called `MPI_Abort`, tells the debugger, once.
-    pub fn bury(&mut self, peers: &[Peer]) {
+    /// Looks at the ranks that have ended since the last time (at `all` when the launcher has ended): if one called
+    /// `MPI_Abort`, tells the debugger, once.
+    pub fn bury(&mut self, peers: &[Peer], all: bool) {
         for (index, peer) in peers.iter().enumerate() {
-            if self.aborting || peer.watched().is_some() || !self.ended.insert(index) {
+            let new = peer.watched().is_none() && self.ended.insert(index);
+            if self.aborting || !(new || all) {
                 continue;
             }
             if let Some(known) = known(peer).filter(|known| known.aborted) {
@@ -66,6 +81,13 @@ impl Starter {
                 symbols::abort(&format!("rank {} of world {} called MPI_Abort", known.number, known.world));
             }
         }
+    }
+}
+
+/// The debugger has continued us: ranks that it wants it has stopped itself by now.
+fn let_go(pid: u32) {
+    if let Err(error) = mpiscope_job::acquire::release(pid) {
+        eprintln!("mpiscope run: {error}");
     }
 }
 

@@ -3,7 +3,8 @@
 use super::categories::{Categories, Place};
 use super::publish_one;
 use crate::threads;
-use crate::tool::{recording, ticks};
+use crate::tool::recording::Interest;
+use crate::tool::ticks;
 use mpi_abi::{COUNT, FUNCTIONS};
 use mpiscope_image::layout::{Recording, Thread};
 use mpit::{
@@ -18,7 +19,13 @@ const TIMES: u32 = Recording::CALLS.0 | Recording::TIMES.0;
 pub struct Sum {
     count: usize,
     of: fn(&Thread, usize) -> u64,
-    recording: u32,
+    interest: Interest,
+    /// From the sum to the raw value.
+    unit: fn(u64) -> u64,
+}
+
+fn as_it_is(sum: u64) -> u64 {
+    sum
 }
 
 impl Instrument for Sum {
@@ -27,11 +34,12 @@ impl Instrument for Sum {
     }
 
     fn sample(&self, _object: u64, element: usize) -> Result<u64> {
-        Ok(threads::all().map(|thread| (self.of)(thread, element)).fold(0, u64::wrapping_add))
+        let sum = threads::all().map(|thread| (self.of)(thread, element)).fold(0, u64::wrapping_add);
+        Ok((self.unit)(sum))
     }
 
     fn interest(&self, wanted: bool) {
-        recording::want(self.recording, wanted);
+        self.interest.tell(wanted);
     }
 }
 
@@ -56,7 +64,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         .items(FUNCTIONS.iter().map(|function| function.name))
         .item(NO_FUNCTION, "none");
     let names = publish_one("the functions' names", registry.add_enumeration(names));
-    let seconds = Unit::Scaled(ticks::seconds());
+    let seconds = Unit::Scaled(ticks::UNIT);
     let add = |spec: PvarSpec, instrument: Sum| {
         if let Some(index) = publish_one("a count of calls", registry.add_pvar(spec, instrument)) {
             categories.add(Place::CALLS, Member::Pvar(index));
@@ -70,14 +78,19 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     };
     add(
         counter("mpiscope_calls_total", "Completed MPI calls of all threads. About 5 ns per call"),
-        Sum { count: 1, of: |thread, _| thread.calls.get(), recording: CALLS },
+        Sum { count: 1, of: |thread, _| thread.calls.get(), interest: Interest::new(CALLS), unit: as_it_is },
     );
     add(
         timer(
             "mpiscope_time_total",
             "Seconds that all threads spent in completed MPI calls. About 20 ns per call",
         ),
-        Sum { count: 1, of: |thread, _| thread.mpi_ticks.get(), recording: TIMES },
+        Sum {
+            count: 1,
+            of: |thread, _| thread.mpi_ticks.get(),
+            interest: Interest::new(TIMES),
+            unit: ticks::units,
+        },
     );
     add(
         counter(
@@ -86,7 +99,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
              per call",
         )
         .verbosity(Verbosity::USER_DETAIL),
-        Sum { count: COUNT, of: calls_of, recording: CALLS },
+        Sum { count: COUNT, of: calls_of, interest: Interest::new(CALLS), unit: as_it_is },
     );
     add(
         timer(
@@ -95,12 +108,12 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
              'mpiscope_function'; a call made by a user callback counts for both functions. About 20 ns per call",
         )
         .verbosity(Verbosity::USER_DETAIL),
-        Sum { count: COUNT, of: ticks_of, recording: TIMES },
+        Sum { count: COUNT, of: ticks_of, interest: Interest::new(TIMES), unit: ticks::units },
     );
     let aggregate = PvarSpec::new("mpiscope_bytes", PvarClass::AGGREGATE, Datatype::UNSIGNED_LONG_LONG).desc(
         "Bytes that the arguments of completed MPI calls named (counts times sizes of datatypes), of all functions \
          together. About 5 ns per call",
     );
-    add(aggregate, Sum { count: 1, of: bytes, recording: CALLS });
+    add(aggregate, Sum { count: 1, of: bytes, interest: Interest::new(CALLS), unit: as_it_is });
     super::process::publish_function(registry, categories, names);
 }

@@ -2,14 +2,35 @@
 
 mod calls;
 mod categories;
+mod comm;
+mod neighbours;
+pub mod objects;
+mod others;
+mod posted;
 mod process;
+mod queue;
+mod settings;
 mod text;
+pub mod totals;
+
+pub use categories::{Categories, Place};
+pub use comm::waits_wanted;
+pub use others::Others;
 
 use super::REGISTRY;
 use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many performance variables are ours.
+static PVARS: AtomicUsize = AtomicUsize::new(0);
+
+/// Is the performance variable with this index ours?
+pub fn is_own_pvar(index: usize) -> bool {
+    index < PVARS.load(Ordering::Acquire)
+}
 
 /// Adds an entry; a failure is a mistake in this module and costs that entry only.
-fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
+pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
     match added {
         Ok(index) => Some(index),
         Err(error) => {
@@ -24,8 +45,15 @@ pub fn publish() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         super::recording::start();
-        let mut categories = categories::Categories::new();
+        let mut categories = Categories::new();
+        settings::publish(&REGISTRY, &categories);
         calls::publish(&REGISTRY, &mut categories);
         process::publish(&REGISTRY, &mut categories);
+        queue::publish(&REGISTRY, &mut categories);
+        comm::publish(&REGISTRY, &mut categories);
+        totals::publish(&REGISTRY, &mut categories);
+        objects::publish(&REGISTRY, &mut categories);
+        super::events::publish(&categories);
+        PVARS.store(REGISTRY.pvar_count(), Ordering::Release);
     });
 }

@@ -4,7 +4,7 @@ use super::calls::NO_FUNCTION;
 use super::categories::{Categories, Place};
 use super::publish_one;
 use super::text::Text;
-use crate::tool::recording;
+use crate::tool::recording::Interest;
 use crate::{clock, identity, image, threads};
 use mpi_abi::{FUNCTIONS, FunctionId};
 use mpiscope_image::layout::{Recording, State, Thread};
@@ -16,7 +16,7 @@ use mpit::{
 /// A current value, computed when it is read.
 pub struct Now {
     value: fn() -> u64,
-    recording: u32,
+    interest: Interest,
 }
 
 impl Instrument for Now {
@@ -29,7 +29,7 @@ impl Instrument for Now {
     }
 
     fn interest(&self, wanted: bool) {
-        recording::want(self.recording, wanted);
+        self.interest.tell(wanted);
     }
 }
 
@@ -147,7 +147,7 @@ pub fn publish_function(registry: &Registry, categories: &mut Categories, names:
         .enumeration(names)
         .unit(Unit::Bits)
         .continuous(true);
-    let added = registry.add_pvar(spec, Now { value: function, recording: Recording::CALLS.0 });
+    let added = registry.add_pvar(spec, Now { value: function, interest: Interest::new(Recording::CALLS.0) });
     if let Some(index) = publish_one("the current function", added) {
         categories.add(Place::CALLS, Member::Pvar(index));
     }
@@ -156,7 +156,8 @@ pub fn publish_function(registry: &Registry, categories: &mut Categories, names:
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
     let add = |place: Place, spec: PvarSpec, value: fn() -> u64, bits: Recording| {
-        if let Some(index) = publish_one("a state", registry.add_pvar(spec, Now { value, recording: bits.0 }))
+        if let Some(index) =
+            publish_one("a state", registry.add_pvar(spec, Now { value, interest: Interest::new(bits.0) }))
         {
             categories.add(place, Member::Pvar(index));
         }

@@ -1,0 +1,197 @@
+//! One command of the debugger in many processes, on all their hosts.
+
+use super::Options;
+use super::debugger::{self, Debugger};
+use super::fold::{self, Answer};
+use crate::{exit, procs};
+use anyhow::{Context, Result, bail};
+use mpiscope_job::acquire::{Entry, Reach};
+use mpiscope_target::Live;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read, Write};
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How long one debugger may take: reading the debug information of a large program takes a while.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What one process gave.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Output {
+    #[serde(flatten)]
+    entry: Entry,
+    /// The answer, or nothing.
+    text: Option<String>,
+    /// Why there is none.
+    error: Option<String>,
+}
+
+/// What `--json` prints, and what another host answers.
+#[derive(Debug, Serialize, Deserialize)]
+struct Outputs {
+    schema: String,
+    outputs: Vec<Output>,
+}
+
+/// Runs `command` in the chosen processes and shows the answers.
+pub fn run(chosen: &[Entry], debugger: &Debugger, command: &str, options: &Options) -> Result<ExitCode> {
+    let (here, elsewhere) = split(chosen);
+    let mut outputs = all_here(&here, debugger, command)?;
+    for (host, entries) in elsewhere {
+        outputs.extend(ask(&host, &entries, command, options));
+    }
+    let failed = outputs.iter().filter(|output| output.text.is_none()).count();
+    let none = failed == outputs.len();
+    if options.json {
+        let report = Outputs { schema: "mpiscope.answers/1".into(), outputs };
+        println!("{}", serde_json::to_string(&report)?);
+    } else {
+        show(&outputs)?;
+    }
+    Ok(ExitCode::from(match failed {
+        0 => exit::FINE,
+        _ if none => exit::COULD_NOT_LOOK,
+        _ => exit::PROBLEM,
+    }))
+}
+
+/// Processes of this host, and those of others by host.
+pub fn split(chosen: &[Entry]) -> (Vec<Entry>, BTreeMap<String, Vec<Entry>>) {
+    let system = procs::system();
+    let mut elsewhere: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    let mut here = Vec::new();
+    for entry in chosen {
+        if system.here(&entry.place.host) {
+            here.push(entry.clone());
+        } else {
+            elsewhere.entry(entry.place.host.clone()).or_default().push(entry.clone());
+        }
+    }
+    (here, elsewhere)
+}
+
+fn show(outputs: &[Output]) -> Result<()> {
+    let answer = |output: &Output| {
+        Some(Answer {
+            world: output.entry.world.clone(),
+            rank: output.entry.rank,
+            pid: output.entry.place.pid,
+            text: output.text.clone()?,
+        })
+    };
+    let answers: Vec<Answer> = outputs.iter().filter_map(answer).collect();
+    let mut out = io::stdout().lock();
+    for line in fold::lines(&answers) {
+        writeln!(out, "{line}")?;
+    }
+    out.flush()?;
+    // The same rule usually forbids all processes: it is told once.
+    let errors: BTreeSet<&str> = outputs.iter().filter_map(|output| output.error.as_deref()).collect();
+    for error in errors {
+        eprintln!("mpiscope attach: {error}");
+    }
+    Ok(())
+}
+
+/// All processes of this host, a few at a time.
+fn all_here(entries: &[Entry], debugger: &Debugger, command: &str) -> Result<Vec<Output>> {
+    let waiting = Mutex::new(entries.iter().collect::<Vec<_>>());
+    let done = Mutex::new(Vec::new());
+    let workers = std::thread::available_parallelism().map_or(2, usize::from).min(entries.len());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(entry) = waiting.lock().ok().and_then(|mut waiting| waiting.pop()) {
+                    let result = one(entry.place.pid, debugger, command);
+                    let error = result.as_ref().err().map(|error| format!("{error:#}"));
+                    let output = Output { entry: entry.clone(), text: result.ok(), error };
+                    if let Ok(mut done) = done.lock() {
+                        done.push(output);
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner().map_err(|_| anyhow::anyhow!("a worker failed; try again"))
+}
+
+/// One process.
+fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
+    // Says which rule forbids it, where the debugger would only say that it is not permitted.
+    Live::open(pid)?;
+    if let Some(tracer) = tracer(pid) {
+        bail!("process {pid} has a debugger already (process {tracer}); leave that one first");
+    }
+    let (printed, said) = bounded(debugger.batch(pid, command), debugger.program())?;
+    match debugger::answer(&printed) {
+        Some(answer) if !answer.is_empty() => Ok(answer),
+        _ => {
+            let line = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
+            bail!("process {pid}: {} gave no answer: {line}", debugger.program())
+        }
+    }
+}
+
+/// The process that traces another.
+fn tracer(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
+    line.trim().parse().ok().filter(|tracer| *tracer != 0)
+}
+
+/// Runs a command for no longer than [`PATIENCE`]; gives both its outputs.
+fn bounded(mut command: Command, name: &str) -> Result<(String, String)> {
+    let mut child = command.spawn().with_context(|| {
+        format!("{name} cannot be started; install it, or name another debugger after `--`")
+    })?;
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let read = |pipe: &mut dyn Read| {
+        let mut bytes = Vec::new();
+        // A pipe that breaks has given what it had.
+        let _broken = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let text = std::thread::scope(|scope| {
+        let out = scope.spawn(move || out.as_mut().map_or_else(String::new, |pipe| read(pipe)));
+        let err = scope.spawn(move || err.as_mut().map_or_else(String::new, |pipe| read(pipe)));
+        let begin = Instant::now();
+        let ended = loop {
+            match child.try_wait() {
+                Ok(None) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+                Ok(Some(_)) => break true,
+                _ => {
+                    // The kernel lets a traced process run on when its tracer dies.
+                    let _gone = child.kill().and_then(|()| child.wait().map(drop));
+                    break false;
+                }
+            }
+        };
+        (out.join().unwrap_or_default(), err.join().unwrap_or_default(), ended)
+    });
+    match text {
+        (out, err, true) => Ok((out, err)),
+        _ => bail!("{name} did not answer within {} s", PATIENCE.as_secs()),
+    }
+}
+
+/// Processes of another host, by this program there.
+fn ask(host: &str, entries: &[Entry], command: &str, options: &Options) -> Vec<Output> {
+    let mut arguments: Vec<String> = ["attach", "--here", "--json", "--batch"].map(str::to_owned).to_vec();
+    arguments.push(command.to_owned());
+    arguments.extend(entries.iter().map(|entry| entry.place.pid.to_string()));
+    if !options.debugger.is_empty() {
+        arguments.push("--".into());
+        arguments.extend(options.debugger.iter().cloned());
+    }
+    let wanted = |output: &Output| entries.iter().any(|entry| entry.place.pid == output.entry.place.pid);
+    match procs::system().run::<Outputs>(host, &arguments) {
+        Ok(found) => found.outputs.into_iter().filter(wanted).collect(),
+        Err(error) => {
+            let output =
+                |entry: &Entry| Output { entry: entry.clone(), text: None, error: Some(error.to_string()) };
+            entries.iter().map(output).collect()
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The debugger, and how it is told what to do.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A debugger with the user's options.
+#[derive(Debug, Clone)]
+pub struct Debugger {
+    program: String,
+    options: Vec<String>,
+}
+
+impl Debugger {
+    /// The words that the user gave; gdb if he gave none, or options only.
+    pub fn new(words: &[String]) -> Self {
+        match words.split_first() {
+            Some((program, options)) if !program.starts_with('-') => {
+                Self { program: program.clone(), options: options.to_vec() }
+            }
+            _ => Self { program: "gdb".into(), options: words.to_vec() },
+        }
+    }
+
+    /// What to start.
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    fn is_lldb(&self) -> bool {
+        let name = Path::new(&self.program).file_name().map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.contains("lldb"))
+    }
+
+    /// Words that attach to a process and leave the user at the prompt. With `open` the process is also let out of
+    /// `MPI_Init`, as soon as the user continues it.
+    pub fn interactive(&self, pid: u32, open: bool) -> Vec<String> {
+        let mut words = vec![self.program.clone()];
+        words.extend(self.options.iter().cloned());
+        if self.is_lldb() {
+            words.extend(["-p".into(), pid.to_string()]);
+            if open {
+                words.extend(["-o", "expression -- *(int*)&MPIR_debug_gate = 1"].map(str::to_owned));
+            }
+        } else {
+            words.push("-q".into());
+            words.extend(["-p".into(), pid.to_string()]);
+            if open {
+                words.extend(["-ex", "set var *(int*)&MPIR_debug_gate = 1"].map(str::to_owned));
+            }
+        }
+        words
+    }
+
+    /// A command that attaches, does one thing, and lets go.
+    pub fn batch(&self, pid: u32, command: &str) -> Command {
+        let mut run = Command::new(&self.program);
+        if self.is_lldb() {
+            run.arg("--batch").args(&self.options).args([
+                "-p",
+                &pid.to_string(),
+                "-o",
+                MARK_LLDB,
+                "-o",
+                command,
+            ]);
+        } else {
+            run.args(["-q", "-nx", "-batch", "-ex", "set pagination off", "-ex", "set width 0"])
+                .args(&self.options);
+            run.args(["-p", &pid.to_string(), "-ex", MARK_GDB, "-ex", command]);
+        }
+        run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        run
+    }
+}
+
+/// Printed before the answer begins.
+const MARK: &str = "--mpiscope--";
+const MARK_GDB: &str = "echo --mpiscope--\\n";
+const MARK_LLDB: &str = "script print('--mpiscope--')";
+
+/// The answer in what a debugger printed; nothing if it did not come as far as answering.
+pub fn answer(printed: &str) -> Option<String> {
+    let (_, answer) = printed.split_once(&format!("{MARK}\n"))?;
+    let noise = |line: &&str| {
+        let line = line.trim();
+        // What gdb and lldb say when they let the process go.
+        !(line.starts_with("[Inferior ") && line.ends_with("detached]")
+            || line.starts_with("(lldb)")
+            || line.starts_with("warning: "))
+    };
+    Some(answer.lines().filter(noise).collect::<Vec<_>>().join("\n").trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gdb_is_meant_unless_another_is_named() {
+        let words = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+        assert_eq!(Debugger::new(&[]).interactive(7, false), words(&["gdb", "-q", "-p", "7"]));
+        assert_eq!(
+            Debugger::new(&words(&["-tui"])).interactive(7, false),
+            words(&["gdb", "-tui", "-q", "-p", "7"])
+        );
+        let lldb = Debugger::new(&words(&["/opt/lldb-15", "-x"]));
+        assert_eq!(lldb.interactive(7, false), words(&["/opt/lldb-15", "-x", "-p", "7"]));
+        assert!(lldb.interactive(7, true).iter().any(|word| word.contains("MPIR_debug_gate")));
+    }
+
+    #[test]
+    fn the_answer_is_what_follows_the_mark_without_the_good_bye() {
+        let printed = "[New LWP 3]\n0x1 in poll ()\n--mpiscope--\n#0  poll ()\n#1  main ()\n[Inferior 1 (process 3) detached]\n";
+        assert_eq!(answer(printed).as_deref(), Some("#0  poll ()\n#1  main ()"));
+        assert_eq!(answer("ptrace: Operation not permitted.\n"), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Equal answers of many ranks as one.
+//!
+//! Two stacks are equal if they differ only in what differs by chance or by rank: addresses, numbers of threads, values
+//! of arguments. A line of a group shows what all members have in common; a group of one keeps everything.
+
+use mpiscope_job::RankSet;
+use std::collections::BTreeMap;
+
+/// One rank's answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Name of its world.
+    pub world: String,
+    /// Its rank.
+    pub rank: Option<u32>,
+    /// Its process.
+    pub pid: u32,
+    /// What the debugger said.
+    pub text: String,
+}
+
+/// Ranks that gave the same answer, as lines to print; the largest group first.
+pub fn lines(answers: &[Answer]) -> Vec<String> {
+    let mut groups: BTreeMap<String, Vec<&Answer>> = BTreeMap::new();
+    for answer in answers {
+        groups.entry(without_values(&without_addresses(&answer.text))).or_default().push(answer);
+    }
+    let mut groups: Vec<(String, Vec<&Answer>)> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, members)| {
+        let first = members.iter().map(|m| (m.world.clone(), m.rank)).min();
+        (std::cmp::Reverse(members.len()), first)
+    });
+    let several = answers.iter().any(|a| answers.first().is_some_and(|first| first.world != a.world));
+    let mut lines = Vec::new();
+    for (key, members) in groups {
+        let text = match members.as_slice() {
+            [only] => only.text.clone(),
+            _ => in_common(&key, &members),
+        };
+        lines.push(format!("{} ({})", heads(&members, several), processes(members.len())));
+        lines.extend(text.lines().map(|line| format!("  {line}")));
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// The lines of a group: with the values of arguments where all members have the same.
+fn in_common(key: &str, members: &[&Answer]) -> String {
+    let texts: Vec<String> = members.iter().map(|member| without_addresses(&member.text)).collect();
+    let mut lines: Vec<_> = texts.iter().map(|text| text.lines()).collect();
+    let mut out = String::new();
+    for key in key.lines() {
+        let these: Vec<Option<&str>> = lines.iter_mut().map(Iterator::next).collect();
+        let first = these.first().copied().flatten();
+        let same = these.iter().all(|line| *line == first);
+        out.push_str(if same { first.unwrap_or(key) } else { key });
+        out.push('\n');
+    }
+    out
+}
+
+/// The text with the values of arguments replaced, in lines that are frames of a stack or threads.
+fn without_values(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        if !line.trim_start().starts_with('#') && !line.contains("Thread ") {
+            out.push_str(line);
+        } else {
+            let mut skipping = false;
+            for c in line.chars() {
+                skipping &= !matches!(c, ',' | ')');
+                if !skipping {
+                    out.push(c);
+                }
+                if c == '=' && !skipping {
+                    out.push('…');
+                    skipping = true;
+                }
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn processes(n: usize) -> String {
+    if n == 1 { "1 process".into() } else { format!("{n} processes") }
+}
+
+/// The ranks of a group, with their worlds where there are several.
+fn heads(members: &[&Answer], several: bool) -> String {
+    let mut worlds: BTreeMap<&str, (RankSet, Vec<u32>)> = BTreeMap::new();
+    for member in members {
+        let (ranks, nameless) = worlds.entry(&member.world).or_default();
+        match member.rank {
+            Some(rank) => drop(ranks.0.insert(rank)),
+            None => nameless.push(member.pid),
+        }
+    }
+    let head = |(world, (ranks, nameless)): (&str, (RankSet, Vec<u32>))| {
+        let mut parts = Vec::new();
+        match (ranks.0.len(), several && !world.is_empty()) {
+            (0, _) => {}
+            (_, true) => parts.push(format!("ranks {ranks} of {world}")),
+            (_, false) => parts.push(format!("ranks {ranks}")),
+        }
+        parts.extend(nameless.iter().map(|pid| format!("process {pid}")));
+        parts.join(", ")
+    };
+    worlds.into_iter().map(head).collect::<Vec<_>>().join("; ")
+}
+
+/// The text with every address and thread number replaced.
+fn without_addresses(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut rest = line;
+        while let Some(at) = ["0x", "LWP ", "process "].iter().filter_map(|mark| rest.find(mark)).min() {
+            let (before, from) = rest.split_at(at);
+            let mark_len = if from.starts_with("0x") { 2 } else { from.find(' ').map_or(0, |i| i + 1) };
+            let (mark, tail) = from.split_at(mark_len);
+            let digits = tail.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(tail.len());
+            out.push_str(before);
+            out.push_str(mark);
+            if digits > 0 {
+                out.push('…');
+            }
+            rest = &tail[digits..];
+        }
+        out.push_str(rest);
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(world: &str, rank: u32, text: &str) -> Answer {
+        Answer { world: world.into(), rank: Some(rank), pid: 100 + rank, text: text.into() }
+    }
+
+    #[test]
+    fn stacks_that_differ_in_addresses_only_are_shown_once_with_their_ranks() {
+        let stack =
+            |at: u32| format!("#0  0x{at:x} in poll () from /lib/libc.so\n#1  main (argv=0x{at:x}) at a.c:3");
+        let mut answers: Vec<Answer> = [0, 2, 3, 4, 5].map(|r| answer("w", r, &stack(0x7000 + r))).to_vec();
+        answers.push(answer("w", 1, "#0  0xabc in write ()"));
+        let lines = lines(&answers);
+        assert_eq!(lines[0], "ranks [0,2-5] (5 processes)");
+        assert_eq!(lines[1], "  #0  0x… in poll () from /lib/libc.so");
+        assert_eq!(lines[4], "ranks 1 (1 process)");
+        assert_eq!(lines[5], "  #0  0xabc in write ()");
+    }
+
+    #[test]
+    fn values_of_arguments_do_not_keep_stacks_apart_and_are_shown_where_they_are_equal() {
+        let stack = |rank: u32| format!("#0  poll (timeout=-1)\n#1  work (rank={rank}, n=3) at a.c:3");
+        let answers = [answer("w", 0, &stack(0)), answer("w", 1, &stack(1))];
+        let lines = lines(&answers);
+        assert_eq!(lines[1..3], ["  #0  poll (timeout=-1)", "  #1  work (rank=…, n=…) at a.c:3"]);
+    }
+
+    #[test]
+    fn equal_ranks_of_several_worlds_are_told_apart() {
+        let answers = [answer("h:1:1", 0, "#0  f ()"), answer("h:2:2", 0, "#0  f ()")];
+        assert_eq!(lines(&answers)[0], "ranks 0 of h:1:1; ranks 0 of h:2:2 (2 processes)");
+    }
+
+    #[test]
+    fn numbers_of_threads_do_not_keep_stacks_apart_and_functions_do() {
+        assert_eq!(without_addresses("Thread 0x7f12 (LWP 31)"), without_addresses("Thread 0x7f99 (LWP 47)"));
+        assert_ne!(without_values("#0  f (n=3)"), without_values("#0  g (n=3)"));
+    }
+}

@@ -1,0 +1,111 @@
+//! What the user means by a handle.
+
+use mpiscope_image::Source;
+use mpiscope_job::objects::fortran::FortranTables;
+use mpiscope_job::objects::{Kind, Object, Reader, Standing, Surroundings};
+
+/// A number in base 10 or 16. Negative ones are C `int`s or Fortran `INTEGER`s.
+pub fn number(text: &str) -> Option<i128> {
+    let text = text.trim();
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let value = match hex {
+        Some(hex) => i128::from(u64::from_str_radix(hex, 16).ok()?),
+        None => i128::from(digits.parse::<u64>().ok()?),
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// The values that a handle may have in the image, the likelier first.
+fn values(number: i128) -> Vec<u64> {
+    let mut values = Vec::new();
+    if let Ok(value) = u64::try_from(number) {
+        values.push(value);
+    }
+    if let Ok(value) = i32::try_from(number) {
+        // An `int` is kept without its sign; a pointer may be a small negative number.
+        values.push(u64::from(value.cast_unsigned()));
+        values.push(i64::from(value).cast_unsigned());
+    }
+    let mut seen = Vec::new();
+    values.retain(|value| {
+        !seen.contains(value) && {
+            seen.push(*value);
+            true
+        }
+    });
+    values
+}
+
+/// The objects of a process that `text` may mean: by handle, by Fortran's handle, or by name.
+pub fn find<S: Source>(
+    reader: &Reader<'_, S>,
+    around: &dyn Surroundings,
+    kind: Option<Kind>,
+    text: &str,
+    fortran: bool,
+) -> (Vec<Object>, Option<String>) {
+    let kinds: Vec<Kind> = kind.map_or_else(|| Kind::ALL.to_vec(), |kind| vec![kind]);
+    let Some(number) = number(text) else { return (named(reader, &kinds, text.trim_matches('"')), None) };
+    let tables = FortranTables::new(reader.abi(), around);
+    let (mut found, mut why) = (Vec::new(), None);
+    for kind in kinds {
+        let values = match (fortran, i32::try_from(number)) {
+            (false, _) => values(number),
+            (true, Ok(value)) => tables.to_c(kind, value),
+            (true, Err(_)) => Vec::new(),
+        };
+        if fortran && values.is_empty() {
+            why = Some(match tables.knows(kind) {
+                true => format!("{number} is no Fortran handle of a {kind} in this process"),
+                false => format!(
+                    "this library's table of Fortran handles cannot be read here: a {kind} can be shown by its C handle"
+                ),
+            });
+        }
+        for value in values {
+            match reader.object(kind, value) {
+                Ok(object) => {
+                    found.push(object);
+                    break;
+                }
+                Err(e) => why = why.or(Some(e.to_string())),
+            }
+        }
+    }
+    // A small number may be the null handle of many kinds: what lives is meant, if anything does.
+    let lives = |object: &Object| matches!(object.common().standing, Standing::Live | Standing::Marked);
+    if found.iter().any(lives) {
+        found.retain(lives);
+    }
+    (found, why)
+}
+
+/// By the name that the program gave, or the standard's.
+fn named<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], name: &str) -> Vec<Object> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        let known = reader.predefined().list(*kind).find(|(known, _)| known.name == name);
+        if let Some(object) = known.and_then(|(_, handle)| reader.object(*kind, handle).ok()) {
+            found.push(object);
+            continue;
+        }
+        let all = reader.objects(*kind).unwrap_or_default();
+        found.extend(all.into_iter().filter(|object| object.common().name.as_deref() == Some(name)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_read_in_both_bases_and_with_a_sign() {
+        assert_eq!(number("0x84000001"), Some(0x8400_0001));
+        assert_eq!(number("1140850688"), Some(0x4400_0000));
+        assert_eq!(values(number("-2080374783").unwrap()), [0x8400_0001, 0xffff_ffff_8400_0001]);
+        assert_eq!(values(number("0x44000000").unwrap()), [0x4400_0000]);
+        assert_eq!((number("solver"), number("0xzz"), number("")), (None, None, None));
+    }
+}

@@ -1,0 +1,107 @@
+//! `mpiscope inspect --json`: the schema is `mpiscope.inspect/1`; objects are those of `mpiscope.objects/1`.
+
+use super::look::{Found, Look, Shown, Wanted};
+use super::same;
+use mpiscope_job::RankSet;
+use mpiscope_job::leaks::{self, Count, Leak};
+use mpiscope_job::objects::{Hex, Kind, Object};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    job: &'a str,
+    ranks: Vec<Rank<'a>>,
+    /// Objects that more than one rank has.
+    shared: Vec<Shared>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaks: Option<Vec<Leak>>,
+    /// What could not be read.
+    errors: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Rank<'a> {
+    rank: Option<u32>,
+    size: Option<u32>,
+    world: &'a str,
+    host: &'a str,
+    pid: u32,
+    state: String,
+    /// Whether the process is there; none for a file.
+    alive: Option<bool>,
+    abi: String,
+    /// Why nothing can be seen; the rest is then empty and means nothing.
+    cannot_see: Option<&'a str>,
+    /// Why there is no such object.
+    missing: Option<&'a str>,
+    counts: BTreeMap<&'static str, Count>,
+    lost: &'a BTreeMap<String, u64>,
+    objects: Vec<One<'a>>,
+}
+
+#[derive(Serialize)]
+struct One<'a> {
+    /// In one line.
+    brief: &'a str,
+    /// For people, if one object was asked for.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    text: &'a [String],
+    #[serde(flatten)]
+    object: &'a Object,
+}
+
+#[derive(Serialize)]
+struct Shared {
+    kind: Kind,
+    name: Option<String>,
+    identity: Hex,
+    ranks: RankSet,
+}
+
+/// The text.
+pub fn text(found: &Found, wanted: &Wanted) -> serde_json::Result<String> {
+    let sites: Vec<_> = found.looks.iter().map(|look| (look.process.rank, look.leaks(wanted.kind))).collect();
+    let shared = same::groups(found).into_iter().filter(|group| group.views.len() > 1);
+    let shared = shared.filter_map(|group| {
+        let common = group.views.first()?.1.object.common();
+        Some(Shared {
+            kind: common.kind,
+            name: common.name.clone(),
+            identity: common.identity,
+            ranks: group.ranks,
+        })
+    });
+    serde_json::to_string(&Report {
+        schema: "mpiscope.inspect/1",
+        job: &found.job,
+        ranks: found.looks.iter().map(rank).collect(),
+        shared: shared.collect(),
+        leaks: wanted.leaks.then(|| leaks::join(sites.iter().map(|(r, s)| (*r, s.as_slice())))),
+        errors: &found.problems,
+    })
+}
+
+fn rank(look: &Look) -> Rank<'_> {
+    let process = &look.process;
+    Rank {
+        rank: process.rank,
+        size: process.size,
+        world: &process.world,
+        host: &process.host,
+        pid: process.pid,
+        state: format!("{:?}", process.state),
+        alive: look.alive,
+        abi: process.abi.name().unwrap_or("unknown").to_owned(),
+        cannot_see: look.blind.as_deref(),
+        missing: look.missing.as_deref(),
+        counts: look.counts.iter().map(|(kind, count)| (kind.name(), *count)).collect(),
+        lost: &process.losses,
+        objects: look.objects.iter().map(one).collect(),
+    }
+}
+
+fn one(shown: &Shown) -> One<'_> {
+    One { brief: &shown.brief, text: &shown.text, object: &shown.object }
+}

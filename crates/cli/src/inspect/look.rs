@@ -1,0 +1,262 @@
+//! One look at the processes that the user means.
+
+use super::around::{Around, Beyond};
+use super::handle;
+use super::show;
+use crate::ps::target::{self, Target};
+use anyhow::{Result, bail};
+use mpiscope_image::Image;
+use mpiscope_image::layout::{self, Recording, SectionKind, State};
+use mpiscope_job::clock::Moment;
+use mpiscope_job::discover::{Found as FoundImage, Job};
+use mpiscope_job::leaks::{self, Count, Site};
+use mpiscope_job::objects::{Kind, Object, OfFiles, Reader, Standing};
+use mpiscope_job::symbols::FileSymbols;
+use mpiscope_job::{Bytes, Error, Process, RankSet};
+use mpiscope_target::Core;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the user wants to see.
+pub struct Wanted {
+    /// Only these ranks.
+    pub ranks: Option<RankSet>,
+    /// Only this kind.
+    pub kind: Option<Kind>,
+    /// One object.
+    pub handle: Option<String>,
+    /// `handle` is Fortran's.
+    pub fortran: bool,
+    /// Freed ones too.
+    pub freed: bool,
+    /// Objects themselves, not only how many.
+    pub objects: bool,
+    /// What is not freed, by place.
+    pub leaks: bool,
+}
+
+/// A process and what of its objects is wanted.
+pub struct Look {
+    /// The process.
+    pub process: Process,
+    /// Whether it is there; `None` for a file.
+    pub alive: Option<bool>,
+    /// How many of each kind.
+    pub counts: BTreeMap<Kind, Count>,
+    /// The objects.
+    pub objects: Vec<Shown>,
+    /// Places that made what is not freed.
+    pub sites: Vec<Site>,
+    /// Why nothing can be seen.
+    pub blind: Option<String>,
+    /// Why there is no such object.
+    pub missing: Option<String>,
+}
+
+/// An object with what can only be said while its process is at hand.
+pub struct Shown {
+    /// The object.
+    pub object: Object,
+    /// It in one line.
+    pub brief: String,
+    /// Everything about it, if one object was asked for.
+    pub text: Vec<String>,
+}
+
+/// Everything that was found.
+#[derive(Default)]
+pub struct Found {
+    /// Name of the job.
+    pub job: String,
+    /// In order of the ranks.
+    pub looks: Vec<Look>,
+    /// Ranks that are there and were not asked for.
+    pub others: RankSet,
+    /// Processes that have not called MPI.
+    pub silent: usize,
+    /// What could not be read.
+    pub problems: Vec<String>,
+}
+
+impl Look {
+    /// Places that made what is not freed, of one kind or of all.
+    pub fn leaks(&self, kind: Option<Kind>) -> Vec<Site> {
+        self.sites.iter().filter(|site| kind.is_none_or(|kind| site.kind == kind)).cloned().collect()
+    }
+}
+
+/// Looks at everything that `targets` mean.
+pub fn look(targets: &[String], wanted: &Wanted) -> Result<Found> {
+    let mut found = Found::default();
+    let symbols = FileSymbols::default();
+    if targets.is_empty() {
+        one(None, wanted, &symbols, &mut found)?;
+    }
+    for name in targets {
+        one(Some(name), wanted, &symbols, &mut found)?;
+    }
+    found.looks.sort_by_cached_key(|l| {
+        (l.process.world.clone(), l.process.rank.is_none(), l.process.rank, l.process.pid)
+    });
+    Ok(found)
+}
+
+fn one(name: Option<&str>, wanted: &Wanted, symbols: &FileSymbols, found: &mut Found) -> Result<()> {
+    match target::find(name)? {
+        Target::Job(job) => all(&job, name, wanted, symbols, found),
+        Target::Jobs(jobs) => {
+            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            bail!("several jobs run; name one: {} (`mpiscope ps` shows them)", names.join(", "));
+        }
+        Target::File(path) => {
+            if let Err(e) = file(&path, wanted, symbols, found) {
+                found.problems.push(e.to_string());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All ranks of a job, or the one process that was named.
+fn all(job: &Job, name: Option<&str>, wanted: &Wanted, symbols: &FileSymbols, found: &mut Found) {
+    found.job.clone_from(&job.name);
+    let pid: Option<u32> = name.and_then(|name| name.parse().ok()).filter(|_| name != Some(&job.name));
+    let is_named = |image: &FoundImage, process: &Process| {
+        pid.is_some_and(|pid| {
+            process.pid == pid || (image.holders.len() == 1 && image.holders.iter().any(|h| h.0 == pid))
+        })
+    };
+    let mut read = Vec::new();
+    for image in &job.images {
+        match open(image) {
+            Ok(Some((bytes, process))) => read.push((image, bytes, process)),
+            Ok(None) => found.silent += 1,
+            Err(e) => found.problems.push(e.to_string()),
+        }
+    }
+    // Who holds all images is the launcher or `mpiscope run`: that means the whole job.
+    if read.iter().any(|(image, _, process)| is_named(image, process)) {
+        read.retain(|(image, _, process)| is_named(image, process));
+    }
+    for (image, bytes, process) in read {
+        let alive = image.alive(process.pid);
+        let beyond = if alive { Beyond::Process(process.pid, OnceCell::new()) } else { Beyond::None };
+        add(found, wanted, symbols, &bytes, process, Some(alive), &beyond);
+    }
+}
+
+fn open(found: &FoundImage) -> Result<Option<(Image<Bytes>, Process)>> {
+    let image = match found.open() {
+        Ok(image) => image,
+        Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(None),
+        Err(e) => return Err(e.into()),
+    };
+    let process = Process::read(&image, Some(Moment::now()))?;
+    Ok(process.called_mpi().then_some((image, process)))
+}
+
+/// A core file, or a saved image.
+fn file(path: &Path, wanted: &Wanted, symbols: &FileSymbols, found: &mut Found) -> Result<()> {
+    let (image, beyond) = match Core::open(path) {
+        Ok(core) => {
+            let core = Arc::new(core);
+            (mpiscope_job::core::image(&core)?, Beyond::Core(core))
+        }
+        Err(_) => (mpiscope_job::open_file(path)?, Beyond::None),
+    };
+    let process =
+        Process::read(&image, None).map_err(|why| Error::Image { what: path.display().to_string(), why })?;
+    if found.job.is_empty() {
+        found.job.clone_from(&process.job);
+    }
+    add(found, wanted, symbols, &image, process, None, &beyond);
+    Ok(())
+}
+
+fn add(
+    found: &mut Found,
+    wanted: &Wanted,
+    symbols: &FileSymbols,
+    image: &Image<Bytes>,
+    process: Process,
+    alive: Option<bool>,
+    beyond: &Beyond,
+) {
+    if let (Some(ranks), rank) = (&wanted.ranks, process.rank)
+        && !rank.is_some_and(|rank| ranks.0.contains(&rank))
+    {
+        found.others.0.extend(rank);
+        return;
+    }
+    let mut look = Look {
+        blind: blind(image, &process),
+        process,
+        alive,
+        counts: BTreeMap::new(),
+        objects: Vec::new(),
+        sites: Vec::new(),
+        missing: None,
+    };
+    if look.blind.is_none()
+        && let Err(e) = fill(&mut look, wanted, symbols, image, beyond)
+    {
+        look.blind = Some(e.to_string());
+    }
+    found.looks.push(look);
+}
+
+/// Why a process has no objects to show.
+fn blind(image: &Image<Bytes>, process: &Process) -> Option<String> {
+    if process.state.0 < State::INITIALIZED.0 {
+        return Some("it has not been through MPI_Init yet: there are no objects".into());
+    }
+    let table = image.table::<layout::Process>(SectionKind::PROCESS).ok()?;
+    let facts = image.get::<layout::Process>(&table, 0).ok()?.value;
+    let records = facts.recording.get() & Recording::OBJECTS.0 != 0;
+    (!records)
+        .then(|| "objects are not recorded in it: leave MPISCOPE_RECORD unset, or add `objects` to it".into())
+}
+
+fn fill(
+    look: &mut Look,
+    wanted: &Wanted,
+    symbols: &FileSymbols,
+    image: &Image<Bytes>,
+    beyond: &Beyond,
+) -> Result<(), mpiscope_image::Error> {
+    let around = Around { files: OfFiles::new(&look.process, symbols), beyond };
+    let reader = Reader::new(image, &around)?;
+    for kind in Kind::ALL {
+        look.counts.insert(*kind, leaks::count(image, *kind)?);
+    }
+    if wanted.leaks {
+        look.sites = leaks::sites(image, &look.process, symbols)?;
+    }
+    if !wanted.objects {
+        return Ok(());
+    }
+    let objects = match (&wanted.handle, wanted.kind) {
+        (Some(text), kind) => {
+            let (objects, why) = handle::find(&reader, &around, kind, text, wanted.fortran);
+            look.missing = why.filter(|_| objects.is_empty());
+            if objects.is_empty() && look.missing.is_none() {
+                look.missing = Some(format!("no object has the handle or name {text}"));
+            }
+            objects
+        }
+        (None, Some(kind)) => reader.objects(kind)?,
+        (None, None) => Vec::new(),
+    };
+    let context = show::Context { reader: &reader, process: &look.process };
+    for object in objects {
+        if !wanted.freed && object.common().standing == Standing::Freed {
+            continue;
+        }
+        let text = if wanted.handle.is_some() { context.text(&object) } else { Vec::new() };
+        let brief = context.brief(&object);
+        look.objects.push(Shown { object, brief, text });
+    }
+    Ok(())
+}

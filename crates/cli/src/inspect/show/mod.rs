@@ -1,0 +1,252 @@
+//! One object as a person would want it.
+
+mod communicator;
+mod datatype;
+mod drawing;
+mod join;
+mod request;
+mod small;
+mod window;
+
+use super::look::{Found, Look};
+use super::same;
+use super::table;
+use mpiscope_job::objects::{Common, Deed, Hex, Kind, Object, Reader, Reference, Standing};
+use mpiscope_job::{Bytes, Process, RankSet};
+use std::collections::BTreeMap;
+
+/// References that are listed in one line.
+const MOST_REFERENCES: usize = 12;
+
+/// What is needed to tell about an object.
+pub struct Context<'a> {
+    /// The other objects of its process.
+    pub reader: &'a Reader<'a, Bytes>,
+    /// The process.
+    pub process: &'a Process,
+}
+
+impl Context<'_> {
+    /// In one line, equal on all ranks that share the object where that is possible.
+    pub fn brief(&self, object: &Object) -> String {
+        let name = named(object.common());
+        let what = match object {
+            Object::Communicator(comm) => communicator::brief(comm),
+            Object::Group(group) => small::group_brief(group),
+            Object::Datatype(datatype) => datatype::brief(self, datatype),
+            Object::Request(request) => request::brief(self, request),
+            Object::Message(message) => request::message_brief(self, message),
+            Object::Op(op) => small::op_brief(self, op),
+            Object::Errhandler(handler) => small::errhandler_brief(self, handler),
+            Object::Info(info) => small::info_brief(info),
+            Object::File(file) => window::file_brief(file),
+            Object::Window(window) => window::brief(self, window),
+            Object::Session(session) => small::session_brief(self, session),
+            Object::Keyval(keyval) => small::keyval_brief(self, keyval),
+        };
+        match (name, what.is_empty()) {
+            (Some(name), true) => name,
+            (Some(name), false) => format!("{name}: {what}"),
+            (None, _) => what,
+        }
+    }
+
+    /// Everything.
+    pub fn text(&self, object: &Object) -> Vec<String> {
+        let common = object.common();
+        let mut lines = self.head(common);
+        if common.standing == Standing::Null {
+            return lines;
+        }
+        match object {
+            Object::Communicator(comm) => communicator::text(self, comm, &mut lines),
+            Object::Group(group) => small::group(self, group, &mut lines),
+            Object::Datatype(datatype) => datatype::text(self, datatype, &mut lines),
+            Object::Request(request) => request::text(self, request, &mut lines),
+            Object::Message(message) => request::message(self, message, &mut lines),
+            Object::Op(op) => small::op(self, op, &mut lines),
+            Object::Errhandler(handler) => small::errhandler(self, handler, &mut lines),
+            Object::Info(info) => small::info(self, info, &mut lines),
+            Object::File(file) => window::file(self, file, &mut lines),
+            Object::Window(window) => window::text(self, window, &mut lines),
+            Object::Session(session) => small::session(self, session, &mut lines),
+            Object::Keyval(keyval) => small::keyval(self, keyval, &mut lines),
+        }
+        lines
+    }
+
+    fn head(&self, common: &Common) -> Vec<String> {
+        let name = named(common).map_or_else(String::new, |name| format!(" {name}"));
+        let state = match common.standing {
+            Standing::Live if common.predefined => "predefined",
+            Standing::Marked => "freed by the program, MPI still works on it",
+            other => table_state(other),
+        };
+        let mut lines =
+            vec![format!("{}{name}, handle {}, {state}", common.kind.c_type_or_name(), common.handle)];
+        if let Some(fortran) = common.fortran.filter(|f| i128::from(*f) != i128::from(common.handle.0)) {
+            lines.push(field("in Fortran", &fortran.to_string()));
+        }
+        if let Some(created) = &common.created {
+            let parent =
+                common.parent.as_ref().map_or_else(String::new, |p| format!(" from {}", self.refer(p)));
+            lines.push(field("made by", &format!("{}{parent}", self.deed(created))));
+            lines.push(when("made", created.seconds));
+        }
+        if let Some(freed) = &common.freed {
+            lines.push(field("freed by", &self.deed(freed)));
+            lines.push(when("freed", freed.seconds));
+        }
+        if common.torn {
+            lines.push("  (it kept changing while it was read: parts may not belong together)".into());
+        }
+        lines
+    }
+
+    /// `MPI_Comm_dup at solver.c:12`.
+    fn deed(&self, deed: &Deed) -> String {
+        let function = deed.function.as_deref().unwrap_or("a call that is not known");
+        let place = self.place(deed.place.as_ref(), deed.address);
+        format!("{function}{place}")
+    }
+
+    fn place(&self, place: Option<&String>, address: Hex) -> String {
+        let known = place.cloned().or_else(|| {
+            mpiscope_job::names::place(&self.process.modules, &mpiscope_job::names::NoSymbols, address.0)
+        });
+        known.map_or_else(String::new, |place| format!(" at {place}"))
+    }
+
+    /// Another object: by its name alone, if it has one.
+    fn call(&self, reference: &Reference) -> String {
+        let told = self.refer(reference);
+        told.split_once("\" (").map_or_else(|| told.clone(), |(name, _)| format!("{name}\""))
+    }
+
+    /// Another object: by its name and its handle.
+    fn refer(&self, reference: &Reference) -> String {
+        let given = || self.reader.object_by_uid(reference.uid).ok()??.common().name.clone();
+        match (&reference.name, reference.uid) {
+            (Some(name), _) => name.clone(),
+            (None, 1..) => match given() {
+                Some(name) => format!("\"{name}\" ({})", reference.handle),
+                None => format!("{} {}", reference.kind, reference.handle),
+            },
+            _ => format!("{} {}", reference.kind, reference.handle),
+        }
+    }
+
+    /// Adds a line about one reference.
+    fn one(&self, lines: &mut Vec<String>, label: &str, reference: Option<&Reference>) {
+        if let Some(reference) = reference {
+            lines.push(field(label, &self.refer(reference)));
+        }
+    }
+
+    /// Adds a line about several.
+    fn many(&self, lines: &mut Vec<String>, label: &str, references: &[Reference]) {
+        if references.is_empty() {
+            return;
+        }
+        let mut told: Vec<String> = references.iter().take(MOST_REFERENCES).map(|r| self.refer(r)).collect();
+        if references.len() > MOST_REFERENCES {
+            told.push(format!("and {} more", references.len() - MOST_REFERENCES));
+        }
+        lines.push(field(label, &told.join(", ")));
+    }
+
+    fn attributes(&self, lines: &mut Vec<String>, attributes: &[mpiscope_job::objects::Attribute]) {
+        for attribute in attributes.iter().take(MOST_REFERENCES) {
+            let key = attribute.name.clone().unwrap_or_else(|| format!("key {:#x}", attribute.keyval));
+            let copied = if attribute.copied { " (copied)" } else { "" };
+            lines.push(field("attribute", &format!("{key} = {}{copied}", attribute.value)));
+        }
+    }
+
+    /// A function of the program by its address.
+    fn function(&self, address: Hex) -> String {
+        format!("{} ({address})", self.function_name(address))
+    }
+
+    /// The same without the address, which differs from process to process.
+    fn function_name(&self, address: Hex) -> String {
+        let place =
+            mpiscope_job::names::place(&self.process.modules, &mpiscope_job::names::NoSymbols, address.0);
+        // The address is a function's first, not one behind a call.
+        let module = self.process.modules.iter().find(|m| (m.start..m.end).contains(&address.0));
+        match module {
+            Some(module) => {
+                let name = module.path.rsplit('/').next().unwrap_or_default();
+                let symbolizer = mpiscope_target::Symbolizer::new();
+                let offset = address.0.wrapping_sub(module.bias);
+                let found = symbolizer.locate(std::path::Path::new(&module.path), offset);
+                match found.function {
+                    Some(_) => format!("{found:#}"),
+                    None => format!("{name}+{offset:#x}"),
+                }
+            }
+            None => place.unwrap_or_else(|| address.to_string()),
+        }
+    }
+}
+
+fn table_state(standing: Standing) -> &'static str {
+    super::list::state(standing)
+}
+
+/// `MPI_COMM_WORLD`, `"solver"`, or nothing.
+fn named(common: &Common) -> Option<String> {
+    let name = common.name.as_ref()?;
+    Some(if common.predefined { name.clone() } else { format!("\"{name}\"") })
+}
+
+/// A moment. When several processes tell it, it becomes a span.
+fn when(label: &str, seconds: f64) -> String {
+    field(label, &format!("{seconds:.3}{AFTER}"))
+}
+
+/// How a moment ends.
+const AFTER: &str = " s after the start";
+
+/// A labelled line.
+fn field(label: &str, value: &str) -> String {
+    format!("  {label:<17} {value}")
+}
+
+/// The type of its handles in C, for a heading.
+trait Heading {
+    fn c_type_or_name(&self) -> &'static str;
+}
+
+impl Heading for Kind {
+    fn c_type_or_name(&self) -> &'static str {
+        if *self == Kind::Keyval { "attribute key" } else { self.c_type() }
+    }
+}
+
+/// The lines about all objects that were asked for.
+pub fn lines(found: &Found) -> Vec<String> {
+    let groups = same::groups(found);
+    let mut lines = Vec::new();
+    for group in &groups {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(join::lines(group, found.looks.len()));
+        lines.extend(communicator::hosts(found, group));
+    }
+    lines.extend(missing(found));
+    lines.extend(table::blind(found));
+    lines
+}
+
+/// Ranks without such an object.
+fn missing(found: &Found) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, RankSet> = BTreeMap::new();
+    for look in &found.looks {
+        if let Some(why) = &look.missing {
+            reasons.entry(why).or_default().0.extend(look.process.rank);
+        }
+    }
+    reasons.iter().map(|(why, ranks)| format!("rank {ranks}: {why}")).collect()
+}

@@ -1,0 +1,136 @@
+//! Requests and matched messages.
+
+use super::{Context, field};
+use mpiscope_job::objects::request::{Rank, When};
+use mpiscope_job::objects::{Message, Request, Standing};
+
+/// In one line.
+pub fn brief(context: &Context<'_>, request: &Request) -> String {
+    if request.common.standing == Standing::Null {
+        return String::new();
+    }
+    let mut parts = vec![request.operation.unwrap_or("operation that is not known").to_owned()];
+    if let Some(way) = way(request) {
+        parts.push(way);
+    }
+    if let Some(object) = &request.object {
+        parts.push(format!("on {}", context.call(object)));
+    }
+    if request.count > 0 || request.datatype.is_some() {
+        let datatype =
+            request.datatype.as_ref().map_or_else(String::new, |d| format!(" x {}", context.call(d)));
+        parts.push(format!("{}{datatype}", request.count));
+    }
+    format!("{}, {}", parts.join(" "), state(request))
+}
+
+/// From or to whom, with which tag.
+fn way(request: &Request) -> Option<String> {
+    let operation = request.operation?;
+    let peer = || peer(&request.peer);
+    let tag = request.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
+    Some(match (request.class, operation.contains("receive")) {
+        ("point-to-point", _) if request.send.is_some() => {
+            let (dest, send_tag) = request.send?;
+            format!("to {dest} tag {send_tag}, from {} {tag}", peer())
+        }
+        ("point-to-point", true) => format!("from {} {tag}", peer()),
+        ("point-to-point", false) => format!("to {} {tag}", peer()),
+        ("one-sided", _) => format!("target {}", peer()),
+        _ => return None,
+    })
+}
+
+fn peer(rank: &Rank) -> String {
+    rank.name.map_or_else(|| rank.value.to_string(), |name| name.trim_start_matches("MPI_").to_owned())
+}
+
+fn state(request: &Request) -> String {
+    let persistent = if request.persistent { "persistent, " } else { "" };
+    let state = match (request.marked, request.active, request.complete, request.started) {
+        (true, ..) => "freed by the program, under way",
+        (_, true, true, _) => "complete",
+        (_, true, ..) => "under way",
+        (_, _, true, _) => "complete",
+        (_, _, _, false) => "not started",
+        _ => "inactive",
+    };
+    let cancelled = if request.cancelled { ", cancelled" } else { "" };
+    let shared = if request.outstanding > 1 {
+        format!(", {} with this handle", request.outstanding)
+    } else {
+        String::new()
+    };
+    format!("{persistent}{state}{cancelled}{shared}")
+}
+
+/// Everything.
+pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
+    lines.push(field(
+        "operation",
+        &format!("{} ({})", request.operation.unwrap_or("not known"), request.class),
+    ));
+    lines.push(field("state", &state(request)));
+    if let Some(way) = way(request) {
+        lines.push(field("peer", &way));
+    }
+    context.one(lines, "on", request.object.as_ref());
+    if request.count > 0 || request.datatype.is_some() {
+        let datatype = request.datatype.as_ref().map_or_else(|| "elements".to_owned(), |d| context.refer(d));
+        lines.push(field("buffer", &format!("{} x {datatype} at {}", request.count, request.buffer)));
+    }
+    if request.partitions > 0 {
+        lines.push(field("partitions", &request.partitions.to_string()));
+    }
+    if let Some(start) = &request.start {
+        lines.push(super::when("started", start.seconds));
+        lines.push(field("", &format!("{}{}", place(context, start), age(context, start, request))));
+    }
+    if let Some(completion) = &request.completion {
+        lines.push(super::when("completion seen", completion.seconds));
+        lines.push(field("", &place(context, completion)));
+    }
+    if let Some((source, tag)) = request.received {
+        lines.push(field("received", &format!("{} bytes from {source} tag {tag}", request.bytes)));
+    } else if request.bytes > 0 {
+        lines.push(field("bytes", &request.bytes.to_string()));
+    }
+    if request.persistent {
+        lines.push(field("starts", &request.starts.to_string()));
+    }
+    if request.error != 0 {
+        lines.push(field("error", &format!("code {}", request.error)));
+    }
+    if request.outstanding > 1 {
+        let told = format!("{} requests; the fields are those of the one made last", request.outstanding);
+        lines.push(field("handle of", &told));
+    }
+}
+
+fn place(context: &Context<'_>, when: &When) -> String {
+    context.place(when.place.as_ref(), when.address).trim_start().to_owned()
+}
+
+/// How long it has been under way.
+fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
+    let clock = &context.process.clock;
+    let now = clock.end_ns().saturating_sub(clock.start_ns()) as f64 / 1e9;
+    let age = now - start.seconds;
+    if request.active && !request.complete && age > 0.0 { format!(", {age:.1} s ago") } else { String::new() }
+}
+
+/// In one line.
+pub fn message_brief(context: &Context<'_>, message: &Message) -> String {
+    let comm = message.communicator.as_ref().map_or_else(String::new, |c| format!(" on {}", context.call(c)));
+    format!(
+        "from {} tag {}{comm}, {} bytes, matched and not received",
+        message.source, message.tag, message.bytes
+    )
+}
+
+/// Everything.
+pub fn message(context: &Context<'_>, message: &Message, lines: &mut Vec<String>) {
+    lines.push(field("from", &format!("rank {} with tag {}", message.source, message.tag)));
+    lines.push(field("bytes", &message.bytes.to_string()));
+    context.one(lines, "on", message.communicator.as_ref());
+}

@@ -1,0 +1,124 @@
+//! Groups, operations, error handlers, infos, sessions, attribute keys.
+
+use super::communicator::order;
+use super::{Context, field};
+use mpiscope_job::objects::{Errhandler, Group, Info, Keyval, Op, Session};
+
+/// Pairs of an info in one line.
+const MOST_PAIRS: usize = 4;
+
+pub fn group_brief(group: &Group) -> String {
+    let members = group.members.as_ref().map_or_else(|| "members not known".into(), |m| order(m));
+    format!("{} members, ranks {members}", group.size)
+}
+
+pub fn group(context: &Context<'_>, group: &Group, lines: &mut Vec<String>) {
+    let own = group.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
+    lines.push(field("size", &group.size.to_string()));
+    lines.push(field("own rank", &own));
+    let members = match &group.members {
+        Some(members) => format!("ranks of the world: {}", order(members)),
+        None => "cannot be seen: the image does not hold them".to_owned(),
+    };
+    lines.push(field("members", &members));
+    if group.handles > 1 {
+        lines.push(field("to be freed", &format!("{} times", group.handles)));
+    }
+    context.one(lines, "other parent", group.other_parent.as_ref());
+    context.many(lines, "communicators", &group.communicators);
+}
+
+pub fn op_brief(context: &Context<'_>, op: &Op) -> String {
+    let commutative = match op.commutative {
+        Some(true) => "commutative",
+        Some(false) => "not commutative",
+        None => return String::new(),
+    };
+    if op.common.predefined {
+        commutative.to_owned()
+    } else {
+        format!("{}, {commutative}", context.function_name(op.function))
+    }
+}
+
+pub fn op(context: &Context<'_>, op: &Op, lines: &mut Vec<String>) {
+    if op.function.0 != 0 {
+        lines.push(field("function", &context.function(op.function)));
+        lines.push(field("language", if op.fortran_function { "Fortran" } else { "C" }));
+    }
+    let commutative = op.commutative.map_or("not known", |yes| if yes { "yes" } else { "no" });
+    lines.push(field("commutative", commutative));
+}
+
+pub fn errhandler_brief(context: &Context<'_>, handler: &Errhandler) -> String {
+    let used = match handler.attached.len() {
+        0 => "not attached".to_owned(),
+        n => format!("attached to {n}"),
+    };
+    if handler.function.0 == 0 {
+        used
+    } else {
+        format!("{}, {used}", context.function_name(handler.function))
+    }
+}
+
+pub fn errhandler(context: &Context<'_>, handler: &Errhandler, lines: &mut Vec<String>) {
+    if handler.function.0 != 0 {
+        lines.push(field("function", &context.function(handler.function)));
+        lines.push(field("language", if handler.fortran_function { "Fortran" } else { "C" }));
+    }
+    let of = handler.of.map_or_else(|| "anything".to_owned(), |kind| format!("MPI objects of kind {kind}"));
+    lines.push(field("for", &of));
+    if handler.handles > 1 {
+        lines.push(field("to be freed", &format!("{} times", handler.handles)));
+    }
+    context.many(lines, "attached to", &handler.attached);
+}
+
+pub fn info_brief(info: &Info) -> String {
+    let pairs: Vec<String> = info.pairs.iter().take(MOST_PAIRS).map(|(k, v)| format!("{k}={v}")).collect();
+    let more = if info.pairs.len() > MOST_PAIRS { ", ..." } else { "" };
+    if pairs.is_empty() { "no keys".to_owned() } else { format!("{}{more}", pairs.join(", ")) }
+}
+
+pub fn info(context: &Context<'_>, info: &Info, lines: &mut Vec<String>) {
+    lines.push(field("keys", &info.pairs.len().to_string()));
+    let width = info.pairs.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0).min(40);
+    lines.extend(info.pairs.iter().map(|(key, value)| format!("    {key:<width$} = {value}")));
+    if info.lost > 0 {
+        lines.push(field("not seen", &format!("{} more keys: the image had no room", info.lost)));
+    }
+    context.many(lines, "used by", &info.used_by);
+}
+
+pub fn session_brief(context: &Context<'_>, session: &Session) -> String {
+    let info = session.info.as_ref().map_or_else(String::new, |info| format!(", {}", context.call(info)));
+    format!("{} groups made from it{info}", session.groups.len())
+}
+
+pub fn session(context: &Context<'_>, session: &Session, lines: &mut Vec<String>) {
+    context.one(lines, "info", session.info.as_ref());
+    context.one(lines, "error handler", session.errhandler.as_ref());
+    context.many(lines, "groups", &session.groups);
+}
+
+pub fn keyval_brief(context: &Context<'_>, keyval: &Keyval) -> String {
+    let of = keyval.of.map_or("objects", |kind| kind.name());
+    format!("key {:#x} for {of}, copy {}", keyval.keyval, callback(context, keyval.copy.0))
+}
+
+pub fn keyval(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<String>) {
+    lines.push(field("key", &format!("{} ({:#x})", keyval.keyval, keyval.keyval)));
+    lines.push(field("for", keyval.of.map_or("not known", |kind| kind.name())));
+    lines.push(field("copy function", &callback(context, keyval.copy.0)));
+    lines.push(field("delete function", &callback(context, keyval.delete.0)));
+    lines.push(field("extra state", &keyval.extra_state.to_string()));
+}
+
+/// A function of the program; a null pointer or a small number stands for a predefined one.
+fn callback(context: &Context<'_>, address: u64) -> String {
+    match address {
+        0..4096 => format!("predefined ({address})"),
+        _ => context.function(mpiscope_job::objects::Hex(address)),
+    }
+}

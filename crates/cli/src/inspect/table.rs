@@ -1,0 +1,110 @@
+//! How many objects of each kind, and what is not freed.
+
+use super::look::{Found, Look};
+use super::who;
+use crate::ps::table::align;
+use mpiscope_image::layout::State;
+use mpiscope_job::RankSet;
+use mpiscope_job::leaks::{self, Count, Site};
+use mpiscope_job::objects::Kind;
+
+/// Who is looked at, and what cannot be seen.
+pub fn head(found: &Found) -> Vec<String> {
+    let ranks = who(found.looks.iter());
+    let size = found.looks.iter().filter_map(|look| look.process.size).max();
+    let of = size.map_or_else(String::new, |size| format!(" of {size}"));
+    let rank = match (ranks.0.len(), found.looks.first()) {
+        (0, Some(look)) => format!("process {}", look.process.pid),
+        _ => format!("rank {ranks}{of}"),
+    };
+    let mut lines = vec![format!("job {}: {rank}", found.job)];
+    let ended = |look: &&Look| look.process.state == State::FINALIZED;
+    if found.looks.iter().any(|look| ended(&look)) {
+        lines.push(format!("  rank {}: after MPI_Finalize", who(found.looks.iter().filter(ended))));
+    }
+    lines.extend(blind(found));
+    lines
+}
+
+/// Ranks of which nothing can be seen, and why.
+pub fn blind(found: &Found) -> Vec<String> {
+    let mut reasons: Vec<(&str, RankSet)> = Vec::new();
+    for look in &found.looks {
+        let Some(reason) = &look.blind else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, ranks)) => ranks.0.extend(look.process.rank),
+            None => reasons.push((reason, look.process.rank.into_iter().collect())),
+        }
+    }
+    let mut lines: Vec<String> =
+        reasons.iter().map(|(why, ranks)| format!("  cannot see rank {ranks}: {why}")).collect();
+    for look in &found.looks {
+        for (what, count) in look.process.losses.iter().filter(|(what, _)| told(what)) {
+            let rank = look.process.rank.map_or_else(|| "?".into(), |rank| rank.to_string());
+            lines.push(format!("  not seen on rank {rank}: {count} {what}"));
+        }
+    }
+    lines
+}
+
+/// Losses that concern objects.
+fn told(what: &str) -> bool {
+    ["object", "tombstone", "request", "names", "message"].iter().any(|word| what.contains(word))
+}
+
+/// The counts.
+pub fn lines(found: &Found, freed: bool) -> Vec<String> {
+    let mut lines = head(found);
+    let mut rows: Vec<(Kind, Count, RankSet, usize)> = Vec::new();
+    for kind in Kind::ALL {
+        for look in found.looks.iter().filter(|look| look.blind.is_none()) {
+            let count = look.counts.get(kind).copied().unwrap_or_default();
+            let shown = count.live + count.marked > 0 || (freed && count.freed > 0);
+            if !shown {
+                continue;
+            }
+            match rows.iter_mut().find(|row| row.0 == *kind && row.1 == count) {
+                Some(row) => {
+                    row.2.0.extend(look.process.rank);
+                    row.3 += 1;
+                }
+                None => rows.push((*kind, count, look.process.rank.into_iter().collect(), 1)),
+            }
+        }
+    }
+    if rows.is_empty() && found.looks.iter().any(|look| look.blind.is_none()) {
+        lines.push("  no objects beyond the predefined ones".into());
+        return lines;
+    }
+    let head = ["KIND", "RANK", "LIVE", "FREED, IN USE", "FREED, STILL KNOWN", "PREDEFINED"];
+    let mut table = vec![head.map(str::to_owned).to_vec()];
+    table.extend(rows.iter().map(|(kind, count, ranks, _)| {
+        let numbers = [count.live, count.marked, count.freed, count.predefined];
+        let mut row = vec![kind.name().to_owned(), ranks.to_string()];
+        row.extend(numbers.iter().map(|n| if *n == 0 { "-".to_owned() } else { n.to_string() }));
+        row
+    }));
+    lines.extend(align(&table));
+    lines.push("list them: --kind comm; show one: --handle 0x...; what is not freed: --leaks".into());
+    lines
+}
+
+/// What is not freed, by place.
+pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
+    let mut lines = head(found);
+    let sites: Vec<(Option<u32>, Vec<Site>)> =
+        found.looks.iter().map(|look| (look.process.rank, look.leaks(kind))).collect();
+    let leaks = leaks::join(sites.iter().map(|(rank, sites)| (*rank, sites.as_slice())));
+    let running = found.looks.iter().any(|look| look.process.state != State::FINALIZED);
+    if leaks.is_empty() {
+        if found.looks.iter().any(|look| look.blind.is_none()) {
+            lines.push("  everything that was made has been freed".into());
+        }
+        return lines;
+    }
+    if running {
+        lines.push("  made and not freed so far:".into());
+    }
+    lines.extend(leaks.iter().map(|leak| format!("  {leak}")));
+    lines
+}

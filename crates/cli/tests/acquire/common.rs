@@ -1,0 +1,201 @@
+//! Jobs that take steps, and what `mpiscope` says about them.
+
+use mpiscope_testkit::mpi::{self, Abi, Family, Library};
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+pub const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+/// No step takes longer, on a machine that does other things too.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Jobs of several tests at once would only make each other slow.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The preload library; the test says so when it is not built.
+pub fn layer() -> Option<PathBuf> {
+    let found = paths::libmpiscope();
+    if found.is_none() {
+        eprintln!("skipped: libmpiscope.so is not built (cargo build -p mpiscope-layer)");
+    }
+    found
+}
+
+/// All libraries.
+pub fn libraries() -> Vec<Library> {
+    let (found, skipped) = mpi::survey();
+    for library in skipped {
+        eprintln!("skipped: {}: {}", library.name, library.reason);
+    }
+    found
+}
+
+/// Whether processes of the library can spawn others here.
+pub fn can_spawn(library: &Library) -> bool {
+    // Debian's MPICH 4 is built without it, and Open MPI's children in the standard ABI do not exist.
+    let can = !(library.family == Family::Mpich && library.bin.is_none());
+    if !can {
+        eprintln!("{}: MPI_Comm_spawn fails without the layer as well", library.name);
+    }
+    can
+}
+
+/// Whether two jobs of the library can connect here, without a name server.
+pub fn can_connect(library: &Library) -> bool {
+    let can = library.family != Family::OpenMpi && can_spawn(library);
+    if !can {
+        eprintln!("{}: jobs of two launchers cannot connect without the layer either", library.name);
+    }
+    can
+}
+
+/// Compiles one of the programs.
+pub fn compile(library: &Library, name: &str, dir: &Path) -> PathBuf {
+    let program = dir.join(format!("{name}.{}", library.name));
+    if !program.is_file() {
+        let source = paths::programs().join("acquire").join(format!("{name}.c"));
+        library.cc(&[&source], &program).unwrap();
+    }
+    program
+}
+
+/// Variables of every command here.
+pub fn prepare(command: &mut Command, library: &Library, layer: &Path) {
+    library.set_environment(command);
+    command.env("MPISCOPE_LAYER", layer);
+    // What is needed to spawn and connect: Intel's and MPICH's defaults for one host cannot.
+    command.env("I_MPI_FABRICS", "shm:ofi").env("MPIR_CVAR_CH4_NETMOD", "ofi").env("FI_PROVIDER", "tcp");
+}
+
+/// A running job in its own process group, ended with everything below it in the end.
+pub struct Job {
+    pub child: Child,
+}
+
+impl Job {
+    /// Starts `program` with `arguments` on `n` ranks, under `mpiscope run` with `options`.
+    pub fn start(
+        library: &Library,
+        layer: &Path,
+        n: usize,
+        options: &[&str],
+        program: &Path,
+        arguments: &[&str],
+    ) -> Self {
+        let mut command = Command::new(MPISCOPE);
+        command.args(["run", "--quiet"]).args(options).arg(&library.mpirun).args(library.launch_arguments(n));
+        if library.family == Family::OpenMpi {
+            // Room for the children as well.
+            command.args(["--map-by", ":OVERSUBSCRIBE"]);
+        }
+        command.arg(program).args(arguments);
+        prepare(&mut command, library, layer);
+        use std::os::unix::process::CommandExt;
+        let child = command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        Self { child }
+    }
+
+    /// Waits until the file is there.
+    pub fn reaches(&mut self, file: &Path) {
+        let until = Instant::now() + LIMIT;
+        while !file.exists() {
+            assert!(Instant::now() < until, "{} does not appear", file.display());
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("the job ended ({status}) before {}", file.display());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits for the end.
+    pub fn ends(&mut self) {
+        let until = Instant::now() + LIMIT;
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < until, "the job does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _gone = run::end(&mut self.child);
+    }
+}
+
+/// Lets all programs of the folder go beyond a step.
+pub fn go(dir: &Path, step: u32) {
+    std::fs::write(dir.join(format!("go.{step}")), "").unwrap();
+}
+
+/// The processes that have left their file in the folder, once there are `n` of them.
+pub fn pids(dir: &Path, n: usize) -> BTreeSet<u32> {
+    let until = Instant::now() + LIMIT;
+    loop {
+        let names = std::fs::read_dir(dir).unwrap().filter_map(|e| e.unwrap().file_name().into_string().ok());
+        let pids: BTreeSet<u32> = names.filter_map(|name| name.strip_prefix("pid.")?.parse().ok()).collect();
+        if pids.len() >= n {
+            return pids;
+        }
+        assert!(Instant::now() < until, "{} of {n} processes came", pids.len());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Runs `mpiscope` with these arguments.
+pub fn mpiscope(arguments: &[&str]) -> Output {
+    Command::new(MPISCOPE).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What `procs --json` says from one process.
+pub fn procs(pid: u32) -> Value {
+    let output = mpiscope(&["procs", "--json", &pid.to_string()]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    serde_json::from_str(&text)
+        .unwrap_or_else(|_| panic!("{pid}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The process numbers in what `procs` said.
+pub fn found(report: &Value) -> BTreeSet<u32> {
+    let processes = report["processes"].as_array().unwrap();
+    processes.iter().map(|p| p["pid"].as_u64().unwrap() as u32).collect()
+}
+
+/// From every process the same answer, which names exactly these.
+pub fn same_from_each(pids: &BTreeSet<u32>, when: &str) -> Value {
+    let mut first: Option<Value> = None;
+    for pid in pids {
+        let report = procs(*pid);
+        assert_eq!(&found(&report), pids, "{when}, from {pid}: {report}");
+        assert_eq!(report["problems"], Value::Array(Vec::new()), "{when}, from {pid}");
+        if let Some(first) = &first {
+            assert_eq!(&report["processes"], &first["processes"], "{when}, from {pid}");
+        }
+        first.get_or_insert(report);
+    }
+    first.unwrap()
+}
+
+/// A folder for one job. Names of sockets are short, so it must not lie deep.
+pub fn folder() -> TempDir {
+    TempDir::with_prefix("acq").unwrap()
+}
+
+/// A library for tests that need only one: MPICH, else any.
+pub fn one() -> Option<Library> {
+    let mut all = libraries();
+    let best = all.iter().position(|l| l.family == Family::Mpich && l.bin.is_some() && l.abi == Abi::Mpich);
+    match (best, all.is_empty()) {
+        (Some(at), _) => Some(all.swap_remove(at)),
+        (None, false) => Some(all.swap_remove(0)),
+        (None, true) => None,
+    }
+}

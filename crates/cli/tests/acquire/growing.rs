@@ -1,0 +1,156 @@
+//! After every step of a job that grows, every process leads to the same set.
+
+use crate::common::{self, Job, compile, folder, go, libraries, pids, same_from_each};
+use mpiscope_testkit::mpi::Library;
+use serde_json::Value;
+use std::path::Path;
+
+#[test]
+fn a_job_that_spawns_twice_and_parts_is_found_whole_from_each_of_its_processes() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    for library in libraries().iter().filter(|library| common::can_spawn(library)) {
+        eprintln!("spawning: {}", library.name);
+        grows(library, &layer);
+    }
+}
+
+fn grows(library: &Library, layer: &Path) {
+    let dir = folder();
+    let program = compile(library, "grow", dir.path());
+    let other = program.with_file_name(format!("grow.{}.other", library.name));
+    std::fs::copy(&program, &other).unwrap();
+    let mut job = Job::start(library, layer, 2, &[], &program, &[dir.path().to_str().unwrap()]);
+    for (step, n) in [(1, 2), (2, 4), (3, 7), (4, 7)] {
+        job.reaches(&dir.path().join(format!("at.grow.{step}")));
+        let pids = pids(dir.path(), n);
+        let report = same_from_each(&pids, &format!("{}, step {step}", library.name));
+        // The starter and the launcher lead there, too.
+        let mut from = vec![job.child.id()];
+        from.extend(children(job.child.id()));
+        for pid in from {
+            assert_eq!(common::found(&common::procs(pid)), pids, "{} from {pid}", library.name);
+        }
+        if step == 3 {
+            check_spawned(&report, &other);
+        }
+        go(dir.path(), step);
+    }
+    job.ends();
+}
+
+/// The worlds, their parents and their programs.
+fn check_spawned(report: &Value, other: &Path) {
+    let processes = report["processes"].as_array().unwrap();
+    let parent = processes[0]["world"].as_str().unwrap();
+    assert!(processes[..2].iter().all(|p| p["world"] == parent && p["spawned"].is_null()), "{report}");
+    let first = &processes[2..4];
+    assert!(first.iter().all(|p| p["spawned"]["world"] == parent && p["spawned"]["rank"] == 0), "{report}");
+    let second = &processes[4..];
+    assert!(second.iter().all(|p| p["spawned"]["world"] == parent && p["spawned"]["rank"] == 1), "{report}");
+    assert!(processes[2..].iter().all(|p| p["spawned"]["sequence"] == 0), "{report}");
+    let ranks: Vec<u64> = processes.iter().map(|p| p["rank"].as_u64().unwrap()).collect();
+    assert_eq!(ranks, [0, 1, 0, 1, 0, 1, 2]);
+    let others = second.iter().filter(|p| p["executable"] == other.to_str().unwrap()).count();
+    assert_eq!(others, 2, "{report}");
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Runs two jobs that meet and part; `n` ranks each.
+fn meet(library: &Library, layer: &Path, roles: [&str; 2], n: usize) {
+    let dir = folder();
+    let program = compile(library, "meet", dir.path());
+    let path = dir.path().to_str().unwrap();
+    let mut jobs = roles.map(|role| Job::start(library, layer, n, &[], &program, &[role, path]));
+    let mut at = |step: u32| {
+        for (job, role) in jobs.iter_mut().zip(roles) {
+            job.reaches(&dir.path().join(format!("at.{role}.{step}")));
+        }
+    };
+    at(1);
+    let all = pids(dir.path(), 2 * n);
+    let one = common::found(&common::procs(*all.first().unwrap()));
+    assert_eq!(one.len(), n, "{}: before they meet", library.name);
+    go(dir.path(), 1);
+    at(2);
+    same_from_each(&all, &format!("{}, {roles:?}, met", library.name));
+    go(dir.path(), 2);
+    at(3);
+    for side in [one.clone(), &all - &one] {
+        same_from_each(&side, &format!("{}, {roles:?}, parted", library.name));
+    }
+    go(dir.path(), 3);
+    jobs.iter_mut().for_each(Job::ends);
+}
+
+#[test]
+fn jobs_that_connect_are_one_until_they_disconnect() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    for library in libraries().iter().filter(|library| common::can_connect(library)) {
+        eprintln!("connecting: {}", library.name);
+        meet(library, &layer, ["accept", "connect"], 2);
+    }
+}
+
+#[test]
+fn processes_that_join_over_a_socket_are_one_job_until_they_disconnect() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    for library in libraries().iter().filter(|library| common::can_connect(library)) {
+        eprintln!("joining: {}", library.name);
+        meet(library, &layer, ["join-a", "join-b"], 1);
+    }
+}
+
+#[test]
+fn a_rank_that_crashed_is_listed_as_gone_from_every_survivor() {
+    let _turn = common::alone();
+    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
+    for victim in [0, 2] {
+        let dir = folder();
+        let program = compile(&library, "idle", dir.path());
+        let mut job = Job::start(&library, &layer, 3, &[], &program, &[dir.path().to_str().unwrap()]);
+        job.reaches(&dir.path().join("at.idle.1"));
+        let all = pids(dir.path(), 3);
+        let report = same_from_each(&all, "before");
+        let rank = |p: &&Value| p["rank"] == victim;
+        let found = report["processes"].as_array().unwrap().iter().find(rank).unwrap();
+        let pid = found["pid"].as_u64().unwrap() as u32;
+        // The launcher would end the survivors: it must not notice before we have looked.
+        let launcher = parent(pid);
+        signal("-STOP", launcher);
+        signal("-KILL", pid);
+        while !gone(pid) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        for survivor in all.iter().filter(|p| **p != pid) {
+            let report = common::procs(*survivor);
+            assert_eq!(common::found(&report), all, "from {survivor}: {report}");
+            let processes = report["processes"].as_array().unwrap();
+            let lost: Vec<u64> =
+                processes.iter().filter(|p| p["gone"] == true).map(|p| p["pid"].as_u64().unwrap()).collect();
+            assert_eq!(lost, [u64::from(pid)], "from {survivor}: {report}");
+            assert!(processes.iter().all(|p| p["world"] == processes[0]["world"]), "{report}");
+        }
+        signal("-CONT", launcher);
+    }
+}
+
+fn signal(signal: &str, pid: u32) {
+    let sent = std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn parent(pid: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
+}
+
+fn gone(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
+}

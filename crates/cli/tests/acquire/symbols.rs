@@ -1,0 +1,227 @@
+//! What a debugger without any debug information sees: gdb in batch mode on stripped files, tables read by the
+//! documents' offsets alone.
+
+use crate::common::{self, LIMIT, MPISCOPE, compile, folder, libraries, prepare};
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::run;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Reads `MPI2DD_info` on the first stop: state, size, then each entry.
+const RANK: &str = r#"set pagination off
+set confirm off
+set breakpoint pending on
+break MPI2DD_breakpoint
+run
+set language c
+set $i = (char *)&MPI2DD_info
+printf "SEEN state %d flags %x size %d meta %d\n", *($i + 7), *(int *)($i + 12), *(int *)($i + 80), *(int *)($i + 92)
+set $n = *(int *)($i + 80)
+set $k = 0
+while $k < $n
+  set $e = *(char **)($i + 56) + 40 * $k
+  printf "SEEN rank %d pid %d host %s program %s\n", *(int *)($e + 36), *(int *)($e + 32), *(char **)$e, *(char **)($e + 8)
+  set $k = $k + 1
+end
+continue
+"#;
+
+/// Reads `MPIR_proctable` in the starter on the first stop.
+const STARTER: &str = r#"set pagination off
+set confirm off
+break MPIR_Breakpoint
+run
+set language c
+printf "SEEN state %d size %d\n", *(int *)&MPIR_debug_state, *(int *)&MPIR_proctable_size
+set $n = *(int *)&MPIR_proctable_size
+set $k = 0
+while $k < $n
+  set $e = *(char **)&MPIR_proctable + 24 * $k
+  printf "SEEN rank %d pid %d host %s program %s\n", $k, *(int *)($e + 16), *(char **)$e, *(char **)($e + 8)
+  set $k = $k + 1
+end
+continue
+"#;
+
+fn strip(file: &Path, dir: &Path) -> PathBuf {
+    let out = dir.join(file.file_name().unwrap());
+    assert!(Command::new("strip").arg("-o").arg(&out).arg(file).status().unwrap().success());
+    out
+}
+
+/// Lines that begin with a word, anywhere in a line: launchers may put something before it.
+fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
+    text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()
+}
+
+/// (rank, pid) of what the program itself said, and of what gdb read.
+fn pairs(lines: &[&str], rank_at: usize, pid_at: usize) -> BTreeSet<(u32, u32)> {
+    let number = |line: &str, at: usize| line.split_whitespace().nth(at)?.parse().ok();
+    lines.iter().filter_map(|line| Some((number(line, rank_at)?, number(line, pid_at)?))).collect()
+}
+
+fn check(library: &Library, text: &str, program: &Path, n: usize) {
+    let said = pairs(&seen(text, "rank "), 1, 6);
+    let said: BTreeSet<_> = said.into_iter().collect();
+    let read = seen(text, "SEEN rank");
+    assert_eq!(said.len(), n, "{}: {text}", library.name);
+    assert_eq!(pairs(&read, 2, 4), said, "{}: {text}", library.name);
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    for line in read {
+        assert!(line.contains(&format!("host {} program {}", host.trim(), program.display())), "{line}");
+    }
+}
+
+#[test]
+fn gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    let dir = folder();
+    let layer = strip(&layer, dir.path());
+    for library in libraries() {
+        eprintln!("MPI2DD: {}", library.name);
+        let program = compile(&library, "idle", dir.path());
+        let script = dir.path().join("rank.gdb");
+        std::fs::write(&script, RANK).unwrap();
+        let wrapper = dir.path().join("wrapper.sh");
+        let text = format!(
+            "r=${{PMIX_RANK:-${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}}}\n\
+             if [ \"$r\" = 0 ]; then exec gdb -nx -batch -ex 'set environment LD_PRELOAD {layer}' -x {script} {program}; fi\n\
+             LD_PRELOAD={layer} exec {program}\n",
+            layer = layer.display(),
+            script = script.display(),
+            program = program.display()
+        );
+        std::fs::write(&wrapper, text).unwrap();
+        let mut command = library.launch(2);
+        command.arg("sh").arg(&wrapper);
+        prepare(&mut command, &library, &layer);
+        let outcome = run::bounded(&mut command, LIMIT).unwrap();
+        let text = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(
+            seen(&text, "SEEN state 1 flags").first().is_some_and(|l| l.contains("size 2")),
+            "{}: {text}",
+            library.name
+        );
+        check(&library, &text, &program, 2);
+    }
+}
+
+#[test]
+fn gdb_stops_in_the_starter_of_every_launcher_and_reads_mpirs_table() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    let dir = folder();
+    let starter = strip(Path::new(MPISCOPE), dir.path());
+    for library in libraries() {
+        eprintln!("MPIR: {}", library.name);
+        let program = compile(&library, "idle", dir.path());
+        let script = dir.path().join("starter.gdb");
+        std::fs::write(&script, STARTER).unwrap();
+        let mut command = Command::new("gdb");
+        command
+            .args(["-nx", "-batch", "-x"])
+            .arg(&script)
+            .arg("--args")
+            .arg(&starter)
+            .args(["run", "--quiet"]);
+        command.arg(&library.mpirun).args(library.launch_arguments(3)).arg(&program);
+        prepare(&mut command, &library, &layer);
+        let outcome = run::bounded(&mut command, LIMIT).unwrap();
+        let text = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(text.contains("SEEN state 1 size 3"), "{}: {text}", library.name);
+        check(&library, &text, &program, 3);
+    }
+}
+
+#[test]
+fn a_debugger_that_says_it_is_there_has_the_ranks_held_until_it_continues_the_starter() {
+    let _turn = common::alone();
+    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
+    let dir = folder();
+    let program = compile(&library, "idle", dir.path());
+    let script = dir.path().join("held.gdb");
+    let text = "set pagination off\nset language c\nbreak main\nrun\nset var *(int *)&MPIR_being_debugged = 1\n\
+                break MPIR_Breakpoint\ncontinue\necho AT BREAKPOINT\\n\nshell sleep 1\necho CONTINUING\\n\ncontinue\n";
+    std::fs::write(&script, text).unwrap();
+    let mut command = Command::new("gdb");
+    command.args(["-nx", "-batch", "-x"]).arg(&script).arg("--args").arg(MPISCOPE).args(["run", "--quiet"]);
+    command.arg(&library.mpirun).args(library.launch_arguments(2)).arg(&program);
+    prepare(&mut command, &library, &layer);
+    let outcome = run::bounded(&mut command, LIMIT).unwrap();
+    let at =
+        |word: &str| outcome.stdout.find(word).unwrap_or_else(|| panic!("{word}: {}", outcome.describe()));
+    assert!(
+        at("AT BREAKPOINT") < at("CONTINUING") && at("CONTINUING") < at("rank 0 of 2"),
+        "{}",
+        outcome.describe()
+    );
+}
+
+#[test]
+fn an_abort_stops_the_starter_with_the_state_and_the_reason() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    let dir = folder();
+    let source = dir.path().join("abort.c");
+    let text = "#include <mpi.h>\nint main(int c, char **v) { int r; MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r);\n\
+                if (r == 1) MPI_Abort(MPI_COMM_WORLD, 7); MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 0; }\n";
+    std::fs::write(&source, text).unwrap();
+    let script = dir.path().join("abort.gdb");
+    let text = "set pagination off\nset language c\nbreak MPIR_Breakpoint if *(int *)&MPIR_debug_state == 2\nrun\n\
+                printf \"SEEN %d %s\\n\", *(int *)&MPIR_debug_state, *(char **)&MPIR_debug_abort_string\ncontinue\n";
+    std::fs::write(&script, text).unwrap();
+    for library in libraries() {
+        let program = dir.path().join(format!("abort.{}", library.name));
+        library.cc(&[&source], &program).unwrap();
+        let mut command = Command::new("gdb");
+        command
+            .args(["-nx", "-batch", "-x"])
+            .arg(&script)
+            .arg("--args")
+            .arg(MPISCOPE)
+            .args(["run", "--quiet"]);
+        command.arg(&library.mpirun).args(library.launch_arguments(2)).arg(&program);
+        prepare(&mut command, &library, &layer);
+        let outcome = run::bounded(&mut command, LIMIT).unwrap();
+        let line = seen(&outcome.stdout, "SEEN 2").first().map(|line| (*line).to_owned());
+        assert!(
+            line.is_some_and(|l| l.contains("rank 1 of world") && l.contains("MPI_Abort")),
+            "{}: {}",
+            library.name,
+            outcome.describe()
+        );
+    }
+}
+
+#[test]
+fn open_mpis_own_plug_in_stays_named_where_ours_is_not_there() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    let dir = folder();
+    // Alone in its folder, the layer has no plug-ins beside it.
+    let layer = strip(&layer, dir.path());
+    for library in libraries().iter().filter(|library| library.family == Family::OpenMpi) {
+        let program = compile(library, "idle", dir.path());
+        let mut command = Command::new("gdb");
+        command.args(["-nx", "-batch", "-ex", "set breakpoint pending on", "-ex", "break MPI2DD_breakpoint"]);
+        command.arg("-ex").arg(format!("set environment LD_PRELOAD {}", layer.display()));
+        command.args([
+            "-ex",
+            "run",
+            "-ex",
+            "set language c",
+            "-ex",
+            "printf \"NAME %s\\n\", (char *)&MPIR_dll_name",
+        ]);
+        command.arg(&program);
+        prepare(&mut command, library, &layer);
+        let outcome = run::bounded(&mut command, LIMIT).unwrap();
+        assert!(
+            seen(&outcome.stdout, "NAME /").first().is_some_and(|l| l.contains("dbg_msgq")),
+            "{}",
+            outcome.describe()
+        );
+    }
+}

@@ -1,0 +1,270 @@
+//! `mpiscope core` on core files of ranks that sample images stand for, and on everything that is none.
+
+use mpiscope_image::layout::State;
+use mpiscope_job::sample::Sample;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
+
+const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+/// Handles of MPICH's ABI.
+const WORLD: u64 = 0x4400_0000;
+const INT: u64 = 0x4c00_0405;
+const SOLVER: u64 = 0x8400_0001;
+
+fn core(args: &[&str]) -> Output {
+    Command::new(MPISCOPE).arg("core").args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    bytes[at..at + value.len()].copy_from_slice(value);
+}
+
+fn note(kind: u32, body: &[u8]) -> Vec<u8> {
+    let mut note = Vec::new();
+    note.extend([5, body.len() as u32, kind].map(u32::to_le_bytes).concat());
+    note.extend(b"CORE\0\0\0\0");
+    note.extend(body);
+    note.resize(note.len().next_multiple_of(4), 0);
+    note
+}
+
+/// What killed the process: signal, code, and the address or the sender.
+#[derive(Clone, Copy)]
+struct Killer(i32, i32, u64);
+
+/// A core file of x86-64 with the notes of a process that was killed, and one mapping.
+fn core_file(memory: &[u8], killer: Option<Killer>) -> Vec<u8> {
+    const AT: usize = 0x1000;
+    let tid = std::process::id();
+    let mut notes = Vec::new();
+    let mut status = vec![0; 336];
+    put(&mut status, 32, &tid.to_le_bytes());
+    put(&mut status, 112 + 16 * 8, &0x1234u64.to_le_bytes());
+    notes.extend(note(1, &status));
+    if let Some(Killer(signal, code, value)) = killer {
+        let mut info = vec![0; 128];
+        put(&mut info, 0, &signal.to_le_bytes());
+        put(&mut info, 8, &code.to_le_bytes());
+        put(&mut info, 16, &value.to_le_bytes());
+        notes.extend(note(0x5349_4749, &info));
+    }
+    let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    file.extend([4u16, 62].map(u16::to_le_bytes).concat());
+    file.extend(1u32.to_le_bytes());
+    file.extend([0u64, 64, 0].map(u64::to_le_bytes).concat());
+    file.extend(0u32.to_le_bytes());
+    file.extend([64u16, 56, 2, 64, 0, 0].map(u16::to_le_bytes).concat());
+    let (len, notes_len) = (memory.len() as u64, notes.len() as u64);
+    file.extend([4u32, 4].map(u32::to_le_bytes).concat());
+    file.extend([64 + 112, 0, 0, notes_len, 0, 4].map(u64::to_le_bytes).concat());
+    file.extend([1u32, 6].map(u32::to_le_bytes).concat());
+    file.extend([AT as u64, 0x7f00_0000_0000, 0, len, len, 0x1000].map(u64::to_le_bytes).concat());
+    file.extend(notes);
+    file.resize(AT, 0);
+    file.extend(memory);
+    file
+}
+
+/// A directory of core files.
+struct Cores(TempDir, SystemTime);
+
+impl Cores {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap(), SystemTime::now() - Duration::from_secs(100))
+    }
+
+    /// The core file of a rank that died so many milliseconds after the others could have.
+    fn add(&self, name: &str, sample: &Sample, killer: Option<Killer>, after_ms: u64) -> PathBuf {
+        let path = self.0.path().join(name);
+        let mut memory = sample.bytes();
+        memory.resize(memory.len().next_multiple_of(4096), 0);
+        std::fs::write(&path, core_file(&memory, killer)).unwrap();
+        // Of the times of a file the earlier one counts, and that of its birth is now.
+        let died = self.1 + Duration::from_millis(after_ms);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(died).unwrap();
+        path
+    }
+
+    fn path(&self) -> &str {
+        self.0.path().to_str().unwrap()
+    }
+
+    fn told(&self) -> String {
+        let output = core(&[self.path()]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&core(&["--json", self.path()]).stdout).unwrap()
+    }
+}
+
+fn rank(rank: u32) -> Sample {
+    let sample = Sample::new("story", rank, 4);
+    sample.has_comm(SOLVER, "solver", 4);
+    sample
+}
+
+const SEGV: Killer = Killer(libc::SIGSEGV, 1, 16);
+/// Of the launcher, process 7.
+const TERM: Killer = Killer(libc::SIGTERM, 0, 7);
+
+/// Rank 2 used a null pointer; 0 waits for it in a receive, 1 and 3 in a collective.
+fn four() -> Cores {
+    let cores = Cores::new();
+    let receive = rank(0);
+    receive.enters("MPI_Recv", [SOLVER, INT, 100], 2, 7);
+    cores.add("core.0", &receive, Some(TERM), 900);
+    for r in [1, 3] {
+        let reduce = rank(r);
+        reduce.enters("MPI_Allreduce", [SOLVER, INT, 10], 0, 0);
+        cores.add(&format!("core.{r}"), &reduce, Some(TERM), 300);
+    }
+    cores.add("core.2", &rank(2), Some(SEGV), 500);
+    cores
+}
+
+#[test]
+fn the_first_to_fail_is_the_one_whose_death_was_its_own_doing() {
+    let cores = four();
+    let told = cores.told();
+    assert!(told.contains("4 core files: ranks [0-3] of 4"), "{told}");
+    let failed = told.lines().nth(2).unwrap();
+    assert_eq!(failed, "failed: rank 2 on samplehost: SIGSEGV, null pointer used (address 0x10)", "{told}");
+    let first = &cores.json()["first"];
+    assert_eq!((&first["rank"], &first["failed"]), (&2.into(), &"2".into()));
+}
+
+#[test]
+fn equal_ranks_share_a_row_and_everybody_who_waited_is_told_with_whom_for() {
+    let told = four().told();
+    let row: Vec<&str> =
+        told.lines().find(|line| line.starts_with("[1,3]")).unwrap().split_whitespace().collect();
+    assert_eq!(row[..4], ["[1,3]", "samplehost", "SIGTERM", "-"], "{told}");
+    assert_eq!(row[4..10], ["MPI_Allreduce", "-", "-", "\"solver\"", "10", "INT"], "{told}");
+    let receive = "rank 0 in MPI_Recv on \"solver\" (0x1234): was waiting for a message from rank 2 \
+                   (outside of MPI, died of SIGSEGV)";
+    assert!(told.contains(receive), "{told}");
+    let reduce = "ranks [1,3] in MPI_Allreduce on \"solver\" (0x1234): had not entered it: rank 0 (in MPI_Recv), \
+                  rank 2 (outside of MPI, died of SIGSEGV)";
+    assert!(told.contains(reduce), "{told}");
+    assert!(told.contains("-> ranks [0-1,3] waited, directly or through others, for rank 2"), "{told}");
+}
+
+#[test]
+fn of_two_that_failed_the_earlier_one_is_first_and_near_times_are_said_to_be_unsure() {
+    for (after, wanted) in [(700, "; 0.20 s before the next"), (501, "too near to be sure")] {
+        let cores = four();
+        cores.add("core.3", &rank(3), Some(Killer(libc::SIGABRT, -6, u64::from(std::process::id()))), after);
+        let told = cores.told();
+        let first = told.lines().nth(2).unwrap();
+        assert!(first.starts_with("first to fail: rank 2") && first.contains(wanted), "{told}");
+        assert_eq!(cores.json()["first"]["failed"], "[2-3]");
+    }
+}
+
+#[test]
+fn an_abort_is_the_cause_although_the_signal_came_from_outside() {
+    let cores = Cores::new();
+    let aborting = rank(1);
+    aborting.enters("MPI_Abort", [WORLD, 0, 0], 0, 0);
+    aborting.abort(42);
+    cores.add("core.1", &aborting, Some(TERM), 900);
+    cores.add("core.0", &rank(0), Some(TERM), 0);
+    let told = cores.told();
+    assert!(told.contains("failed: rank 1 on samplehost: called MPI_Abort with code 42"), "{told}");
+    assert!(told.contains("no core file here of ranks [2-3]: what they did is not known"), "{told}");
+}
+
+#[test]
+fn a_core_file_of_a_process_that_lived_on_is_no_problem_found() {
+    let cores = Cores::new();
+    let file = cores.add("core", &rank(0), None, 0);
+    let output = core(&[file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let story: Value = serde_json::from_slice(&core(&["--json", cores.path()]).stdout).unwrap();
+    assert_eq!((&story["schema"], &story["first"]), (&"mpiscope.core/1".into(), &Value::Null));
+    assert_eq!(story["deaths"][0]["state"], format!("{:?}", State::INITIALIZED));
+}
+
+#[test]
+fn what_is_no_core_file_of_a_rank_is_told_and_the_others_are_still_read() {
+    let cores = four();
+    let other = cores.0.path().join("notes.txt");
+    std::fs::write(&other, "text").unwrap();
+    assert!(cores.told().contains("4 core files"), "a directory is searched for core files");
+    let file = cores.0.path().join("core.2");
+    let output = core(&[file.to_str().unwrap(), other.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("1 core file: rank 2 of 4"));
+    assert!(text(&output.stderr).contains("notes.txt"));
+}
+
+#[test]
+fn nothing_to_look_at_is_status_2_with_the_next_thing_to_try() {
+    let cores = Cores::new();
+    let failed = |args: &[&str]| {
+        let output = core(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty());
+        text(&output.stderr)
+    };
+    assert!(failed(&[cores.path()]).contains("ulimit -c"));
+    assert!(failed(&["/no/such/core"]).contains("/no/such/core"));
+    assert!(failed(&[MPISCOPE]).contains("core file"));
+    let write = |bytes: &[u8]| {
+        let path = cores.0.path().join("x");
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let foreign = failed(&[&write(&core_file(&[7; 8192], Some(SEGV)))]);
+    assert!(foreign.contains("no image of mpiscope is in it"), "{foreign}");
+    let cut = core_file(&[7; 8192], Some(SEGV));
+    let cut = failed(&[&write(&cut[..cut.len() - 5000])]);
+    assert!(cut.contains("cut off: 5000 bytes are missing"), "{cut}");
+    let packed = failed(&[&write(b"\x28\xb5\x2f\xfdpacked")]);
+    assert!(packed.contains("zstd -d"), "{packed}");
+    assert!(failed(&[]).contains("FILE"));
+}
+
+#[test]
+fn damaged_files_never_crash_and_never_take_long() {
+    let cores = four();
+    let path = cores.0.path().join("core.2");
+    let whole = std::fs::read(&path).unwrap();
+    let answers = |bytes: &[u8], what: &str| {
+        std::fs::write(&path, bytes).unwrap();
+        let started = std::time::Instant::now();
+        let status = core(&[path.to_str().unwrap()]).status.code();
+        assert!(matches!(status, Some(0..=2)), "{what}: {status:?}");
+        assert!(started.elapsed() < Duration::from_secs(10), "{what}");
+    };
+    for len in [0, 1, 17, 63, 64, 100, 176, 500, 4095, 4096, 5000, whole.len() / 2] {
+        answers(&whole[..len], &format!("{len} bytes"));
+    }
+    for at in (0..700).step_by(7).chain((4096..4096 + 4096).step_by(61)) {
+        for change in [0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= change;
+            answers(&bytes, &format!("byte {at}"));
+        }
+    }
+}
+
+#[test]
+fn names_of_programs_cannot_control_the_terminal() {
+    let cores = Cores::new();
+    let sample = Sample::new("story", 0, 2);
+    sample.has_comm(SOLVER, "evil\u{1b}[2J", 2);
+    sample.enters("MPI_Recv", [SOLVER, INT, 1], 1, 0);
+    cores.add("core", &sample, Some(SEGV), 0);
+    assert!(!cores.told().contains('\u{1b}'));
+}

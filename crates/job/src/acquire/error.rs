@@ -1,0 +1,34 @@
+//! Why processes cannot be acquired.
+
+use std::path::PathBuf;
+
+/// Each text ends with the next thing to try.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The process cannot be read.
+    #[error(transparent)]
+    Target(#[from] mpiscope_target::Error),
+    /// The process has the symbol, but not what the document says.
+    #[error("process {pid}: {what} at {address:#x}; is it written by another version of the interface?")]
+    #[allow(missing_docs)]
+    Block { pid: u32, address: u64, what: String },
+    /// A table that cannot be: no second look made it better.
+    #[error("process {pid}: {what}; the tables are damaged, or the process is just changing them: try again")]
+    #[allow(missing_docs)]
+    Table { pid: u32, what: String },
+    /// No source knows the process.
+    #[error(
+        "process {pid} ({}) belongs to no MPI job that can be found: it has neither MPI2DD_info with tables nor a \
+         filled MPIR_proctable, nor an image, and no descendant has. Start the job with `mpiscope run mpirun …`",
+        name.display()
+    )]
+    #[allow(missing_docs)]
+    Nothing { pid: u32, name: PathBuf },
+    /// Another host could not be asked.
+    #[error(
+        "host {host}: {why}; can you log in there without a password (`ssh {host} true`)? MPISCOPE_SSH names another command"
+    )]
+    #[allow(missing_docs)]
+    Remote { host: String, why: String },
+}

@@ -1,0 +1,272 @@
+//! Reading the tables of the MPI2 debugger interface ("the document") from a process.
+//!
+//! Addresses have the target's width and numbers its byte order. Entries of the process table are the same in packed
+//! and in natural layout. Entries of the directory tables are not: 20 and 24 bytes on a 64-bit target. The document
+//! says packed; both are understood, and the stride under which all entries hang together is taken.
+
+use super::{Error, Place, Spawned};
+use mpiscope_target::{Cached, Target};
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+/// Symbol of the block.
+pub const SYMBOL: &str = "MPI2DD_info";
+/// More entries than this in one table are not believed.
+const MOST: i32 = 1 << 20;
+/// Longest string.
+const LONGEST: usize = 4096;
+/// Pages that are kept while tables are read.
+const PAGES: usize = 1024;
+/// How often a table that changes is read again.
+const TRIES: u32 = 6;
+
+/// Bits of [`Block::mpi_flags`].
+pub mod mpi_flag {
+    /// Has tables of directories and metadirectories.
+    pub const I_AM_METADIR: u32 = 1;
+    /// Has a process table.
+    pub const I_AM_DIR: u32 = 2;
+    /// Starts ranks and is none.
+    pub const I_AM_STARTER: u32 = 4;
+}
+
+/// `MPI2DD_INFO`, with its tables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Why the breakpoint was reached last.
+    pub debug_state: u8,
+    /// Bits that the debugger set.
+    pub debugger_flags: u32,
+    /// Bits of [`mpi_flag`].
+    pub mpi_flags: u32,
+    /// Queue plug-in for debuggers of 64 bits (of 32 bits if there is none).
+    pub plug_in: Option<PathBuf>,
+    /// The metadirectory, once it is known.
+    pub meta: Option<Process>,
+    /// What to show when the job aborts.
+    pub abort: Option<String>,
+    /// The process table.
+    pub processes: Vec<Rank>,
+    /// Other directories.
+    pub directories: Vec<Process>,
+    /// Other metadirectories.
+    pub metadirectories: Vec<Process>,
+}
+
+/// A process in a directory table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Where it runs.
+    pub place: Place,
+    /// Path of its program.
+    pub executable: PathBuf,
+}
+
+/// A rank in a process table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rank {
+    /// Where it runs, and its program.
+    pub process: Process,
+    /// Name of its world.
+    pub world: String,
+    /// Rank in the world.
+    pub rank: i32,
+    /// Who spawned the world.
+    pub spawned: Option<Spawned>,
+}
+
+/// The words of the block that say where the tables are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Head {
+    bytes: Vec<u8>,
+}
+
+/// Reads the block of a process; nothing if it has none.
+pub fn read(target: &dyn Target) -> Result<Option<Block>, Error> {
+    match target.symbol(SYMBOL)? {
+        Some(address) => read_at(target, address).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Reads the block at an address.
+///
+/// # Errors
+/// When there is no block, or one of another version, or a table stays damaged over several looks.
+pub fn read_at(target: &dyn Target, address: u64) -> Result<Block, Error> {
+    let pid = target.pid().unwrap_or(0);
+    let mut last = None;
+    for attempt in 0..TRIES {
+        let head = Head { bytes: target.read_bytes(address, head_size(target), 4096)? };
+        let cached = Cached::new(target, PAGES);
+        let mut reader = Reader { target: &cached, pid, texts: BTreeMap::new() };
+        let result = reader.block(address, &head);
+        let again = Head { bytes: target.read_bytes(address, head_size(target), 4096)? };
+        match result {
+            Ok(block) if again == head => return Ok(block),
+            Err(error @ Error::Block { .. }) => return Err(error),
+            other => last = Some(other),
+        }
+        if attempt + 1 < TRIES {
+            std::thread::sleep(std::time::Duration::from_millis(1 << attempt));
+        }
+    }
+    // It keeps changing: what hangs together is better than nothing.
+    last.unwrap_or_else(|| Ok(Block::default()))
+}
+
+fn head_size(target: &dyn Target) -> u64 {
+    32 + 8 * target.width() as u64 + 32
+}
+
+struct Reader<'a> {
+    target: &'a dyn Target,
+    pid: u32,
+    /// Strings by address: tables repeat them.
+    texts: BTreeMap<u64, String>,
+}
+
+impl Reader<'_> {
+    fn block(&mut self, address: u64, head: &Head) -> Result<Block, Error> {
+        let wrong = |what: String| Error::Block { pid: self.pid, address, what };
+        let magic = head.bytes.get(..5).unwrap_or_default();
+        if magic != b"MPI2\x7f" {
+            return Err(wrong(format!("{SYMBOL} begins with {magic:02x?}, not with \"MPI2\\x7f\",")));
+        }
+        let (version, variant) = (self.byte(head, 5), self.byte(head, 6));
+        if (version, variant) != (1, 1) {
+            return Err(wrong(format!("version {version}, variant {variant} (1, 1 are understood)")));
+        }
+        let width = self.target.width();
+        let word = |index: usize| self.number(head, 16 + index * width, width);
+        let int = |index: usize| self.number(head, 16 + 8 * width + 4 * index, 4) as i32;
+        let [dll32, dll64, host, executable, abort] = [0, 1, 2, 3, 4].map(word);
+        let tables = [5, 6, 7].map(word);
+        let sizes = [0, 1, 2].map(int);
+        let meta_pid = int(3);
+        let plug_in = if dll64 == 0 { dll32 } else { dll64 };
+        let [processes, directories, metas] = tables;
+        let [processes_len, directories_len, metas_len] = sizes;
+        Ok(Block {
+            debug_state: self.byte(head, 7),
+            debugger_flags: self.number(head, 8, 4) as u32,
+            mpi_flags: self.number(head, 12, 4) as u32,
+            plug_in: if plug_in == 0 { None } else { Some(self.text(plug_in)?.into()) },
+            meta: if meta_pid > 0 && host != 0 {
+                Some(self.process(host, executable, meta_pid)?)
+            } else {
+                None
+            },
+            abort: if abort == 0 { None } else { Some(self.text(abort)?) },
+            processes: self.ranks(processes, processes_len)?,
+            directories: self.directory(directories, directories_len)?,
+            metadirectories: self.directory(metas, metas_len)?,
+        })
+    }
+
+    fn byte(&self, head: &Head, at: usize) -> u8 {
+        head.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    fn number(&self, bytes: &Head, at: usize, size: usize) -> u64 {
+        self.target.byte_order().number(bytes.bytes.get(at..at + size).unwrap_or_default())
+    }
+
+    fn wrong(&self, what: String) -> Error {
+        Error::Table { pid: self.pid, what }
+    }
+
+    /// The bytes of a table.
+    fn table(&self, name: &str, address: u64, len: i32, stride: usize) -> Result<Head, Error> {
+        if !(0..=MOST).contains(&len) || (len > 0 && address == 0) {
+            return Err(self.wrong(format!("the {name} at {address:#x} claims {len} entries")));
+        }
+        let bytes = len as u64 * stride as u64;
+        Ok(Head { bytes: self.target.read_bytes(address, bytes, bytes)? })
+    }
+
+    fn ranks(&mut self, address: u64, len: i32) -> Result<Vec<Rank>, Error> {
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let width = self.target.width();
+        let stride = 4 * width + 8;
+        let table = self.table("process table", address, len, stride)?;
+        let mut ranks = Vec::new();
+        for at in (0..len as usize).map(|index| index * stride) {
+            let [host, executable, spawned, world] =
+                [0, 1, 2, 3].map(|i| self.number(&table, at + i * width, width));
+            let [pid, rank] = [0, 4].map(|i| self.number(&table, at + 4 * width + i, 4) as i32);
+            ranks.push(Rank {
+                process: self.process(host, executable, pid)?,
+                world: if world == 0 { String::new() } else { self.text(world)? },
+                rank,
+                spawned: if spawned == 0 { None } else { Some(self.spawned(spawned)?) },
+            });
+        }
+        Ok(ranks)
+    }
+
+    fn spawned(&mut self, address: u64) -> Result<Spawned, Error> {
+        let width = self.target.width() as u64;
+        let world = self.target.read_pointer(address)?;
+        Ok(Spawned {
+            world: if world == 0 { String::new() } else { self.text(world)? },
+            rank: self.target.read_i32(address.wrapping_add(width))?,
+            sequence: self.target.read_i32(address.wrapping_add(width + 4))?,
+        })
+    }
+
+    /// A directory table, packed as the document says or in natural layout.
+    fn directory(&mut self, address: u64, len: i32) -> Result<Vec<Process>, Error> {
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let width = self.target.width();
+        let packed = 2 * width + 4;
+        let natural = packed.next_multiple_of(width);
+        match self.entries(address, len, packed) {
+            Err(error) if natural != packed => self.entries(address, len, natural).map_err(|_| error),
+            result => result,
+        }
+    }
+
+    fn entries(&mut self, address: u64, len: i32, stride: usize) -> Result<Vec<Process>, Error> {
+        let width = self.target.width();
+        let table = self.table("directory table", address, len, stride)?;
+        let mut processes = Vec::new();
+        for at in (0..len as usize).map(|index| index * stride) {
+            let [host, executable] = [0, 1].map(|i| self.number(&table, at + i * width, width));
+            let pid = self.number(&table, at + 2 * width, 4) as i32;
+            processes.push(self.process(host, executable, pid)?);
+        }
+        Ok(processes)
+    }
+
+    fn process(&mut self, host: u64, executable: u64, pid: i32) -> Result<Process, Error> {
+        let Some(pid) = u32::try_from(pid).ok().filter(|pid| *pid > 0) else {
+            return Err(self.wrong(format!("{pid} is no process number")));
+        };
+        let host = self.text(host)?;
+        if host.is_empty() {
+            return Err(self.wrong(format!("process {pid} has no host")));
+        }
+        // An executable that is not told is no reason to lose the process.
+        let executable = if executable == 0 { String::new() } else { self.text(executable)? };
+        Ok(Process { place: Place { host, pid }, executable: executable.into() })
+    }
+
+    fn text(&mut self, address: u64) -> Result<String, Error> {
+        if let Some(known) = self.texts.get(&address) {
+            return Ok(known.clone());
+        }
+        let bytes = self.target.read_c_string(address, LONGEST)?;
+        let text = std::ffi::OsString::from_vec(bytes).to_string_lossy().into_owned();
+        if text.chars().any(char::is_control) {
+            return Err(self.wrong(format!("no text at {address:#x}")));
+        }
+        self.texts.insert(address, text.clone());
+        Ok(text)
+    }
+}

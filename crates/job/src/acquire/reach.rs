@@ -1,0 +1,186 @@
+//! How far the arm of acquisition reaches: processes of this host, and a command that asks another host.
+
+use super::records::{self, Record};
+use super::{Acquired, Error};
+use mpiscope_target::{Live, Target, process};
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What [`acquire`](super::acquire) needs of the world; tests have their own.
+pub trait Reach {
+    /// Whether processes of this host are meant.
+    fn here(&self, host: &str) -> bool;
+    /// A process of this host; its program is to be `executable`, if that is known.
+    fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error>;
+    /// The descendants of a process of this host.
+    fn descendants(&self, pid: u32) -> Vec<u32>;
+    /// All processes of this host that have an image.
+    fn records(&self) -> Vec<Record>;
+    /// What another host knows, seen from these processes there.
+    fn ask(&self, host: &str, pids: &[u32]) -> Result<Acquired, Error>;
+}
+
+/// The real one.
+#[derive(Debug, Clone)]
+pub struct System {
+    host: String,
+    /// Words of the command; `{host}` stands for the host. What is to be run there is added.
+    shell: Vec<String>,
+    /// The program on the other host.
+    program: PathBuf,
+}
+
+impl System {
+    /// Asks other hosts by `MPISCOPE_SSH`, or `ssh` if that is not set, to run `program` there.
+    pub fn new(program: PathBuf) -> Self {
+        let template = std::env::var("MPISCOPE_SSH").ok().filter(|text| !text.trim().is_empty());
+        let template = template.unwrap_or_else(|| "ssh -o BatchMode=yes {host}".into());
+        let mut shell: Vec<String> = template.split_whitespace().map(str::to_owned).collect();
+        if !shell.iter().any(|word| word.contains("{host}")) {
+            shell.push("{host}".into());
+        }
+        Self { host: process::hostname().unwrap_or_default(), shell, program }
+    }
+}
+
+impl System {
+    /// Runs this program on another host, and reads the JSON that it prints.
+    ///
+    /// # Errors
+    /// [`Error::Remote`], with the last thing that the command said.
+    pub fn run<T: DeserializeOwned>(&self, host: &str, arguments: &[String]) -> Result<T, Error> {
+        let fail = |why: String| Error::Remote { host: host.to_owned(), why };
+        // The name comes from another process's memory and becomes an argument of a command.
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
+        if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
+            return Err(fail("this is no name of a host".into()));
+        }
+        let mut words = self.shell.iter().map(|word| word.replace("{host}", host));
+        let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
+        let mut command = Command::new(&first);
+        // The shell on the other side takes the words apart again.
+        command.args(words).arg(quoted(&self.program.to_string_lossy()));
+        command.args(arguments.iter().map(|argument| quoted(argument))).stdin(Stdio::null());
+        let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
+        serde_json::from_slice(&output.stdout).map_err(|e| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().last().unwrap_or_default().trim();
+            fail(if said.is_empty() {
+                format!("the answer is not understood ({e})")
+            } else {
+                said.to_owned()
+            })
+        })
+    }
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Two names of one host: equal, or one is the other with its domain.
+fn same_host(one: &str, other: &str) -> bool {
+    let with_domain = |long: &str, short: &str| {
+        !short.is_empty() && long.len() > short.len() && long.as_bytes().get(short.len()) == Some(&b'.')
+            && long.get(..short.len()).is_some_and(|head| head.eq_ignore_ascii_case(short))
+            // Addresses have dots, too.
+            && !long.bytes().next().is_some_and(|b| b.is_ascii_digit())
+    };
+    one.eq_ignore_ascii_case(other) || with_domain(one, other) || with_domain(other, one)
+}
+
+impl Reach for System {
+    fn here(&self, host: &str) -> bool {
+        same_host(host, &self.host) || ["localhost", "127.0.0.1", "::1"].contains(&host)
+    }
+
+    fn open(&self, pid: u32, executable: &Path) -> Result<Box<dyn Target>, Error> {
+        let live = Live::open(pid)?;
+        if process::status(pid)?.has_ended() {
+            return Err(mpiscope_target::Error::NoProcess { pid }.into());
+        }
+        let now = live.executable().unwrap_or_default();
+        let name = |path: &Path| {
+            let text = path.as_os_str().to_string_lossy().into_owned();
+            text.strip_suffix(" (deleted)").unwrap_or(&text).to_owned()
+        };
+        // The number of a process that has ended may belong to another by now.
+        if !executable.as_os_str().is_empty()
+            && Path::new(&name(&now)).file_name() != Path::new(&name(executable)).file_name()
+        {
+            return Err(mpiscope_target::Error::NoProcess { pid }.into());
+        }
+        Ok(Box::new(live))
+    }
+
+    fn descendants(&self, pid: u32) -> Vec<u32> {
+        let mut found = Vec::new();
+        let parents: Vec<(u32, u32)> = process::list()
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|pid| Some((pid, process::status(pid).ok()?.parent)))
+            .collect();
+        let mut level = vec![pid];
+        // A process has one parent: each is found once, and there are no loops.
+        while !level.is_empty() {
+            level =
+                parents.iter().filter(|(_, parent)| level.contains(parent)).map(|(pid, _)| *pid).collect();
+            level.retain(|pid| !found.contains(pid));
+            found.extend(&level);
+        }
+        found
+    }
+
+    fn records(&self) -> Vec<Record> {
+        records::all()
+    }
+
+    fn ask(&self, host: &str, pids: &[u32]) -> Result<Acquired, Error> {
+        let fail = |why: String| Error::Remote { host: host.to_owned(), why };
+        // The name comes from another process's memory and becomes an argument of a command.
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
+        if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
+            return Err(fail("this is no name of a host".into()));
+        }
+        let mut words = self.shell.iter().map(|word| word.replace("{host}", host));
+        let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
+        let mut command = Command::new(&first);
+        command.args(words).arg(&self.program).args(["procs", "--json", "--here"]);
+        command.args(pids.iter().map(u32::to_string)).stdin(Stdio::null());
+        let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
+        serde_json::from_slice(&output.stdout).map_err(|e| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().last().unwrap_or_default().trim();
+            fail(if said.is_empty() {
+                format!("the answer is not understood ({e})")
+            } else {
+                said.to_owned()
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_with_blanks_and_quotes_survives_the_other_shell() {
+        assert_eq!(quoted("/usr/bin/mpiscope"), "/usr/bin/mpiscope");
+        assert_eq!(quoted("it's 1"), r"'it'\''s 1'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_host_is_the_same_with_and_without_its_domain_but_an_address_is_not_a_prefix() {
+        assert!(same_host("node7", "NODE7") && same_host("node7.site.org", "node7"));
+        assert!(!same_host("node7", "node70") && !same_host("10.0.0.1", "10") && !same_host("", "a"));
+    }
+}

@@ -1,0 +1,202 @@
+//! What was made and not freed, grouped by the place that made it; and how many objects there are of each kind.
+//!
+//! Only the head of each record is read, so that a million objects are no burden.
+
+use crate::names::{Locate, place};
+use crate::objects::Kind;
+use crate::process::Process;
+use crate::rankset::RankSet;
+use mpiscope_image::objects::{Flag, Head, Life};
+use mpiscope_image::traffic::Request;
+use mpiscope_image::{Error, Image, Source};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Records of one kind that are looked at.
+const MOST_RECORDS: u64 = 1 << 24;
+/// Places that are told apart in one process.
+const MOST_SITES: usize = 1 << 12;
+
+/// How many objects of a kind a process has.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// Made by the program and not freed.
+    pub live: u64,
+    /// Freed by the program, and MPI still works on them.
+    pub marked: u64,
+    /// Freed, and still known.
+    pub freed: u64,
+    /// Predefined ones that the program has used.
+    pub predefined: u64,
+}
+
+/// A place in one process that made objects which were not freed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Their kind.
+    pub kind: Kind,
+    /// The function that made them.
+    pub function: String,
+    /// `file:line`, or module and offset.
+    pub place: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The same place on all ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Leak {
+    /// Kind of the objects.
+    pub kind: Kind,
+    /// The function that made them.
+    pub function: String,
+    /// `file:line`, or module and offset.
+    pub place: String,
+    /// How many on all ranks together.
+    pub count: u64,
+    /// Ranks that made them.
+    pub ranks: RankSet,
+}
+
+/// `4 communicators, MPI_Comm_dup at solver.c:12 (rank [0-3])`.
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = noun(self.kind, self.count);
+        let rank = if self.ranks.0.is_empty() { String::new() } else { format!(" (rank {})", self.ranks) };
+        write!(f, "{} {word}, {} at {}{rank}", self.count, self.function, self.place)
+    }
+}
+
+/// The kind in words: `communicator`, `communicators`.
+pub fn noun(kind: Kind, count: u64) -> String {
+    let word = match kind {
+        Kind::Communicator => "communicator",
+        Kind::Op => "operation",
+        Kind::Errhandler => "error handler",
+        Kind::Window => "window",
+        Kind::Message => "matched message",
+        Kind::Info => "info object",
+        Kind::Keyval => "attribute key",
+        other => other.name(),
+    };
+    format!("{word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What the head of an object says about its place in the counts.
+fn heads<S: Source>(image: &Image<S>, kind: Kind, mut each: impl FnMut(&Head, u64)) -> Result<(), Error> {
+    let table = image.table::<Head>(kind.section())?;
+    for index in 0..table.len().min(MOST_RECORDS) {
+        // A table that continues in a further section may have left room behind.
+        let Ok(head) = image.get::<Head>(&table, index) else { continue };
+        let head = head.value;
+        // One record stands for all requests with a handle that the library gives out again and again.
+        let shared = kind == Kind::Request && head.flags.get() & Flag::SHARED_HANDLE.0 != 0;
+        let count = match shared {
+            true => image.get::<Request>(&table, index).map_or(0, |r| u64::from(r.value.outstanding.get())),
+            false => 1,
+        };
+        each(&head, count);
+    }
+    Ok(())
+}
+
+fn predefined(head: &Head) -> bool {
+    head.flags.get() & Flag::PREDEFINED.0 != 0 || head.made_by.get() == 0
+}
+
+/// How many objects of a kind there are.
+///
+/// # Errors
+/// When the table is damaged or cannot be read.
+pub fn count<S: Source>(image: &Image<S>, kind: Kind) -> Result<Count, Error> {
+    let mut count = Count::default();
+    heads(image, kind, |head, n| match Life(head.life.get()) {
+        Life::LIVE if predefined(head) => count.predefined += 1,
+        Life::LIVE => count.live = count.live.saturating_add(n),
+        Life::MARKED => count.marked += 1,
+        Life::FREED => count.freed += 1,
+        _ => {}
+    })?;
+    Ok(count)
+}
+
+/// Places whose objects are not freed now, most objects first. At the end of a program these are leaks.
+///
+/// # Errors
+/// When a table is damaged or cannot be read.
+pub fn sites<S: Source>(
+    image: &Image<S>,
+    process: &Process,
+    locate: &dyn Locate,
+) -> Result<Vec<Site>, Error> {
+    let mut found: BTreeMap<(Kind, u32, u64), u64> = BTreeMap::new();
+    for kind in Kind::ALL {
+        heads(image, *kind, |head, n| {
+            let key = (*kind, head.made_by.get(), head.made_from.get());
+            let counts = Life(head.life.get()) == Life::LIVE && !predefined(head) && n > 0;
+            if counts && (found.len() < MOST_SITES || found.contains_key(&key)) {
+                let entry = found.entry(key).or_default();
+                *entry = entry.saturating_add(n);
+            }
+        })?;
+    }
+    let sites = found.into_iter().map(|((kind, function, address), count)| Site {
+        kind,
+        function: process.function((function as usize).wrapping_sub(1)),
+        place: place(&process.modules, locate, address).unwrap_or_else(|| "a place that is not known".into()),
+        count,
+    });
+    let mut sites: Vec<Site> = sites.collect();
+    sites.sort_by_key(|site| std::cmp::Reverse(site.count));
+    Ok(sites)
+}
+
+/// Joins the places of several ranks, most objects first.
+pub fn join<'a>(ranks: impl Iterator<Item = (Option<u32>, &'a [Site])>) -> Vec<Leak> {
+    let mut found: BTreeMap<(Kind, &str, &str), (u64, RankSet)> = BTreeMap::new();
+    for (rank, sites) in ranks {
+        for site in sites {
+            let entry = found.entry((site.kind, &site.function, &site.place)).or_default();
+            entry.0 = entry.0.saturating_add(site.count);
+            entry.1.0.extend(rank);
+        }
+    }
+    let leak = |((kind, function, place), (count, ranks)): ((Kind, &str, &str), (u64, RankSet))| Leak {
+        kind,
+        function: function.to_owned(),
+        place: place.to_owned(),
+        count,
+        ranks,
+    };
+    let mut leaks: Vec<Leak> = found.into_iter().map(leak).collect();
+    leaks.sort_by_key(|leak| std::cmp::Reverse(leak.count));
+    leaks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(kind: Kind, place: &str, count: u64) -> Site {
+        Site { kind, function: "MPI_X".into(), place: place.into(), count }
+    }
+
+    #[test]
+    fn the_same_place_on_several_ranks_is_one_leak_and_the_largest_comes_first() {
+        let (a, b) = (site(Kind::Communicator, "a.c:1", 2), site(Kind::Info, "a.c:9", 7));
+        let ranks: [(Option<u32>, &[Site]); 3] =
+            [(Some(0), &[a.clone(), b]), (Some(1), &[]), (Some(2), &[a])];
+        let leaks = join(ranks.into_iter());
+        let told: Vec<String> = leaks.iter().map(Leak::to_string).collect();
+        let wanted =
+            ["7 info objects, MPI_X at a.c:9 (rank 0)", "4 communicators, MPI_X at a.c:1 (rank [0,2])"];
+        assert_eq!(told, wanted);
+    }
+
+    #[test]
+    fn one_object_is_not_told_in_the_plural() {
+        let ranks: [(Option<u32>, &[Site]); 1] = [(None, &[site(Kind::Window, "a.c:1", 1)])];
+        assert_eq!(join(ranks.into_iter())[0].to_string(), "1 window, MPI_X at a.c:1");
+    }
+}

@@ -1,0 +1,238 @@
+//! Datatypes: how they were made, and of what.
+
+use super::attributes::{self, Attribute};
+use super::common::{Common, Reference};
+use super::kind::Kind;
+use super::reader::{Build, Reader};
+use super::tree::Tree;
+use super::typemap::TypeMap;
+use mpi_abi::constant;
+use mpiscope_image::Source;
+use mpiscope_image::objects::{self, Combiner, Flag, Head, SIZE_UNKNOWN};
+use mpiscope_image::traffic;
+use serde::Serialize;
+use std::mem::offset_of;
+
+/// Structures that are looked into to find who uses a datatype.
+const MOST_STRUCTURES: usize = 4096;
+
+/// A datatype.
+#[derive(Debug, Clone, Serialize)]
+pub struct Datatype {
+    #[allow(missing_docs)]
+    #[serde(flatten)]
+    pub common: Common,
+    /// The constructor, as `MPI_COMBINER_…` names it: `vector`.
+    pub combiner: &'static str,
+    /// Its arguments.
+    pub arguments: Arguments,
+    /// Whether it may be used in communication.
+    pub committed: bool,
+    /// Size in bytes, without holes; none if it is not known.
+    pub size: Option<u64>,
+    /// Lower bound in bytes.
+    pub lower_bound: Option<i64>,
+    /// Extent in bytes.
+    pub extent: Option<i64>,
+    /// Whether the library stated the bounds; else they were worked out from the constructors.
+    pub bounds_stated: bool,
+    /// The types it was made from, each once, in order.
+    pub constituents: Vec<Reference>,
+    /// The type map in intrinsic types.
+    pub type_map: TypeMap,
+    /// What its type in C or Fortran is, of a predefined one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<&'static str>,
+    /// Handles of it that the program has to free.
+    pub handles: u32,
+    /// Its attributes.
+    pub attributes: Vec<Attribute>,
+    /// Datatypes made from it.
+    pub used_by: Vec<Reference>,
+    /// Requests with it that are not gone.
+    pub requests: Vec<Reference>,
+}
+
+/// The arguments of a constructor.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Arguments {
+    /// Named numbers, in the order of the constructor: `count`, `blocklength`, `stride`.
+    pub numbers: Vec<(&'static str, i64)>,
+    /// Named arrays, in the same order: `blocklengths`, `displacements`.
+    pub arrays: Vec<(&'static str, Vec<i64>)>,
+    /// The datatypes, in the same order.
+    pub datatypes: Vec<Reference>,
+    /// Words for constants among the numbers and arrays: `order = MPI_ORDER_C`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<(&'static str, String)>,
+}
+
+impl Build for Datatype {
+    type Record = objects::Datatype;
+    const KIND: Kind = Kind::Datatype;
+
+    fn head(record: &objects::Datatype) -> &Head {
+        &record.head
+    }
+
+    fn name<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype) -> Option<String> {
+        reader.text(&record.name)
+    }
+
+    fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&objects::Datatype>) -> Self {
+        let mut tree = Tree::new(reader);
+        let node = tree.root(common.handle.0, record);
+        let bounds = tree.bounds(&node);
+        let known = reader.predefined().find(Kind::Datatype, common.handle.0);
+        let combiner = record.map_or(Combiner::NAMED, |record| Combiner(record.combiner.get()));
+        let stated = node.stated.is_some();
+        let null = common.standing == super::common::Standing::Null;
+        Self {
+            combiner: combiner.name().unwrap_or("unknown"),
+            arguments: record.map(|record| arguments(reader, record)).unwrap_or_default(),
+            committed: common.predefined && !null || common.has(Flag::COMMITTED),
+            size: record.map(|record| record.size.get()).filter(|size| *size != SIZE_UNKNOWN).or(bounds.size),
+            lower_bound: node.stated.map(|(lb, _)| lb).or_else(|| bounds.lb()),
+            extent: node.stated.map(|(_, extent)| extent).or_else(|| bounds.extent()),
+            bounds_stated: stated,
+            type_map: if null { TypeMap::default() } else { TypeMap::of(&mut tree, &node) },
+            meaning: known.and_then(|known| known.meaning),
+            handles: record.map_or(0, |record| record.handles.get()),
+            constituents: constituents(reader, record),
+            attributes: attributes::of(reader, common.uid),
+            used_by: used_by(reader, &common),
+            requests: requests(reader, &common),
+            common,
+        }
+    }
+}
+
+/// Size in bytes of the datatype with this handle, without all that [`Datatype`] tells.
+pub(super) fn size_of<S: Source>(reader: &Reader<'_, S>, handle: u64, uid: u64) -> Option<u64> {
+    let known = reader.predefined().find(Kind::Datatype, handle).and_then(|known| known.size);
+    if let Some(size) = known.or_else(|| mpi_abi::predefined::datatype_size(reader.abi(), handle)) {
+        return Some(size);
+    }
+    let entry = match uid {
+        0 => reader.index(Kind::Datatype).ok()?.by_handle(handle),
+        uid => reader.entry_of(uid).ok()?,
+    };
+    let record = reader.record::<objects::Datatype>(Kind::Datatype, entry?.index).ok()?.value;
+    Some(record.size.get()).filter(|size| *size != SIZE_UNKNOWN)
+}
+
+/// Datatypes made from it.
+fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
+    if common.uid == 0 {
+        return Vec::new();
+    }
+    let mut found = reader.referring(Kind::Datatype, offset_of!(Head, parent), common.uid);
+    // A structure has its types in an array, so each must be looked into.
+    let combiner = offset_of!(objects::Datatype, combiner);
+    let structures = reader.referring_half(Kind::Datatype, combiner, Combiner::STRUCT.0);
+    let uses = |structure: &Reference| {
+        let entry = reader.entry_of(structure.uid).ok().flatten()?;
+        let record = reader.record::<objects::Datatype>(Kind::Datatype, entry.index).ok()?.value;
+        let n = usize::try_from(record.args.first()?.get()).ok()?;
+        let words = reader.words(&record.array);
+        let uids = words.get(n.checked_mul(3)?..n.checked_mul(4)?)?;
+        uids.contains(&common.uid).then_some(())
+    };
+    found.extend(structures.into_iter().take(MOST_STRUCTURES).filter(|structure| uses(structure).is_some()));
+    found
+}
+
+fn requests<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
+    let by_uid = offset_of!(traffic::Request, datatype_uid);
+    let by_handle = offset_of!(traffic::Request, datatype);
+    if common.uid != 0 {
+        let found = reader.referring(Kind::Request, by_uid, common.uid);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    reader.referring(Kind::Request, by_handle, common.handle.0)
+}
+
+fn constituents<S: Source>(reader: &Reader<'_, S>, record: Option<&objects::Datatype>) -> Vec<Reference> {
+    let mut found = Vec::new();
+    for part in record.map(|record| arguments(reader, record).datatypes).unwrap_or_default() {
+        if !found.contains(&part) {
+            found.push(part);
+        }
+    }
+    found
+}
+
+/// The arguments of the constructor, by name.
+fn arguments<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype) -> Arguments {
+    let combiner = Combiner(record.combiner.get());
+    let args: Vec<i64> = record.args.iter().map(|word| word.get().cast_signed()).collect();
+    let names: &[&str] = match combiner {
+        Combiner::CONTIGUOUS => &["count"],
+        Combiner::VECTOR | Combiner::HVECTOR => &["count", "blocklength", "stride"],
+        Combiner::INDEXED | Combiner::HINDEXED | Combiner::STRUCT => &["count"],
+        Combiner::INDEXED_BLOCK | Combiner::HINDEXED_BLOCK => &["count", "blocklength"],
+        Combiner::SUBARRAY => &["ndims", "order"],
+        Combiner::DARRAY => &["ndims", "order", "size", "rank"],
+        Combiner::RESIZED => &["lb", "extent"],
+        Combiner::F90_REAL | Combiner::F90_COMPLEX => &["precision", "range"],
+        Combiner::F90_INTEGER => &["range"],
+        _ => &[],
+    };
+    let arrays: &[&str] = match combiner {
+        Combiner::INDEXED | Combiner::HINDEXED | Combiner::STRUCT => &["blocklengths", "displacements"],
+        Combiner::INDEXED_BLOCK | Combiner::HINDEXED_BLOCK => &["displacements"],
+        Combiner::SUBARRAY => &["sizes", "subsizes", "starts"],
+        Combiner::DARRAY => &["gsizes", "distribs", "dargs", "psizes"],
+        _ => &[],
+    };
+    let words = reader.words(&record.array);
+    let n = usize::try_from(args.first().copied().unwrap_or(0)).unwrap_or(0);
+    let array = |place: usize| {
+        let start = n.checked_mul(place).filter(|_| n > 0);
+        let words = start.and_then(|start| words.get(start..start.checked_add(n)?)).unwrap_or_default();
+        words.iter().map(|word| word.cast_signed()).collect::<Vec<i64>>()
+    };
+    let numbers: Vec<_> = names.iter().copied().zip(args.iter().copied()).collect();
+    let arrays: Vec<_> = arrays.iter().enumerate().map(|(place, name)| (*name, array(place))).collect();
+    Arguments {
+        words: constants(reader, &numbers),
+        numbers,
+        arrays,
+        datatypes: old_types(reader, record, &words),
+    }
+}
+
+fn constants<S: Source>(
+    reader: &Reader<'_, S>,
+    numbers: &[(&'static str, i64)],
+) -> Vec<(&'static str, String)> {
+    const ORDERS: [&str; 2] = ["MPI_ORDER_C", "MPI_ORDER_FORTRAN"];
+    let order = numbers.iter().filter(|(name, _)| *name == "order");
+    let named = order.filter_map(|(name, value)| {
+        let word = ORDERS.iter().find(|word| constant::value_of(reader.abi(), word) == Some(*value))?;
+        Some((*name, (*word).to_owned()))
+    });
+    named.collect()
+}
+
+fn old_types<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype, words: &[u64]) -> Vec<Reference> {
+    let datatype = |handle: u64, uid: u64| reader.attached(Kind::Datatype, handle, uid);
+    match Combiner(record.combiner.get()) {
+        Combiner::STRUCT => {
+            let n = usize::try_from(record.args.first().map_or(0, |word| word.get())).unwrap_or(0);
+            let (handles, uids) = (n.saturating_mul(2), n.saturating_mul(3));
+            let pair =
+                |i: usize| Some((*words.get(handles.checked_add(i)?)?, *words.get(uids.checked_add(i)?)?));
+            (0..n.min(words.len()))
+                .map_while(pair)
+                .filter_map(|(handle, uid)| datatype(handle, uid))
+                .collect()
+        }
+        Combiner::VALUE_INDEX => {
+            record.args.iter().take(2).filter_map(|word| datatype(word.get(), 0)).collect()
+        }
+        _ => datatype(record.old.get(), record.head.parent.get()).into_iter().collect(),
+    }
+}

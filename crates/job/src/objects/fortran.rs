@@ -1,0 +1,215 @@
+//! Handles in Fortran: an `INTEGER` for every kind of object, by the library's own convention.
+//!
+//! In MPICH's ABI and in the standard ABI the integer is the C handle (`MPI_File` excepted, which MPICH keeps as an
+//! address in C). Open MPI keeps a table per kind, an `opal_pointer_array_t`, whose symbol is exported. Its layout is no
+//! promise, so it is recognised by its content: the array at whose known places the predefined handles stand.
+
+use super::kind::Kind;
+use super::predefined::PredefinedHandles;
+use super::surroundings::Surroundings;
+use mpi_abi::AbiKind;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Bytes of the table's structure that are looked through.
+const STRUCTURE: usize = 256;
+/// Entries of a table that are read.
+const MOST: usize = 1 << 16;
+/// Entries read at once; a table is as long as its first piece that cannot be read.
+const PIECE: usize = 64;
+
+/// The tables of one process.
+pub struct FortranTables<'a> {
+    abi: AbiKind,
+    around: &'a dyn Surroundings,
+    tables: RefCell<HashMap<Kind, Rc<Vec<u64>>>>,
+}
+
+/// Names of a table's symbol, and predefined handles with their places in it.
+type Signs = (&'static [&'static str], &'static [(usize, &'static str)]);
+
+/// Symbol of Open MPI's table of a kind and a predefined handle with its place in it.
+fn table(kind: Kind) -> Option<Signs> {
+    Some(match kind {
+        Kind::Communicator => (
+            &["ompi_mpi_communicators", "ompi_comm_f_to_c_table"],
+            &[(0, "MPI_COMM_WORLD"), (1, "MPI_COMM_SELF"), (2, "MPI_COMM_NULL")],
+        ),
+        Kind::Group => (&["ompi_group_f_to_c_table"], &[(0, "MPI_GROUP_NULL"), (1, "MPI_GROUP_EMPTY")]),
+        Kind::Datatype => (&["ompi_datatype_f_to_c_table"], &[(0, "MPI_DATATYPE_NULL")]),
+        Kind::Request => (&["ompi_request_f_to_c_table"], &[(0, "MPI_REQUEST_NULL")]),
+        Kind::Message => (&["ompi_message_f_to_c_table"], &[(0, "MPI_MESSAGE_NULL")]),
+        Kind::Op => (&["ompi_op_f_to_c_table"], &[(0, "MPI_OP_NULL")]),
+        Kind::Errhandler => (&["ompi_errhandler_f_to_c_table"], &[(0, "MPI_ERRHANDLER_NULL")]),
+        Kind::Info => (&["ompi_info_f_to_c_table"], &[(0, "MPI_INFO_NULL")]),
+        Kind::File => (&["ompi_file_f_to_c_table"], &[(0, "MPI_FILE_NULL")]),
+        Kind::Window => (&["ompi_mpi_windows"], &[(0, "MPI_WIN_NULL")]),
+        Kind::Session | Kind::Keyval => return None,
+    })
+}
+
+impl<'a> FortranTables<'a> {
+    /// The tables of a process with this ABI.
+    pub fn new(abi: AbiKind, around: &'a dyn Surroundings) -> Self {
+        Self { abi, around, tables: RefCell::default() }
+    }
+
+    /// Whether the library's convention is known here for a kind.
+    pub fn knows(&self, kind: Kind) -> bool {
+        match self.abi {
+            AbiKind::MPICH => kind != Kind::File,
+            AbiKind::STANDARD => true,
+            _ => !self.table(kind).is_empty(),
+        }
+    }
+
+    /// The C handles that a Fortran handle may stand for, the likelier first.
+    pub fn to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
+        match self.abi {
+            AbiKind::MPICH if kind != Kind::File => vec![u64::from(fortran.cast_unsigned())],
+            // A number in a pointer: libraries extend it either way.
+            AbiKind::STANDARD => {
+                let mut values = vec![i64::from(fortran).cast_unsigned(), u64::from(fortran.cast_unsigned())];
+                values.dedup();
+                values
+            }
+            _ => {
+                let place = usize::try_from(fortran).ok();
+                let entry = place.and_then(|place| self.table(kind).get(place).copied());
+                entry.filter(|handle| *handle != 0).into_iter().collect()
+            }
+        }
+    }
+
+    /// The Fortran handle of a C handle, if it has one.
+    pub fn index_of(&self, kind: Kind, handle: u64) -> Option<i32> {
+        match self.abi {
+            AbiKind::MPICH if kind != Kind::File => Some((handle as u32).cast_signed()),
+            AbiKind::STANDARD => {
+                let short = (handle as u32).cast_signed();
+                let fits = i64::from(short).cast_unsigned() == handle || handle >> 32 == 0;
+                fits.then_some(short)
+            }
+            _ => {
+                let place = self.table(kind).iter().position(|entry| *entry == handle && handle != 0)?;
+                i32::try_from(place).ok()
+            }
+        }
+    }
+
+    fn table(&self, kind: Kind) -> Rc<Vec<u64>> {
+        if let Some(known) = self.tables.borrow().get(&kind) {
+            return Rc::clone(known);
+        }
+        let table = Rc::new(if self.abi == AbiKind::OPENMPI { self.read(kind) } else { Vec::new() });
+        self.tables.borrow_mut().insert(kind, Rc::clone(&table));
+        table
+    }
+
+    fn read(&self, kind: Kind) -> Vec<u64> {
+        let Some((symbols, signs)) = table(kind) else { return Vec::new() };
+        let handles = PredefinedHandles::new(self.abi, self.around);
+        let sign = |(place, name): &(usize, &str)| {
+            Some((*place, handles.value(mpi_abi::predefined::by_name(name)?)?))
+        };
+        let Some(signs) = signs.iter().map(sign).collect::<Option<Vec<_>>>() else { return Vec::new() };
+        let Some(at) = symbols.iter().find_map(|symbol| self.around.symbol(symbol)) else {
+            return Vec::new();
+        };
+        let mut structure = [0; STRUCTURE];
+        if !self.around.memory(at, &mut structure) {
+            return Vec::new();
+        }
+        let arrays = words(&structure).filter(|address| *address != 0);
+        let is_table =
+            |array: &u64| signs.iter().all(|(place, value)| self.word(*array, *place) == Some(*value));
+        arrays.filter(is_table).map(|array| self.entries(array, &structure)).next().unwrap_or_default()
+    }
+
+    fn word(&self, array: u64, place: usize) -> Option<u64> {
+        let mut bytes = [0; 8];
+        let address = array.checked_add(8 * place as u64)?;
+        self.around.memory(address, &mut bytes).then(|| u64::from_ne_bytes(bytes))
+    }
+
+    /// The array's entries. Its length stands in the structure as an `int` somewhere; it is not looked for: what lies
+    /// behind the end is no handle that anybody has, so reading on is harmless and bounded.
+    fn entries(&self, array: u64, structure: &[u8]) -> Vec<u64> {
+        let ints = structure.chunks_exact(4).filter_map(|c| c.try_into().ok().map(i32::from_ne_bytes));
+        let longest =
+            ints.filter_map(|n| usize::try_from(n).ok()).filter(|n| *n <= MOST).max().unwrap_or(PIECE);
+        let mut entries = Vec::new();
+        while entries.len() < longest {
+            let count = PIECE.min(longest - entries.len());
+            let mut bytes = [0; 8 * PIECE];
+            let Some(piece) = bytes.get_mut(..8 * count) else { break };
+            let Some(at) = array.checked_add(8 * entries.len() as u64) else { break };
+            if !self.around.memory(at, piece) {
+                break;
+            }
+            entries.extend(words(piece));
+        }
+        entries
+    }
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    bytes.chunks_exact(8).filter_map(|c| c.try_into().ok().map(u64::from_ne_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table at 0x1000 whose array is at 0x2000.
+    struct Memory;
+
+    impl Surroundings for Memory {
+        fn symbol(&self, name: &str) -> Option<u64> {
+            match name {
+                "ompi_mpi_communicators" => Some(0x1000),
+                "ompi_mpi_comm_world" => Some(0x10),
+                "ompi_mpi_comm_self" => Some(0x20),
+                "ompi_mpi_comm_null" => Some(0x30),
+                _ => None,
+            }
+        }
+
+        fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
+            let words: Vec<u64> = match address {
+                0x1000 => (0..32).map(|i| if i == 9 { 0x2000 } else { i }).collect(),
+                0x2000.. => vec![0x10, 0x20, 0x30, 0xabc0],
+                _ => return false,
+            };
+            let skip = if address >= 0x2000 { (address - 0x2000) as usize } else { 0 };
+            let bytes: Vec<u8> =
+                words.iter().flat_map(|w| w.to_ne_bytes()).chain([0; 1024]).skip(skip).collect();
+            buf.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+            true
+        }
+    }
+
+    #[test]
+    fn the_table_of_open_mpi_is_recognised_by_its_predefined_entries() {
+        let tables = FortranTables::new(AbiKind::OPENMPI, &Memory);
+        assert_eq!(tables.to_c(Kind::Communicator, 3), [0xabc0]);
+        assert_eq!(tables.index_of(Kind::Communicator, 0x20), Some(1));
+        assert_eq!(tables.to_c(Kind::Communicator, 4), [0u64; 0]);
+        assert_eq!(tables.to_c(Kind::Communicator, -1), [0u64; 0]);
+        assert!(!tables.knows(Kind::Datatype));
+    }
+
+    #[test]
+    fn numbers_are_themselves() {
+        let mpich = FortranTables::new(AbiKind::MPICH, &super::super::surroundings::ImageOnly);
+        assert_eq!(mpich.to_c(Kind::Communicator, 0x4400_0000), [0x4400_0000]);
+        let negative = 0x8400_0000_u32.cast_signed();
+        assert_eq!(mpich.to_c(Kind::Communicator, negative), [0x8400_0000]);
+        assert_eq!(mpich.index_of(Kind::Communicator, 0x8400_0000), Some(negative));
+        let standard = FortranTables::new(AbiKind::STANDARD, &super::super::surroundings::ImageOnly);
+        assert_eq!(standard.to_c(Kind::Communicator, negative), [0xffff_ffff_8400_0000, 0x8400_0000]);
+        assert_eq!(standard.index_of(Kind::Communicator, 0x101), Some(0x101));
+        assert_eq!(standard.index_of(Kind::Communicator, 0x7fff_1234_5678), None);
+    }
+}

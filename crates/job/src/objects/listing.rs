@@ -1,0 +1,95 @@
+//! Objects of any kind, and all of a process.
+
+use super::common::Common;
+use super::kind::Kind;
+use super::reader::{Missing, Reader};
+use super::{
+    Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Request, Session, Window,
+};
+use mpiscope_image::{Error, Source};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Name and version of the JSON form. A field that is added does not change it; one that changes its meaning does.
+pub const SCHEMA: &str = "mpiscope.objects/1";
+
+macro_rules! objects {
+    ($($kind:ident),*) => {
+        /// An object of any kind.
+        #[derive(Debug, Clone, Serialize)]
+        #[serde(untagged)]
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum Object {
+            $($kind($kind),)*
+        }
+
+        impl Object {
+            /// What all objects have in common.
+            pub fn common(&self) -> &Common {
+                match self { $(Self::$kind(object) => &object.common,)* }
+            }
+        }
+
+        impl<S: Source> Reader<'_, S> {
+            /// The object of a kind with this handle.
+            pub fn object(&self, kind: Kind, handle: u64) -> Result<Object, Missing> {
+                match kind { $(Kind::$kind => self.get::<$kind>(handle).map(Object::$kind),)* }
+            }
+
+            /// All objects of a kind that have a record, also freed ones.
+            pub fn objects(&self, kind: Kind) -> Result<Vec<Object>, Error> {
+                Ok(match kind {
+                    $(Kind::$kind => self.all::<$kind>()?.into_iter().map(Object::$kind).collect(),)*
+                })
+            }
+
+            /// The object with this uid, if its record is there.
+            pub fn object_by_uid(&self, uid: u64) -> Result<Option<Object>, Error> {
+                let kind = Kind::of_section(mpiscope_image::objects::kind_of(uid));
+                Ok(match kind {
+                    $(Some(Kind::$kind) => self.by_uid::<$kind>(uid)?.map(Object::$kind),)*
+                    None => None,
+                })
+            }
+        }
+    };
+}
+
+objects!(
+    Communicator,
+    Group,
+    Datatype,
+    Request,
+    Message,
+    Op,
+    Errhandler,
+    Info,
+    File,
+    Window,
+    Session,
+    Keyval
+);
+
+/// All objects of a process, by kind.
+#[derive(Debug, Serialize)]
+pub struct Listing {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: Option<u32>,
+    /// The ABI of the library.
+    pub abi: &'static str,
+    /// By the name of the kind.
+    pub objects: BTreeMap<&'static str, Vec<Object>>,
+}
+
+impl Listing {
+    /// Everything of these kinds.
+    pub fn read<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind]) -> Result<Self, Error> {
+        let mut objects = BTreeMap::new();
+        for kind in kinds {
+            objects.insert(kind.name(), reader.objects(*kind)?);
+        }
+        Ok(Self { schema: SCHEMA, rank: reader.world().rank, abi: reader.abi().name(), objects })
+    }
+}

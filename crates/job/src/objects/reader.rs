@@ -1,0 +1,402 @@
+//! One look at the objects of one process.
+//!
+//! A [`Reader`] keeps what it has found out (an index per kind, names of functions, predefined handles), so it is made
+//! anew for each look at a process that runs.
+
+use super::common::{Common, Deed, Reference, marks, standing};
+use super::fortran::FortranTables;
+use super::kind::{Hex, Kind};
+use super::predefined::PredefinedHandles;
+use super::scan::{self, ByField, Entry, Field, Index};
+use super::surroundings::Surroundings;
+use crate::clock::TickClock;
+use crate::names::abi_kind;
+use mpi_abi::AbiKind;
+use mpiscope_image::layout::{AbiCode, FunctionName, Process, SectionKind, State, Text, Words};
+use mpiscope_image::objects::{Head, Life, kind_of};
+use mpiscope_image::{Error, Image, Record, Snapshot, Source, Table};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Longest name or value that is read.
+pub const LONGEST_TEXT: usize = 64 << 10;
+/// Longest array that is read, in words.
+pub const LONGEST_ARRAY: usize = 1 << 22;
+/// A record whose handle changes under our eyes is looked up again this often.
+const TRIES: u32 = 3;
+/// More function names than this are not believed.
+const MOST_FUNCTIONS: u64 = 4096;
+
+/// Why there is no object to show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Missing {
+    /// No object of any kind has this handle.
+    #[error(
+        "no {kind} has the handle {handle}: it was never made, or freed so long ago that its record was reused"
+    )]
+    #[allow(missing_docs)]
+    NotFound { kind: Kind, handle: Hex },
+    /// The handle is one of another kind.
+    #[error("{handle} is no {kind}; it is the handle of a {found}")]
+    #[allow(missing_docs)]
+    OtherKind { kind: Kind, handle: Hex, found: Kind },
+    /// The process has no objects yet.
+    #[error("the process has not been through MPI_Init yet: there are no objects")]
+    BeforeInit,
+    /// The process does not record objects.
+    #[error("the process does not record objects: run it with MPISCOPE_RECORD including objects")]
+    NotRecorded,
+    /// The image cannot be read.
+    #[error(transparent)]
+    Image(#[from] Error),
+}
+
+/// One look at the objects of one process.
+pub struct Reader<'a, S> {
+    pub(super) image: &'a Image<S>,
+    pub(super) around: &'a dyn Surroundings,
+    pub(super) predefined: PredefinedHandles<'a>,
+    pub(super) fortran: FortranTables<'a>,
+    abi: AbiKind,
+    state: State,
+    world: World,
+    clock: TickClock,
+    functions: Vec<String>,
+    indices: RefCell<HashMap<SectionKind, Rc<Index>>>,
+    tables: RefCell<HashMap<SectionKind, Table>>,
+    by_field: RefCell<HashMap<Field, ByField>>,
+}
+
+/// The process in `MPI_COMM_WORLD`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct World {
+    /// Its rank; none while it is not known.
+    pub rank: Option<u32>,
+    /// The size.
+    pub size: u32,
+}
+
+/// A model of one kind of objects, made from its records.
+pub trait Build: Sized {
+    /// The record in the image.
+    type Record: Record;
+    /// The kind.
+    const KIND: Kind;
+
+    /// The first field of the record.
+    fn head(record: &Self::Record) -> &Head;
+
+    /// The name that the program gave, or that the record has of a predefined object.
+    fn name<S: Source>(_reader: &Reader<'_, S>, _record: &Self::Record) -> Option<String> {
+        None
+    }
+
+    /// The model. A predefined object that was never seen has no record.
+    fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&Self::Record>) -> Self;
+}
+
+impl<'a, S: Source> Reader<'a, S> {
+    /// Begins a look.
+    pub fn new(image: &'a Image<S>, around: &'a dyn Surroundings) -> Result<Self, Error> {
+        let header = image.header()?;
+        let process = image.table::<Process>(SectionKind::PROCESS)?;
+        let (mut abi, mut world) = (AbiKind::UNKNOWN, World { rank: None, size: 0 });
+        if !process.is_empty() {
+            let facts = image.get::<Process>(&process, 0)?.value;
+            abi = abi_kind(AbiCode(facts.abi.get()));
+            world.size = facts.size.get();
+            world.rank = Some(facts.rank.get()).filter(|rank| *rank != u32::MAX);
+        }
+        Ok(Self {
+            image,
+            around,
+            predefined: PredefinedHandles::new(abi, around),
+            fortran: FortranTables::new(abi, around),
+            abi,
+            state: State(header.state.get()),
+            world,
+            clock: TickClock::new(&header.clock, None),
+            functions: functions(image)?,
+            indices: RefCell::default(),
+            tables: RefCell::default(),
+            by_field: RefCell::default(),
+        })
+    }
+
+    /// The image that is looked at.
+    pub fn image(&self) -> &'a Image<S> {
+        self.image
+    }
+
+    /// The ABI of the library.
+    pub fn abi(&self) -> AbiKind {
+        self.abi
+    }
+
+    /// How far the process has come.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The process in its world.
+    pub fn world(&self) -> World {
+        self.world
+    }
+
+    /// The predefined handles.
+    pub fn predefined(&self) -> &PredefinedHandles<'a> {
+        &self.predefined
+    }
+
+    /// Whether the library's convention for Fortran handles of this kind can be followed here.
+    pub fn fortran_is_known(&self, kind: Kind) -> bool {
+        self.fortran.knows(kind)
+    }
+
+    /// The C handles that a Fortran handle may stand for, the likelier first. Whether there is such an object is another
+    /// question.
+    pub fn fortran_to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
+        self.fortran.to_c(kind, fortran)
+    }
+
+    /// The object that this handle stands for: the living one, else the one freed last.
+    pub fn get<B: Build>(&self, handle: u64) -> Result<B, Missing> {
+        for _ in 0..TRIES {
+            let Some(entry) = self.index(B::KIND)?.by_handle(handle) else { break };
+            let record = self.record::<B::Record>(B::KIND, entry.index)?;
+            let head = B::head(&record.value);
+            if head.handle.get() == handle && head.life.get() != Life::EMPTY.0 {
+                return Ok(self.made::<B>(&record));
+            }
+            self.indices.borrow_mut().remove(&B::KIND.section());
+        }
+        if let Some(known) = self.predefined.find(B::KIND, handle) {
+            let mut common = Common::unseen(B::KIND, handle, known.name);
+            common.fortran = self.fortran.index_of(B::KIND, handle);
+            return Ok(B::build(self, common, None));
+        }
+        Err(self.missing(B::KIND, handle))
+    }
+
+    /// The object with this uid, if it is of the right kind and its record is there.
+    pub fn by_uid<B: Build>(&self, uid: u64) -> Result<Option<B>, Error> {
+        let Some(entry) = self.entry_of(uid)?.filter(|_| kind_of(uid) == B::KIND.section()) else {
+            return Ok(None);
+        };
+        let record = self.record::<B::Record>(B::KIND, entry.index)?;
+        Ok((B::head(&record.value).uid.get() == uid).then(|| self.made::<B>(&record)))
+    }
+
+    /// All objects of a kind that have a record, in order of their records; also freed ones.
+    pub fn all<B: Build>(&self) -> Result<Vec<B>, Error> {
+        let index = self.index(B::KIND)?;
+        let mut objects = Vec::new();
+        for entry in &index.entries {
+            let record = self.record::<B::Record>(B::KIND, entry.index)?;
+            if B::head(&record.value).life.get() != Life::EMPTY.0 {
+                objects.push(self.made::<B>(&record));
+            }
+        }
+        Ok(objects)
+    }
+
+    /// How many records of a kind there are: alive or marked, and freed.
+    pub fn count(&self, kind: Kind) -> Result<(usize, usize), Error> {
+        let index = self.index(kind)?;
+        let freed = index.entries.iter().filter(|entry| entry.life == Life::FREED.0).count();
+        Ok((index.entries.len() - freed, freed))
+    }
+
+    fn made<B: Build>(&self, record: &Snapshot<B::Record>) -> B {
+        let common = self.common::<B>(record);
+        B::build(self, common, Some(&record.value))
+    }
+
+    fn common<B: Build>(&self, record: &Snapshot<B::Record>) -> Common {
+        let head = B::head(&record.value);
+        let handle = head.handle.get();
+        let flags = head.flags.get();
+        let known = self.predefined.name(B::KIND, handle);
+        let given = B::name(self, &record.value).filter(|name| !name.is_empty());
+        let standing = standing(head.life.get());
+        let usable = standing != super::common::Standing::Freed;
+        Common {
+            kind: B::KIND,
+            handle: Hex(handle),
+            name: given.or(known.map(str::to_owned)),
+            predefined: known.is_some() || flags & mpiscope_image::objects::Flag::PREDEFINED.0 != 0,
+            standing,
+            fortran: if usable { self.fortran.index_of(B::KIND, handle) } else { None },
+            uid: head.uid.get(),
+            identity: Hex(head.identity.get()),
+            parent: self.reference(head.parent.get()),
+            created: self.deed(head.made_by.get(), head.made_at.get(), head.made_from.get()),
+            freed: self.deed(head.freed_by.get(), head.freed_at.get(), head.freed_from.get()),
+            flags,
+            marks: marks(flags),
+            torn: record.torn,
+        }
+    }
+
+    /// Why a handle leads nowhere.
+    fn missing(&self, kind: Kind, handle: u64) -> Missing {
+        let handle_ = Hex(handle);
+        for other in Kind::ALL.iter().copied().filter(|other| *other != kind) {
+            let lives = self.index(other).ok().and_then(|index| index.by_handle(handle));
+            let lives = lives.is_some_and(|entry| entry.life != Life::FREED.0);
+            if lives || self.predefined.find(other, handle).is_some() {
+                return Missing::OtherKind { kind, handle: handle_, found: other };
+            }
+        }
+        if self.state.0 < State::INITIALIZED.0 {
+            return Missing::BeforeInit;
+        }
+        Missing::NotFound { kind, handle: handle_ }
+    }
+
+    /// The index of a kind, made when it is first needed.
+    pub(super) fn index(&self, kind: Kind) -> Result<Rc<Index>, Error> {
+        self.index_of(kind.section())
+    }
+
+    pub(super) fn index_of(&self, section: SectionKind) -> Result<Rc<Index>, Error> {
+        if let Some(known) = self.indices.borrow().get(&section) {
+            return Ok(Rc::clone(known));
+        }
+        let index = Rc::new(Index::of(self.image, section)?);
+        self.indices.borrow_mut().insert(section, Rc::clone(&index));
+        Ok(index)
+    }
+
+    /// A record, whole.
+    pub(super) fn record<T: Record>(&self, kind: Kind, index: u64) -> Result<Snapshot<T>, Error> {
+        self.record_of(kind.section(), index)
+    }
+
+    pub(super) fn record_of<T: Record>(
+        &self,
+        section: SectionKind,
+        index: u64,
+    ) -> Result<Snapshot<T>, Error> {
+        if !self.tables.borrow().contains_key(&section) {
+            // Made once: finding a table reads the whole directory.
+            let table = self.image.table::<T>(section)?;
+            self.tables.borrow_mut().insert(section, table);
+        }
+        let tables = self.tables.borrow();
+        let table = tables.get(&section).ok_or_else(|| Error::Corrupt(format!("no table of {section:?}")))?;
+        self.image.get::<T>(table, index)
+    }
+
+    pub(super) fn entry_of(&self, uid: u64) -> Result<Option<Entry>, Error> {
+        if uid == 0 || Kind::of_section(kind_of(uid)).is_none() {
+            return Ok(None);
+        }
+        Ok(self.index_of(kind_of(uid))?.by_uid(uid))
+    }
+
+    /// The object with this uid, as others refer to it.
+    pub fn reference(&self, uid: u64) -> Option<Reference> {
+        let kind = Kind::of_section(kind_of(uid))?;
+        let entry = self.entry_of(uid).ok().flatten()?;
+        Some(self.refer(kind, entry.handle, uid))
+    }
+
+    /// An object that a record names by handle and uid; none for the handle zero without a uid.
+    pub(super) fn attached(&self, kind: Kind, handle: u64, uid: u64) -> Option<Reference> {
+        if uid != 0 {
+            return self.reference(uid).or(Some(Reference { kind, handle: Hex(handle), uid, name: None }));
+        }
+        if handle == 0 {
+            return None;
+        }
+        // Named by its handle alone: the one that lives has it.
+        let entry = self.index(kind).ok().and_then(|index| index.by_handle(handle));
+        let alive = entry.filter(|entry| entry.life != Life::FREED.0);
+        Some(self.refer(kind, handle, alive.map_or(0, |entry| entry.uid)))
+    }
+
+    /// A predefined object by its name.
+    pub(super) fn known(&self, kind: Kind, name: &str) -> Option<Reference> {
+        let handle = self.predefined.value(mpi_abi::predefined::by_name(name)?)?;
+        self.attached(kind, handle, 0)
+    }
+
+    fn refer(&self, kind: Kind, handle: u64, uid: u64) -> Reference {
+        let name = self.predefined.name(kind, handle).map(str::to_owned);
+        Reference { kind, handle: Hex(handle), uid, name }
+    }
+
+    /// Living objects of a kind whose record has `wanted` at this place.
+    pub(super) fn referring(&self, kind: Kind, field: usize, wanted: u64) -> Vec<Reference> {
+        self.having(kind, (kind.section(), field, 8), wanted)
+    }
+
+    /// The same for a field of half a word.
+    pub(super) fn referring_half(&self, kind: Kind, field: usize, wanted: u32) -> Vec<Reference> {
+        self.having(kind, (kind.section(), field, 4), u64::from(wanted))
+    }
+
+    fn having(&self, kind: Kind, field: Field, wanted: u64) -> Vec<Reference> {
+        let alive = self.entries_by(field, wanted).into_iter().filter(|entry| entry.life != Life::FREED.0);
+        alive.map(|entry| self.refer(kind, entry.handle, entry.uid)).collect()
+    }
+
+    /// Records with a value in a field.
+    pub(super) fn entries_by(&self, field: Field, wanted: u64) -> Vec<Entry> {
+        if let Some(known) = self.by_field.borrow().get(&field) {
+            return known.get(&wanted).cloned().unwrap_or_default();
+        }
+        let Ok(index) = self.index_of(field.0) else { return Vec::new() };
+        let sorted = scan::by_field(self.image, &index, field);
+        let found = sorted.get(&wanted).cloned().unwrap_or_default();
+        self.by_field.borrow_mut().insert(field, sorted);
+        found
+    }
+
+    /// A call that did something.
+    pub(super) fn deed(&self, function: u32, at: u64, from: u64) -> Option<Deed> {
+        if function == 0 {
+            return None;
+        }
+        Some(Deed {
+            function: self.function(function),
+            address: Hex(from),
+            place: self.around.place(from),
+            seconds: self.seconds(at),
+        })
+    }
+
+    /// The name of a function from its number plus one.
+    pub fn function(&self, number_plus_one: u32) -> Option<String> {
+        let number = usize::try_from(number_plus_one.checked_sub(1)?).ok()?;
+        self.functions.get(number).filter(|name| !name.is_empty()).cloned()
+    }
+
+    /// Seconds from the begin of the image to a point in time.
+    pub fn seconds(&self, ticks: u64) -> f64 {
+        if ticks == 0 {
+            return 0.0;
+        }
+        self.clock.ns_at(ticks).saturating_sub(self.clock.start_ns()) as f64 / 1e9
+    }
+
+    pub(super) fn text(&self, text: &Text) -> Option<String> {
+        if text.offset.get() == 0 || text.len.get() == 0 {
+            return None;
+        }
+        self.image.text(text, LONGEST_TEXT).ok()
+    }
+
+    pub(super) fn words(&self, words: &Words) -> Vec<u64> {
+        self.image.words(words, LONGEST_ARRAY).unwrap_or_default()
+    }
+}
+
+fn functions<S: Source>(image: &Image<S>) -> Result<Vec<String>, Error> {
+    let table = image.table::<FunctionName>(SectionKind::FUNCTIONS)?;
+    let names = (0..table.len().min(MOST_FUNCTIONS)).map(|i| image.get::<FunctionName>(&table, i));
+    names.map(|name| Ok(name?.value.name.text().into_owned())).collect()
+}

@@ -1,0 +1,114 @@
+//! What lies around an image: symbols and memory of the process, source lines.
+//!
+//! The image alone is enough for almost everything. Three things need more: the names of Open MPI's predefined handles,
+//! which are addresses of exported objects; Fortran's handles of libraries that keep them in a table; source lines.
+
+use crate::names::Locate;
+use crate::process::{ModuleFacts, Process};
+use crate::symbols::FileSymbols;
+use mpiscope_target::Target;
+use object::{Object, ObjectSymbol};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+/// Access to the process beyond its image. Every method may say that it does not know.
+pub trait Surroundings {
+    /// The address of an exported object. The program's copy of a library's object comes first.
+    fn symbol(&self, _name: &str) -> Option<u64> {
+        None
+    }
+
+    /// Memory of the process, in its own byte order.
+    fn memory(&self, _address: u64, _buf: &mut [u8]) -> bool {
+        false
+    }
+
+    /// Where in the sources the call is that returns to this address.
+    fn place(&self, _return_address: u64) -> Option<String> {
+        None
+    }
+}
+
+/// Nothing but the image.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ImageOnly;
+
+impl Surroundings for ImageOnly {}
+
+/// A target, as a debugger sees it.
+pub struct OfTarget<'a> {
+    target: &'a dyn Target,
+}
+
+impl<'a> OfTarget<'a> {
+    /// Symbols and memory of this target.
+    pub fn new(target: &'a dyn Target) -> Self {
+        Self { target }
+    }
+}
+
+impl Surroundings for OfTarget<'_> {
+    fn symbol(&self, name: &str) -> Option<u64> {
+        self.target.symbol(name).ok().flatten()
+    }
+
+    fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
+        self.target.read(address, buf).is_ok()
+    }
+}
+
+/// The files that the process had mapped, as its image lists them. Needs no right to read the process.
+pub struct OfFiles<'a> {
+    process: &'a Process,
+    files: &'a FileSymbols,
+    exports: OnceCell<HashMap<String, u64>>,
+}
+
+impl<'a> OfFiles<'a> {
+    /// The files of this process.
+    pub fn new(process: &'a Process, files: &'a FileSymbols) -> Self {
+        Self { process, files, exports: OnceCell::new() }
+    }
+
+    fn exports(&self) -> HashMap<String, u64> {
+        let mut all = HashMap::new();
+        let is_program = |module: &&ModuleFacts| module.path == self.process.executable;
+        let program = self.process.modules.iter().filter(is_program);
+        let rest = self.process.modules.iter().filter(|module| !is_program(module));
+        for module in program.chain(rest) {
+            for (name, address) in exports(module).unwrap_or_default() {
+                all.entry(name).or_insert(address);
+            }
+        }
+        all
+    }
+}
+
+/// The predefined objects that a file defines, with their addresses in the process.
+fn exports(module: &ModuleFacts) -> Option<Vec<(String, u64)>> {
+    let path = std::path::Path::new(&module.path);
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    let file = object::File::parse(bytes.as_slice()).ok()?;
+    let named = file.dynamic_symbols().filter(|s| s.is_definition()).filter_map(|s| {
+        let name = s.name().ok()?;
+        mpi_abi::predefined::by_symbol(name)?;
+        Some((name.to_owned(), s.address().wrapping_add(module.bias)))
+    });
+    Some(named.collect())
+}
+
+impl Surroundings for OfFiles<'_> {
+    fn symbol(&self, name: &str) -> Option<u64> {
+        self.exports.get_or_init(|| self.exports()).get(name).copied()
+    }
+
+    fn place(&self, return_address: u64) -> Option<String> {
+        // The call is before the address that it returns to, perhaps on another line.
+        let address = return_address.checked_sub(1)?;
+        let module = self.process.modules.iter().find(|m| (m.start..m.end).contains(&address))?;
+        self.files.line(module, address)
+    }
+}

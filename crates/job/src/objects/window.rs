@@ -1,0 +1,170 @@
+//! Windows: memory, epochs, one-sided operations.
+
+use super::attributes::{self, Attribute};
+use super::common::{Common, Deed, Reference};
+use super::kind::{Hex, Kind};
+use super::reader::{Build, Reader};
+use mpiscope_image::Source;
+use mpiscope_image::objects::{self, Epoch, Flavour, Head, LOCK_EXCLUSIVE, Model};
+use serde::Serialize;
+
+/// A window.
+#[derive(Debug, Clone, Serialize)]
+pub struct Window {
+    #[allow(missing_docs)]
+    #[serde(flatten)]
+    pub common: Common,
+    /// The communicator it was made with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub communicator: Option<Reference>,
+    /// First byte of this process's memory.
+    pub base: Hex,
+    /// Its bytes.
+    pub size: u64,
+    /// Displacement unit.
+    pub displacement_unit: u64,
+    /// How it got its memory.
+    pub flavour: &'static str,
+    /// Memory model.
+    pub model: &'static str,
+    /// Epochs that are open in this process.
+    pub epochs: Vec<&'static str>,
+    /// Bits of [`Epoch`].
+    #[serde(skip)]
+    pub epoch_bits: u32,
+    /// The last call that synchronised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_synchronisation: Option<Deed>,
+    /// Locks held: target, and whether exclusive.
+    pub locks: Vec<Lock>,
+    /// Targets of the open `MPI_Win_start`, as ranks of the world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_group: Option<Vec<i64>>,
+    /// Origins of the open `MPI_Win_post`, as ranks of the world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_group: Option<Vec<i64>>,
+    /// Memory attached to a dynamic window: address and bytes.
+    pub attached: Vec<(Hex, u64)>,
+    /// Operations so far.
+    pub operations: Operations,
+    /// The info last given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub info: Option<Reference>,
+    /// The error handler last attached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errhandler: Option<Reference>,
+    /// Its attributes.
+    pub attributes: Vec<Attribute>,
+}
+
+/// A lock that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Lock {
+    pub target: u32,
+    pub exclusive: bool,
+}
+
+/// One-sided operations of this process on a window.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Operations {
+    #[allow(missing_docs)]
+    pub puts: u64,
+    #[allow(missing_docs)]
+    pub gets: u64,
+    #[allow(missing_docs)]
+    pub accumulates: u64,
+    /// Since the last call that completed all of them.
+    pub pending: u64,
+    /// Those to each target, by rank; empty for large groups.
+    pub pending_by_target: Vec<u64>,
+}
+
+impl Build for Window {
+    type Record = objects::Window;
+    const KIND: Kind = Kind::Window;
+
+    fn head(record: &objects::Window) -> &Head {
+        &record.head
+    }
+
+    fn name<S: Source>(reader: &Reader<'_, S>, record: &objects::Window) -> Option<String> {
+        reader.text(&record.name)
+    }
+
+    fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&objects::Window>) -> Self {
+        let Some(record) = record else { return unseen(common) };
+        let bits = record.epochs.get();
+        let has = |epoch: Epoch| bits & epoch.0 != 0;
+        let side = |open: bool, members| {
+            open.then(|| super::communicator::members(reader, members, reader.world().size)).flatten()
+        };
+        let attached = reader.words(&record.attached);
+        let lock = |word: u64| Lock { target: word as u32, exclusive: word & LOCK_EXCLUSIVE != 0 };
+        Self {
+            communicator: common
+                .parent
+                .clone()
+                .or_else(|| reader.attached(Kind::Communicator, record.comm.get(), 0)),
+            base: Hex(record.base.get()),
+            size: record.size.get(),
+            displacement_unit: record.unit.get(),
+            flavour: Flavour(record.flavour.get()).name().unwrap_or("unknown"),
+            model: Model(record.model.get()).name().unwrap_or("unknown"),
+            epochs: Epoch::ALL.iter().filter(|e| has(**e)).filter_map(|e| e.name()).collect(),
+            epoch_bits: bits,
+            last_synchronisation: reader.deed(
+                record.last_sync.get(),
+                record.last_sync_at.get(),
+                record.last_sync_from.get(),
+            ),
+            locks: if has(Epoch::LOCK) {
+                reader.words(&record.locks).into_iter().map(lock).collect()
+            } else {
+                Vec::new()
+            },
+            start_group: side(has(Epoch::START), &record.start_members),
+            post_group: side(has(Epoch::POST), &record.post_members),
+            attached: attached
+                .chunks_exact(2)
+                .filter_map(|pair| Some((Hex(*pair.first()?), *pair.get(1)?)))
+                .collect(),
+            operations: Operations {
+                puts: record.puts.get(),
+                gets: record.gets.get(),
+                accumulates: record.accumulates.get(),
+                pending: record.pending.get(),
+                pending_by_target: reader.words(&record.targets),
+            },
+            info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
+            errhandler: reader
+                .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
+                .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL")),
+            attributes: attributes::of(reader, common.uid),
+            common,
+        }
+    }
+}
+
+fn unseen(common: Common) -> Window {
+    Window {
+        common,
+        communicator: None,
+        base: Hex(0),
+        size: 0,
+        displacement_unit: 0,
+        flavour: "unknown",
+        model: "unknown",
+        epochs: Vec::new(),
+        epoch_bits: 0,
+        last_synchronisation: None,
+        locks: Vec::new(),
+        start_group: None,
+        post_group: None,
+        attached: Vec::new(),
+        operations: Operations::default(),
+        info: None,
+        errhandler: None,
+        attributes: Vec::new(),
+    }
+}

@@ -1,0 +1,179 @@
+//! From any process to the same set: on hosts that exist in the test only.
+
+use crate::memory::{Memory, Proc};
+use mpiscope_job::acquire::{Acquired, Error, Place, Reach, Record, Start, acquire};
+use mpiscope_target::{ByteOrder, Target};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Processes of several hosts, seen from one of them.
+#[derive(Default)]
+struct Fake {
+    host: String,
+    processes: BTreeMap<(String, u32), Memory>,
+    children: BTreeMap<u32, Vec<u32>>,
+    asked: RefCell<Vec<String>>,
+}
+
+impl Fake {
+    fn on(host: &str) -> Self {
+        Self { host: host.into(), ..Self::default() }
+    }
+
+    fn add(&mut self, host: &str, pid: u32, fill: impl FnOnce(&mut Memory)) {
+        let mut memory = Memory::new(8, ByteOrder::Little);
+        fill(&mut memory);
+        self.processes.insert((host.into(), pid), memory);
+    }
+}
+
+impl Reach for Fake {
+    fn here(&self, host: &str) -> bool {
+        host == self.host
+    }
+    fn open(&self, pid: u32, _: &Path) -> Result<Box<dyn Target>, Error> {
+        match self.processes.get(&(self.host.clone(), pid)) {
+            Some(memory) => Ok(Box::new(memory.target(pid))),
+            None => Err(mpiscope_target::Error::NoProcess { pid }.into()),
+        }
+    }
+    fn descendants(&self, pid: u32) -> Vec<u32> {
+        self.children.get(&pid).cloned().unwrap_or_default()
+    }
+    fn records(&self) -> Vec<Record> {
+        Vec::new()
+    }
+    fn ask(&self, host: &str, pids: &[u32]) -> Result<Acquired, Error> {
+        self.asked.borrow_mut().push(host.into());
+        let mut there = Fake::on(host);
+        for ((home, pid), memory) in &self.processes {
+            let copy = Memory { width: memory.width, order: memory.order, bytes: memory.bytes.clone() };
+            there.processes.insert((home.clone(), *pid), copy);
+        }
+        acquire(&there, Start::Pids(pids.to_vec()), false)
+    }
+}
+
+fn rank<'a>(
+    host: &'a str,
+    world: &'a str,
+    pid: i32,
+    rank: i32,
+    parent: Option<(&'a str, i32, i32)>,
+) -> Proc<'a> {
+    Proc { host, executable: "/a", world, pid, rank, spawned: parent }
+}
+
+/// World 1 (10, 11) on host a spawned world 2 (20 on a, 21 on b); another job, world 3 (30 on b), is connected.
+fn two_jobs(host: &str) -> Fake {
+    let mut fake = Fake::on(host);
+    fake.add("a", 10, |m| {
+        m.meta("a", "/a", 10);
+        m.processes(&[rank("a", "w1", 10, 0, None), rank("a", "w1", 11, 1, None)]);
+        m.directory(1, &[("a", "/a", 20)], true);
+        m.directory(2, &[("b", "/a", 30)], true);
+    });
+    fake.add("a", 11, |m| m.meta("a", "/a", 10));
+    let parent = Some(("w1", 0, 0));
+    fake.add("a", 20, |m| {
+        m.meta("a", "/a", 10);
+        m.processes(&[rank("a", "w2", 20, 0, parent), rank("b", "w2", 21, 1, parent)]);
+    });
+    fake.add("b", 21, |m| m.meta("a", "/a", 10));
+    fake.add("b", 30, |m| {
+        m.meta("b", "/a", 30);
+        m.processes(&[rank("b", "w3", 30, 0, None)]);
+        m.directory(2, &[("a", "/a", 10)], true);
+    });
+    fake
+}
+
+fn pids(found: &Acquired) -> Vec<(String, u32)> {
+    let mut pids: Vec<_> = found.processes.iter().map(|p| (p.place.host.clone(), p.place.pid)).collect();
+    pids.sort();
+    pids
+}
+
+#[test]
+fn the_same_set_is_found_from_every_process_of_every_host() {
+    let all = [("a", 10), ("a", 11), ("a", 20), ("b", 21), ("b", 30)].map(|(h, p)| (h.to_owned(), p));
+    for (host, pid) in &all {
+        let found = acquire(&two_jobs(host), Start::Pids(vec![*pid]), true).unwrap();
+        assert_eq!(pids(&found), all, "from {host} {pid}: {:?}", found.problems);
+        assert!(found.problems.is_empty() && found.elsewhere.is_empty(), "{:?}", found.problems);
+    }
+}
+
+#[test]
+fn each_host_is_asked_once_although_tables_lead_in_circles() {
+    let fake = two_jobs("a");
+    acquire(&fake, Start::Pids(vec![10]), true).unwrap();
+    assert_eq!(*fake.asked.borrow(), ["b"]);
+}
+
+#[test]
+fn without_asking_the_processes_of_other_hosts_are_named() {
+    let found = acquire(&two_jobs("a"), Start::Pids(vec![11]), false).unwrap();
+    let place = |pid| Place { host: "b".into(), pid };
+    assert_eq!(found.elsewhere, [place(21), place(30)]);
+}
+
+#[test]
+fn a_launcher_leads_to_the_ranks_below_it() {
+    let mut fake = two_jobs("a");
+    fake.add("a", 5, |m| m.bytes[5] = 1);
+    fake.children.insert(5, vec![7, 11]);
+    let found = acquire(&fake, Start::Pids(vec![5]), true).unwrap();
+    assert_eq!(found.processes.len(), 5);
+}
+
+#[test]
+fn a_core_file_of_one_rank_leads_to_the_others() {
+    let fake = two_jobs("a");
+    let core = fake.processes[&("a".to_owned(), 10)].target(10);
+    let found = acquire(&fake, Start::Target(Box::new(core)), true).unwrap();
+    assert_eq!(found.processes.len(), 5);
+}
+
+#[test]
+fn a_rank_that_has_ended_stays_in_the_list_and_is_marked() {
+    let mut fake = two_jobs("a");
+    fake.processes.remove(&("a".to_owned(), 11));
+    let found = acquire(&fake, Start::Pids(vec![20]), true).unwrap();
+    let gone: Vec<u32> = found.processes.iter().filter(|p| p.gone).map(|p| p.place.pid).collect();
+    assert_eq!((found.processes.len(), gone), (5, vec![11]));
+}
+
+#[test]
+fn a_damaged_table_costs_what_it_names_and_is_told() {
+    let mut fake = two_jobs("a");
+    fake.processes.get_mut(&("a".to_owned(), 20)).unwrap().int(0, i32::MAX);
+    let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
+    assert!(found.problems.iter().any(|p| p.contains("claims")), "{:?}", found.problems);
+    assert_eq!(pids(&found).len(), 3);
+}
+
+#[test]
+fn a_process_of_no_job_is_told_from_one_that_is_gone() {
+    let mut fake = Fake::on("a");
+    fake.add("a", 5, |_| {});
+    let error = acquire(&fake, Start::Pids(vec![5]), true).unwrap_err().to_string();
+    assert!(error.contains("belongs to no MPI job"), "{error}");
+    let error = acquire(&fake, Start::Pids(vec![6]), true).unwrap_err().to_string();
+    assert!(error.contains("no process 6"), "{error}");
+}
+
+#[test]
+fn a_table_of_many_thousand_ranks_that_do_not_exist_ends_soon() {
+    let mut fake = Fake::on("a");
+    fake.add("a", 10, |m| {
+        m.meta("a", "/a", 10);
+        let ranks: Vec<Proc<'_>> = (0..50_000).map(|i| rank("a", "w", 10 + i, i, None)).collect();
+        m.processes(&ranks);
+    });
+    let begin = std::time::Instant::now();
+    let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
+    assert_eq!(found.processes.len(), 50_000);
+    assert!(begin.elapsed().as_secs() < 20);
+}

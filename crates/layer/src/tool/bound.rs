@@ -1,0 +1,204 @@
+//! Objects that variables and events are bound to.
+//!
+//! A library would find out by a crash that a handle is none. Here it is looked up in the tables of live objects.
+//! A communicator that a variable of our own is bound to is kept as a [`Bound`], so that a handle which the library
+//! gives out again is not taken for it.
+#![allow(unsafe_code)]
+
+use super::{handles, handles::with_abi, lifecycle, recording};
+use crate::objects::table::{Object, Table};
+use crate::objects::{self, comms};
+use crate::traffic;
+use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard};
+use mpiscope_image::layout::Recording;
+use mpiscope_image::objects::{self as image, Comm};
+use mpiscope_image::traffic::Peer;
+use mpit::{Bind, Error, Result};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Checks that `object` is a live object of this kind.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] if it is not, or if there are no objects before `MPI_Init` and after `MPI_Finalize`.
+pub fn check(bind: Bind, object: u64) -> Result<u64> {
+    if bind == Bind::NO_OBJECT {
+        return Ok(0);
+    }
+    if lifecycle::program_level().is_none() || !is_known(bind, object) {
+        return Err(Error::INVALID_HANDLE);
+    }
+    Ok(object)
+}
+
+/// An object of the library that a handle of the library was bound to.
+pub struct Life(Option<(&'static image::Head, u64)>);
+
+impl Life {
+    /// Of an object that [`check`] has passed.
+    pub fn of(bind: Bind, object: u64) -> Self {
+        Self(head(bind, object).map(|head| (head, head.uid.get())))
+    }
+
+    /// Is it alive? One whose making was not seen counts as alive.
+    pub fn is_alive(&self) -> bool {
+        let live = image::Life::LIVE.0;
+        self.0.is_none_or(|(head, uid)| head.uid.get() == uid && head.life.get() == live)
+    }
+}
+
+fn is_known(bind: Bind, object: u64) -> bool {
+    (bind == Bind::MPI_COMM && is_predefined(object)) || head(bind, object).is_some()
+}
+
+/// What is recorded of a live object.
+fn head(bind: Bind, object: u64) -> Option<&'static image::Head> {
+    fn of<T: Object>(table: &'static Table<T>, object: u64) -> Option<&'static image::Head> {
+        table.find(object).map(Object::head)
+    }
+    match bind {
+        Bind::MPI_COMM => of(&comms::COMMS, object),
+        Bind::MPI_DATATYPE => of(&objects::datatypes::DATATYPES, object),
+        Bind::MPI_ERRHANDLER => of(&objects::errhandlers::ERRHANDLERS, object),
+        Bind::MPI_FILE => of(&objects::files::FILES, object),
+        Bind::MPI_GROUP => of(&objects::groups::GROUPS, object),
+        Bind::MPI_OP => of(&objects::ops::OPS, object),
+        Bind::MPI_WIN => of(&objects::windows::WINDOWS, object),
+        Bind::MPI_INFO => of(&objects::infos::INFOS, object),
+        Bind::MPI_SESSION => of(&objects::sessions::SESSIONS, object),
+        _ => None,
+    }
+}
+
+/// The number of a live object, which no other object ever has.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`check`].
+pub fn uid(bind: Bind, object: u64) -> Result<u64> {
+    if bind == Bind::MPI_COMM {
+        return Bound::of(token(object)?).map(|bound| bound.uid);
+    }
+    check(bind, object)?;
+    head(bind, object).map(|head| head.uid.get()).ok_or(Error::INVALID_HANDLE)
+}
+
+/// The communicators that are there whether recorded or not.
+fn is_predefined(object: u64) -> bool {
+    ["MPI_COMM_WORLD", "MPI_COMM_SELF"].iter().any(|name| handles::predefined(name) == object)
+}
+
+/// A communicator that some variable was bound to. Lives as long as the process.
+pub struct Bound {
+    /// Its record, which may become another's when it has been freed.
+    comm: &'static Comm,
+    uid: u64,
+    /// See `Head::identity`.
+    pub identity: u64,
+    /// This process's rank.
+    pub rank: usize,
+    /// How many ranks there are to talk to.
+    pub size: usize,
+    /// The first of `size` records; null if there are none.
+    peers: AtomicPtr<Peer>,
+    /// Ticks spent in blocking collectives, counted while somebody wants it.
+    pub waited: AtomicU64,
+    /// What is known of the other ranks.
+    pub others: super::own::Others,
+    next: AtomicPtr<Bound>,
+}
+
+/// The list of them, newest first.
+static LIST: AtomicPtr<Bound> = AtomicPtr::new(std::ptr::null_mut());
+static ADDING: Mutex<()> = Mutex::new(());
+
+fn list() -> impl Iterator<Item = &'static Bound> {
+    // SAFETY: null, or leaked by `bind`.
+    let first = unsafe { LIST.load(Ordering::Acquire).as_ref() };
+    // SAFETY: as above.
+    std::iter::successors(first, |bound| unsafe { bound.next.load(Ordering::Acquire).as_ref() })
+}
+
+/// The word by which our variables know a communicator: the address of its [`Bound`].
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`check`].
+pub fn token(object: u64) -> Result<u64> {
+    check(Bind::MPI_COMM, object)?;
+    // Unless communicators are recorded, none is looked up.
+    recording::want(Recording::OBJECTS.0, true);
+    let bound = with_abi!(bind(object));
+    recording::want(Recording::OBJECTS.0, false);
+    bound.map(|bound| std::ptr::from_ref(bound) as u64).ok_or(Error::INVALID_HANDLE)
+}
+
+fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
+    let handle = A::Handle::from_raw(object);
+    let (comm, peers) = match traffic::state::hold() {
+        Some(held) => {
+            let channel = traffic::lines::channel::<A>(&held, handle);
+            let base = std::ptr::from_ref(held.writer.header()) as usize;
+            let peers = if channel.peers == 0 { 0 } else { base + channel.peers as usize };
+            (channel.comm?, peers as *mut Peer)
+        }
+        None => (comms::find_or_adopt::<A>(handle)?, std::ptr::null_mut()),
+    };
+    let _adding = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let uid = comm.head.uid.get();
+    if let Some(known) = list().find(|bound| bound.uid == uid) {
+        known.peers.compare_exchange(std::ptr::null_mut(), peers, Ordering::AcqRel, Ordering::Relaxed).ok();
+        return Some(known);
+    }
+    let size = comm.remote_size.get().max(comm.size.get()) as usize;
+    let bound = Box::leak(Box::new(Bound {
+        comm,
+        uid,
+        identity: comm.head.identity.get(),
+        rank: comm.rank.get() as usize,
+        size: if comm.remote_size.get() == 0 { size } else { comm.remote_size.get() as usize },
+        peers: AtomicPtr::new(peers),
+        waited: AtomicU64::new(0),
+        others: super::own::Others::find(comm),
+        next: AtomicPtr::new(LIST.load(Ordering::Acquire)),
+    }));
+    LIST.store(bound, Ordering::Release);
+    Some(bound)
+}
+
+impl Bound {
+    /// The communicator behind a word of [`token`].
+    ///
+    /// # Errors
+    /// [`Error::INVALID_HANDLE`] when it was freed and its record is another's.
+    pub fn of(token: u64) -> Result<&'static Self> {
+        // SAFETY: words reach the instruments only from `token`, and what they point to is leaked.
+        let bound = unsafe { (token as *const Self).as_ref() }.ok_or(Error::INVALID_HANDLE)?;
+        if bound.comm.head.uid.get() == bound.uid { Ok(bound) } else { Err(Error::INVALID_HANDLE) }
+    }
+
+    /// Its record.
+    pub fn comm(&self) -> &'static Comm {
+        self.comm
+    }
+
+    /// What was exchanged with a rank.
+    pub fn peer(&self, rank: usize) -> Option<&'static Peer> {
+        let peers = self.peers.load(Ordering::Acquire);
+        if peers.is_null() || rank >= self.size {
+            return None;
+        }
+        // SAFETY: `size` records lie there, in the image, which is never unmapped.
+        Some(unsafe { &*peers.add(rank) })
+    }
+}
+
+/// A thread spent `ticks` in a blocking collective on a communicator.
+#[cold]
+pub fn waited(handle: u64, ticks: u64) {
+    let live = |bound: &&Bound| {
+        let head = &bound.comm.head;
+        head.handle.get() == handle && head.uid.get() == bound.uid && head.life.get() == image::Life::LIVE.0
+    };
+    if let Some(bound) = list().find(live) {
+        bound.waited.fetch_add(ticks, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,231 @@
+//! The library's control variables.
+#![allow(unsafe_code)]
+
+use super::native::{self, Object, Word};
+use super::{enumeration, gone};
+use crate::settings;
+use crate::tool::codes::codes;
+use crate::tool::handles::{self, Widening};
+use crate::tool::{REGISTRY, bound};
+use mpit::{Bind, CvarHandle, CvarInfo, CvarProvider, Datatype, Error, Provenance, Result};
+use std::ffi::{CString, c_int};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Some libraries copy strings without looking at the room: ours is larger than what they say.
+const STRING_ROOM: usize = 1 << 16;
+
+/// Appends the variable with this index of the library; gives ours.
+pub fn append(index: c_int, enumerations: &mut enumeration::Known) -> Option<usize> {
+    let (mut info, native) = describe(index).ok()?;
+    let (datatype, widening) = handles::datatype_of(native.datatype)?;
+    info.datatype = datatype;
+    info.enumeration = match datatype {
+        Datatype::INT => enumerations.get(native.enumeration),
+        _ => None,
+    };
+    let variable = Variable {
+        bind: info.bind,
+        index,
+        widening,
+        datatype,
+        name: info.name.clone(),
+        written: AtomicBool::new(false),
+    };
+    REGISTRY.add_cvar(info, Shared(Arc::new(variable))).ok()
+}
+
+struct Native {
+    datatype: u64,
+    enumeration: Word,
+}
+
+fn describe(index: c_int) -> Result<(CvarInfo, Native)> {
+    let numbers = std::cell::Cell::new((0u64, 0usize, [0; 3]));
+    let [name, desc] = native::with_strings(|[name, desc]| {
+        let (mut datatype, mut enumeration) = (0u64, 0);
+        let (mut verbosity, mut bind, mut scope) = (0, 0, 0);
+        let ((name, name_len), (desc, desc_len)) = (name.pointers(), desc.pointers());
+        // SAFETY: an index below the library's number, places for its answers.
+        unsafe {
+            native::cvar_get_info(
+                index,
+                name,
+                name_len,
+                &mut verbosity,
+                (&raw mut datatype).cast(),
+                &mut enumeration,
+                desc,
+                desc_len,
+                &mut bind,
+                &mut scope,
+            )?;
+        }
+        numbers.set((datatype, enumeration, [verbosity, bind, scope]));
+        Ok(())
+    })?;
+    let (datatype, enumeration, [verbosity, bind, scope]) = numbers.get();
+    let codes = codes();
+    let mut info = CvarInfo::new(name, Datatype::INT);
+    info.desc = desc;
+    info.verbosity = codes.verbosity_of(verbosity);
+    info.bind = codes.bind_of(bind);
+    info.scope = codes.scope_of(scope);
+    info.env = environment(&info.name);
+    Ok((info, Native { datatype, enumeration }))
+}
+
+/// The environment variable that sets a control variable.
+fn environment(name: &str) -> Option<String> {
+    match crate::resolve::abi()? {
+        mpi_abi::AbiKind::OPENMPI => Some(format!("OMPI_MCA_{name}")),
+        _ => name
+            .starts_with("MPIR_CVAR_")
+            .then(|| name.to_owned())
+            .or_else(|| name.starts_with("I_MPI_").then(|| name.to_owned())),
+    }
+}
+
+struct Variable {
+    bind: Bind,
+    index: c_int,
+    widening: Widening,
+    datatype: Datatype,
+    name: String,
+    written: AtomicBool,
+}
+
+struct Shared(Arc<Variable>);
+
+impl CvarProvider for Shared {
+    fn open(&self, object: u64) -> Result<Box<dyn CvarHandle>> {
+        let variable = self.0.clone();
+        variable.check()?;
+        let object = bound::check(variable.bind, object)?;
+        let mut object = Box::new(Object::new(object));
+        let (mut handle, mut count) = (0, 0);
+        // SAFETY: an index of the library, an object that is kept with the handle, places for the answers.
+        unsafe { native::cvar_handle_alloc(variable.index, object.pointer(), &mut handle, &mut count)? };
+        let count = usize::try_from(count).ok().filter(|count| *count > 0).ok_or(Error::INVALID_HANDLE)?;
+        Ok(Box::new(Handle { variable, handle, count, _object: object }))
+    }
+
+    fn provenance(&self) -> Provenance {
+        let set = |name: String| CString::new(name).is_ok_and(|name| settings::variable(&name).is_some());
+        if self.0.written.load(Ordering::Relaxed) {
+            Provenance::Written
+        } else if let Some(source) = gone::source(self.0.index) {
+            source
+        } else if environment(&self.0.name).is_some_and(set) {
+            Provenance::Environment
+        } else {
+            Provenance::Other
+        }
+    }
+}
+
+impl Variable {
+    /// The variable is there, and so is its memory.
+    fn check(&self) -> Result<()> {
+        let (mut verbosity, none) = (0, ptr::null_mut());
+        // SAFETY: an index of the library; what is not wanted is null, as the standard allows.
+        unsafe {
+            native::cvar_get_info(
+                self.index,
+                none,
+                &mut 0,
+                &mut verbosity,
+                ptr::null_mut(),
+                ptr::null_mut(),
+                none,
+                &mut 0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            )
+        }
+        .map_err(|_| Error::INVALID_HANDLE)?;
+        if gone::is_gone(self.index, self.datatype == Datatype::CHAR) {
+            Err(Error::INVALID_HANDLE)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+struct Handle {
+    variable: Arc<Variable>,
+    handle: Word,
+    count: usize,
+    /// Libraries keep the address of the object's handle.
+    _object: Box<Object>,
+}
+
+impl CvarHandle for Handle {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn read(&self, out: &mut [u8]) -> Result<()> {
+        self.variable.check()?;
+        if self.variable.datatype == Datatype::CHAR {
+            return self.read_string(out);
+        }
+        // One element is 8 bytes at most.
+        let mut values = vec![0u64; self.count];
+        // SAFETY: a live handle, and room for the whole value.
+        unsafe { native::cvar_read(self.handle, values.as_mut_ptr().cast())? };
+        // SAFETY: words as bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), self.count * 8) };
+        match self.variable.widening {
+            Widening::None => out.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from),
+            Widening::Byte => {
+                for (to, from) in out.chunks_exact_mut(4).zip(bytes) {
+                    to.copy_from_slice(&i32::from(*from).to_ne_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, from: &[u8]) -> Result<()> {
+        self.variable.check()?;
+        let mut bytes = match self.variable.widening {
+            Widening::None => from.to_vec(),
+            Widening::Byte => from.chunks_exact(4).map(narrow).collect::<Result<_>>()?,
+        };
+        bytes.resize(bytes.len().max(self.count * self.variable.datatype.size()), 0);
+        // SAFETY: a live handle, and at least as many bytes as its value has.
+        unsafe { native::cvar_write(self.handle, bytes.as_ptr().cast())? };
+        self.variable.written.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn narrow(value: &[u8]) -> Result<u8> {
+    let value = value.first_chunk().map(|bytes| i32::from_ne_bytes(*bytes)).ok_or(Error::INVALID)?;
+    u8::try_from(value).map_err(|_| Error::INVALID)
+}
+
+impl Handle {
+    fn read_string(&self, out: &mut [u8]) -> Result<()> {
+        let mut room = vec![0u8; STRING_ROOM.max(self.count + 1)];
+        // SAFETY: a live handle, and more room than the library says that the value needs.
+        unsafe { native::cvar_read(self.handle, room.as_mut_ptr().cast())? };
+        let length = room.iter().position(|byte| *byte == 0).unwrap_or(0);
+        let text = room.get(..length.min(out.len().saturating_sub(1))).unwrap_or_default();
+        out.fill(0);
+        out.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // A variable that is gone took its handles with it.
+        if self.variable.check().is_ok() {
+            // SAFETY: a live handle, given back once.
+            let _ = unsafe { native::cvar_handle_free(&mut self.handle) };
+        }
+    }
+}

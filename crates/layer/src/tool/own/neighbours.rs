@@ -1,0 +1,202 @@
+//! Images of the other processes of the world on this node, mapped for reading.
+//!
+//! They are memory files, found among the open files of the processes that may be looked at. Their bytes are another
+//! process's: every place is checked against the size of the file, which cannot shrink.
+#![allow(unsafe_code)]
+
+use crate::identity;
+use mpiscope_image::layout::{
+    DIRECTORY_LEN, HEADER_SIZE, Header, MAGIC, Process, Section, SectionKind, VERSION,
+};
+use mpiscope_image::objects::{Comm, Life};
+use mpiscope_image::traffic::Peer;
+use std::ffi::{CString, OsString, c_void};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// Addresses reserved for an image that may grow.
+const RESERVED: usize = 1 << 30;
+
+/// Another process's image.
+pub struct Neighbour {
+    base: usize,
+    file: i32,
+    rank: u32,
+}
+
+/// Those that were found.
+static KNOWN: Mutex<Vec<&'static Neighbour>> = Mutex::new(Vec::new());
+
+/// The images of these ranks of the world.
+pub fn of_world(ranks: &[Option<u32>]) -> Vec<Option<&'static Neighbour>> {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = identity::process().map(|process| process.rank.get());
+    let missing = |known: &[&Neighbour]| {
+        let is_missing = |rank: &u32| Some(*rank) != own && known.iter().all(|other| other.rank != *rank);
+        ranks.iter().flatten().any(is_missing)
+    };
+    if missing(&known) {
+        search(&mut known);
+    }
+    let find = |rank: u32| known.iter().find(|other| other.rank == rank).copied();
+    ranks.iter().map(|rank| rank.and_then(find)).collect()
+}
+
+/// Looks through the open files of all processes that may be looked at.
+fn search(known: &mut Vec<&'static Neighbour>) {
+    let Some(own) = identity::process() else { return };
+    let Ok(processes) = std::fs::read_dir("/proc") else { return };
+    for process in processes.flatten() {
+        if !process.file_name().as_bytes().first().is_some_and(u8::is_ascii_digit) {
+            continue;
+        }
+        let Ok(files) = std::fs::read_dir(process.path().join("fd")) else { continue };
+        for file in files.flatten() {
+            if is_image(std::fs::read_link(file.path()).map(PathBuf::into_os_string).unwrap_or_default()) {
+                add(known, &file.path(), own);
+            }
+        }
+    }
+}
+
+fn is_image(target: OsString) -> bool {
+    target.into_vec().starts_with(b"/memfd:mpiscope:")
+}
+
+fn add(known: &mut Vec<&'static Neighbour>, path: &std::path::Path, own: &Process) {
+    let Some(image) = map(path) else { return };
+    let same_world = image.process().is_some_and(|process| {
+        process.world.text() == own.world.text() && process.rank.get() != own.rank.get()
+    });
+    let rank = image.process().map_or(u32::MAX, |process| process.rank.get());
+    if same_world && rank != u32::MAX && known.iter().all(|other| other.rank != rank) {
+        known.push(Box::leak(Box::new(Neighbour { rank, ..image })));
+    } else {
+        image.unmap();
+    }
+}
+
+fn map(path: &std::path::Path) -> Option<Neighbour> {
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    // SAFETY: a C string.
+    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if file < 0 {
+        return None;
+    }
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+    // SAFETY: a fresh mapping for reading; only what the file has is ever looked at.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), RESERVED, libc::PROT_READ, flags, file, 0) };
+    if base == libc::MAP_FAILED {
+        // SAFETY: opened above.
+        unsafe { libc::close(file) };
+        return None;
+    }
+    let image = Neighbour { base: base as usize, file, rank: u32::MAX };
+    if image.is_readable() {
+        return Some(image);
+    }
+    image.unmap();
+    None
+}
+
+impl Neighbour {
+    /// Gives the mapping back.
+    fn unmap(&self) {
+        // SAFETY: mapped and opened by `map`, and nothing that was found in it has been handed out.
+        unsafe {
+            libc::munmap(self.base as *mut c_void, RESERVED);
+            libc::close(self.file);
+        }
+    }
+
+    /// Bytes that may be looked at.
+    fn size(&self) -> usize {
+        // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
+        let size = unsafe {
+            let mut about: libc::stat = std::mem::zeroed();
+            if libc::fstat(self.file, &mut about) == 0 { about.st_size } else { 0 }
+        };
+        usize::try_from(size).unwrap_or(0).min(RESERVED)
+    }
+
+    /// Something in the image, made of words and bytes only.
+    fn at<T: mpiscope_image::Record>(&self, size: usize, offset: u64) -> Option<&'static T> {
+        let offset = usize::try_from(offset).ok()?;
+        if offset.checked_add(size_of::<T>())? > size || !offset.is_multiple_of(align_of::<T>()) {
+            return None;
+        }
+        // SAFETY: inside the file and the mapping (checked), aligned; every bit pattern is valid.
+        Some(unsafe { &*((self.base + offset) as *const T) })
+    }
+
+    /// An image of our own version that cannot shrink?
+    fn is_readable(&self) -> bool {
+        // SAFETY: asks about an open file.
+        let seals = unsafe { libc::fcntl(self.file, libc::F_GET_SEALS) };
+        let header = self.at::<Header>(self.size(), 0);
+        seals >= 0
+            && seals & libc::F_SEAL_SHRINK != 0
+            && header.is_some_and(|h| h.magic == MAGIC && h.version.get() == VERSION)
+    }
+
+    fn process(&self) -> Option<&'static Process> {
+        let size = self.size();
+        self.sections(size, SectionKind::PROCESS).find_map(|section| self.at(size, section.offset.get()))
+    }
+
+    fn sections(&self, size: usize, kind: SectionKind) -> impl Iterator<Item = &'static Section> {
+        let header = self.at::<Header>(size, 0);
+        let count = header.map_or(0, |header| (header.sections.get() as usize).min(DIRECTORY_LEN));
+        let sections = header.map_or(&[][..], |header| &header.directory);
+        sections.iter().take(count).filter(move |section| section.kind.get() == kind.0)
+    }
+
+    /// All records of a table, and their indices.
+    fn records<T: mpiscope_image::Record + 'static>(
+        &self,
+        size: usize,
+        kind: SectionKind,
+    ) -> impl Iterator<Item = &'static T> {
+        self.sections(size, kind).flat_map(move |section| {
+            let (offset, step) = (section.offset.get(), u64::from(section.record_size.get()));
+            let used = section.used.get().min((size / size_of::<T>()) as u64);
+            (0..used).map_while(move |place| self.at(size, offset.checked_add(place.checked_mul(step)?)?))
+        })
+    }
+
+    /// The record at an index of a table that may have several sections.
+    fn record<T: mpiscope_image::Record>(
+        &self,
+        size: usize,
+        kind: SectionKind,
+        index: u64,
+    ) -> Option<&'static T> {
+        let mut place = index;
+        for section in self.sections(size, kind) {
+            let capacity = section.capacity.get();
+            if place < capacity {
+                let step = u64::from(section.record_size.get());
+                return self.at(size, section.offset.get().checked_add(place.checked_mul(step)?)?);
+            }
+            place -= capacity;
+        }
+        None
+    }
+
+    /// What this process recorded of `rank` of the communicator with this identity. Async-signal-safe.
+    pub fn peer(&self, identity: u64, rank: usize) -> Option<&'static Peer> {
+        let size = self.size();
+        if size < HEADER_SIZE {
+            return None;
+        }
+        let same =
+            |comm: &&Comm| comm.head.identity.get() == identity && comm.head.life.get() == Life::LIVE.0;
+        let comm = self.records::<Comm>(size, SectionKind::COMMS).find(same)?;
+        let first = comm.peers.get().checked_sub(1)?;
+        if rank >= comm.size.get().max(comm.remote_size.get()) as usize {
+            return None;
+        }
+        self.record(size, SectionKind::PEERS, first.checked_add(rank as u64)?)
+    }
+}

@@ -1,0 +1,56 @@
+//! What the other ranks of a communicator recorded, as far as they are on this node.
+#![allow(unsafe_code)]
+
+use super::neighbours::{self, Neighbour};
+use crate::image;
+use crate::objects::comms;
+use crate::tool::bound::Bound;
+use mpiscope_image::objects::{Comm, Flag};
+use mpiscope_image::traffic::Peer;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// One rank: its image, and its record of what it exchanged with us, once it has one.
+struct Other {
+    image: &'static Neighbour,
+    peer: AtomicPtr<Peer>,
+}
+
+/// The other ranks of a communicator, by rank.
+pub struct Others {
+    others: Vec<Option<Other>>,
+    inter: bool,
+}
+
+impl Others {
+    /// Looks for the images of all ranks of a communicator.
+    pub fn find(comm: &Comm) -> Self {
+        let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
+        let size = if inter { comm.remote_size.get() } else { comm.size.get() };
+        let ranks = (0..size.cast_signed())
+            .map(|rank| image::writer().and_then(|writer| comms::world_rank(writer, comm, rank)))
+            .collect::<Vec<_>>();
+        let images = neighbours::of_world(&ranks);
+        let others = images
+            .into_iter()
+            .map(|image| image.map(|image| Other { image, peer: AtomicPtr::new(std::ptr::null_mut()) }));
+        Self { others: others.collect(), inter }
+    }
+
+    /// Are they the members of a remote group, to which this process does not belong?
+    pub fn is_remote(&self) -> bool {
+        self.inter
+    }
+
+    /// What `rank` recorded of us. Async-signal-safe.
+    pub fn peer(&self, rank: usize, bound: &Bound) -> Option<&'static Peer> {
+        let other = self.others.get(rank)?.as_ref()?;
+        let known = other.peer.load(Ordering::Acquire);
+        if !known.is_null() {
+            // SAFETY: found below, in a mapping that is never taken down and does not shrink.
+            return Some(unsafe { &*known });
+        }
+        let found = other.image.peer(bound.identity, bound.rank)?;
+        other.peer.store(std::ptr::from_ref(found).cast_mut(), Ordering::Release);
+        Some(found)
+    }
+}

@@ -1,0 +1,151 @@
+//! Our control variables: what is recorded, how much is kept.
+
+use super::categories::{Categories, Place};
+use super::publish_one;
+use crate::tool::{events, recording};
+use crate::traffic::ledger;
+use crate::{arch, image, settings};
+use mpiscope_image::layout::Recording;
+use mpit::{
+    CvarInfo, Datatype, Enumeration, Member, Registry, Scope, Setting, SettingValue, Verbosity, When,
+};
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// Is an environment variable set?
+fn is_set(name: &str) -> bool {
+    CString::new(name).is_ok_and(|name| settings::variable(&name).is_some())
+}
+
+/// A variable about to be registered.
+struct New<'a> {
+    name: String,
+    desc: String,
+    env: Option<String>,
+    scope: Scope,
+    enumeration: Option<usize>,
+    verbosity: Verbosity,
+    place: Place,
+    categories: &'a Categories,
+}
+
+impl<'a> New<'a> {
+    fn new(name: &str, env: &str, desc: &str, categories: &'a Categories) -> Self {
+        Self {
+            name: name.to_owned(),
+            desc: format!("{desc}. Environment: {env}"),
+            env: Some(env.to_owned()),
+            scope: Scope::LOCAL,
+            enumeration: None,
+            verbosity: Verbosity::USER_BASIC,
+            place: Place::RECORDING,
+            categories,
+        }
+    }
+
+    /// Registers it with what holds its value. `effective` is what has become of the environment variable.
+    fn add(self, registry: &Registry, datatype: Datatype, setting: Setting, effective: Option<String>) {
+        // A value that the check refuses cannot have become effective.
+        let _ = setting.from_environment(effective.as_deref());
+        let info = CvarInfo {
+            desc: self.desc,
+            verbosity: self.verbosity,
+            enumeration: self.enumeration,
+            scope: self.scope,
+            env: self.env,
+            ..CvarInfo::new(self.name.as_str(), datatype)
+        };
+        if let Some(index) = publish_one(&self.name, registry.add_cvar(info, Arc::new(setting))) {
+            self.categories.add(self.place, Member::Cvar(index));
+        }
+    }
+}
+
+/// An `INT` that is 0 or 1.
+fn switch(
+    registry: &Registry,
+    new: New,
+    default: bool,
+    effective: Option<bool>,
+    change: impl Fn(bool) + Send + Sync + 'static,
+) {
+    let setting = Setting::new(Datatype::INT, SettingValue::Int(i64::from(default)))
+        .check(|value| matches!(value, SettingValue::Int(0 | 1)))
+        .on_change(move |value| change(*value == SettingValue::Int(1)));
+    new.add(registry, Datatype::INT, setting, effective.map(|on| i32::from(on).to_string()));
+}
+
+/// What can be recorded: name, bit, meaning.
+const RECORDINGS: [(&str, Recording, &str); 4] = [
+    ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 switches all recording off"),
+    ("times", Recording::TIMES, "Take the time of MPI calls, about 15 ns each"),
+    ("messages", Recording::MESSAGES, "Write down every message, about 10 ns each"),
+    (
+        "objects",
+        Recording::OBJECTS,
+        "Follow MPI objects, requests and totals of messages, about 20 ns per call that has to do with them",
+    ),
+];
+
+/// Registers the variables.
+pub fn publish(registry: &Registry, categories: &Categories) {
+    let names = Enumeration::new("mpiscope_switch").items(["off", "on"]);
+    let names = publish_one("the switches' names", registry.add_enumeration(names));
+    for (name, what, desc) in RECORDINGS {
+        let env = format!("MPISCOPE_RECORD_{}", name.to_uppercase());
+        let desc = format!("{desc}. Also a word of the list in MPISCOPE_RECORD");
+        let new = New::new(&format!("mpiscope_record_{name}"), &env, &desc, categories);
+        let default = settings::DEFAULT_RECORDING & what.0 != 0;
+        let effective =
+            (is_set("MPISCOPE_RECORD") || is_set(&env)).then(|| recording::setting() & what.0 != 0);
+        switch(registry, New { enumeration: names, ..new }, default, effective, move |on| {
+            recording::set(what, on)
+        });
+    }
+    let desc = "Deliver events to the callbacks that tools registered; 0 delivers none";
+    let new = New::new("mpiscope_record_events", "MPISCOPE_RECORD_EVENTS", desc, categories);
+    let effective = settings::switch("EVENTS");
+    events::allow(effective.unwrap_or(true));
+    switch(registry, New { enumeration: names, ..new }, true, effective, events::allow);
+    let desc = "Messages that are kept in each of the two rings of the ledger, 0 or a power of two up to 67108864. Can be set \
+        until the first message is written down";
+    let capacity = Setting::new(Datatype::INT, SettingValue::Int(ledger::DEFAULT_CAPACITY as i64))
+        .check(is_capacity)
+        .when(|| if ledger::is_made() { When::NotNow } else { When::Now })
+        .on_change(|value| {
+            if let SettingValue::Int(entries) = value {
+                ledger::set_capacity(*entries as usize);
+            }
+        });
+    let new = New::new("mpiscope_ledger_entries", "MPISCOPE_LEDGER", desc, categories);
+    let effective = is_set("MPISCOPE_LEDGER").then(|| ledger::capacity().to_string());
+    New { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, capacity, effective);
+    constants(registry, categories);
+}
+
+fn is_capacity(value: &SettingValue) -> bool {
+    let SettingValue::Int(entries) = value else { return false };
+    usize::try_from(*entries).is_ok_and(|n| n == 0 || n.is_power_of_two() && n <= ledger::MOST)
+}
+
+/// What cannot be changed.
+fn constants(registry: &Registry, categories: &Categories) {
+    let desc = "Different user functions (operators, attribute functions, error handlers) inside which MPI calls are seen";
+    let slots = Setting::new(Datatype::INT, SettingValue::Int(arch::TRAMPOLINES as i64));
+    New {
+        scope: Scope::CONSTANT,
+        env: None,
+        desc: desc.to_owned(),
+        verbosity: Verbosity::TUNER_DETAIL,
+        ..New::new("mpiscope_callback_slots", "", desc, categories)
+    }
+    .add(registry, Datatype::INT, slots, None);
+    let desc = "Name of the job under which mpiscope finds the process";
+    let job = Setting::new(Datatype::CHAR, SettingValue::Text(image::job()));
+    New { scope: Scope::READONLY, ..New::new("mpiscope_job", "MPISCOPE_JOB", desc, categories) }.add(
+        registry,
+        Datatype::CHAR,
+        job,
+        is_set("MPISCOPE_JOB").then(image::job),
+    );
+}

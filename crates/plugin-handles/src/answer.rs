@@ -1,0 +1,147 @@
+//! Models to the pieces that the structures of the interface are made of.
+
+use std::ffi::{c_char, c_int};
+
+use mpiscope_debugger_abi::extended::{
+    Attribute as AttributeRecord, Attributes, Ints, KeyValue, KeyValues, Object, Processes,
+    Reference as ReferenceRecord, References, flag, kind,
+};
+use mpiscope_debugger_abi::handles::ProcessId;
+use mpiscope_debugger_abi::plugin::{Blocks, NoMemory, chars};
+use mpiscope_image::layout::State;
+use mpiscope_image::objects::Flag;
+use mpiscope_job::objects::{Attribute, Common, Deed, Kind, Reader, Reference, Standing};
+
+use crate::context::{Seen, is_over};
+
+/// Kinds with their numbers in the interface.
+const NUMBERS: [(Kind, c_int); 12] = [
+    (Kind::Communicator, kind::COMM),
+    (Kind::Group, kind::GROUP),
+    (Kind::Datatype, kind::DATATYPE),
+    (Kind::Request, kind::REQUEST),
+    (Kind::Message, kind::MESSAGE),
+    (Kind::Op, kind::OP),
+    (Kind::Errhandler, kind::ERRHANDLER),
+    (Kind::Info, kind::INFO),
+    (Kind::File, kind::FILE),
+    (Kind::Window, kind::WINDOW),
+    (Kind::Session, kind::SESSION),
+    (Kind::Keyval, kind::KEYVAL),
+];
+
+/// The number of a kind.
+pub fn number_of_kind(of: Kind) -> c_int {
+    NUMBERS.iter().find(|(known, _)| *known == of).map_or(kind::NONE, |(_, number)| *number)
+}
+
+/// The kind with a number.
+pub fn kind_of_number(number: c_int) -> Option<Kind> {
+    NUMBERS.iter().find(|(_, known)| *known == number).map(|(kind, _)| *kind)
+}
+
+/// A length in C.
+pub fn count(len: usize) -> c_int {
+    c_int::try_from(len).unwrap_or(c_int::MAX)
+}
+
+/// A number that C has with a sign.
+pub fn signed(value: u32) -> c_int {
+    value.cast_signed()
+}
+
+/// Processes by their rank in the world; one outside of it has −1.
+pub fn ranks(members: &[i64]) -> Vec<ProcessId> {
+    let rank = |member: &i64| c_int::try_from(*member).unwrap_or(-1);
+    members.iter().map(|member| ProcessId { mpi_comm_world_rank: rank(member) }).collect()
+}
+
+/// The same as a list of the extended interface.
+pub fn processes(blocks: &mut Blocks, members: Option<&[i64]>) -> Result<Processes, NoMemory> {
+    blocks.list(&ranks(members.unwrap_or_default()))
+}
+
+/// Another object.
+pub fn reference(of: Option<&Reference>) -> ReferenceRecord {
+    of.map_or_else(ReferenceRecord::default, |of| {
+        ReferenceRecord::new(number_of_kind(of.kind), of.handle.0, of.uid)
+    })
+}
+
+/// Other objects.
+pub fn references(blocks: &mut Blocks, list: &[Reference]) -> Result<References, NoMemory> {
+    let list: Vec<_> = list.iter().map(|of| reference(Some(of))).collect();
+    blocks.list(&list)
+}
+
+/// Numbers.
+pub fn ints(blocks: &mut Blocks, list: Option<&[i64]>) -> Result<Ints, NoMemory> {
+    blocks.list(list.unwrap_or_default())
+}
+
+/// Keys and values, their texts in the same block.
+pub fn key_values(blocks: &mut Blocks, pairs: &[(String, String)]) -> Result<KeyValues, NoMemory> {
+    let texts: Vec<[&str; 2]> = pairs.iter().map(|(key, value)| [key.as_str(), value.as_str()]).collect();
+    let items = blocks.with_texts(&texts, |_, [key, value]: [*mut c_char; 2]| KeyValue { key, value })?;
+    Ok(KeyValues::from((texts.len() as u64, items)))
+}
+
+/// Attributes.
+pub fn attributes(blocks: &mut Blocks, list: &[Attribute]) -> Result<Attributes, NoMemory> {
+    let list: Vec<_> = list
+        .iter()
+        .map(|attribute| AttributeRecord {
+            attr_keyval: attribute.keyval,
+            attr_keyval_uid: attribute.keyval_uid,
+            attr_value: attribute.value.0,
+            attr_name: chars(attribute.name.as_deref().unwrap_or_default()),
+        })
+        .collect();
+    blocks.list(&list)
+}
+
+/// Nanoseconds of seconds.
+pub fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+/// What every structure begins with; `bits` is added to what all kinds have, `T` is the whole structure.
+pub fn object<T>(reader: &Reader<'_, Seen<'_>>, common: &Common, bits: u32) -> Object {
+    let null = common.standing == Standing::Null;
+    let gone = common.standing == Standing::Freed || is_over(State(reader.state().0)) && !null;
+    let flags = [
+        (common.predefined, flag::PREDEFINED),
+        (null, flag::NULL),
+        (gone || common.standing == Standing::Marked, flag::FREED_HANDLE),
+        (gone, flag::FREED_OBJECT),
+        (common.fortran.is_some(), flag::FORTRAN_HANDLE),
+        (common.torn, flag::TORN),
+        (common.has(Flag::SHARED_HANDLE), flag::SHARED_HANDLE),
+    ];
+    let function =
+        |deed: &Option<Deed>| chars(deed.as_ref().and_then(|d| d.function.as_deref()).unwrap_or_default());
+    let from = |deed: &Option<Deed>| deed.as_ref().map_or(0, |deed| deed.address.0);
+    let at = |deed: &Option<Deed>| deed.as_ref().map_or(0, |deed| nanoseconds(deed.seconds));
+    Object {
+        obj_struct_size: size_of::<T>() as u32,
+        obj_bitflags: bits | self::bits(&flags),
+        obj_kind: number_of_kind(common.kind),
+        obj_fortran_handle: common.fortran.unwrap_or(-1),
+        obj_c_handle: common.handle.0,
+        obj_uid: common.uid,
+        obj_identity: common.identity.0,
+        obj_parent: reference(common.parent.as_ref()),
+        obj_name: chars(common.name.as_deref().unwrap_or_default()),
+        obj_created_by: function(&common.created),
+        obj_created_from: from(&common.created),
+        obj_created_ns: at(&common.created),
+        obj_freed_by: function(&common.freed),
+        obj_freed_from: from(&common.freed),
+        obj_freed_ns: at(&common.freed),
+    }
+}
+
+/// The bits whose condition holds.
+pub fn bits(flags: &[(bool, u32)]) -> u32 {
+    flags.iter().filter(|(when, _)| *when).fold(0, |bits, (_, bit)| bits | bit)
+}

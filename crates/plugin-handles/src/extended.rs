@@ -1,0 +1,437 @@
+//! The query functions for what the published interface leaves open.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+
+use mpi_abi::{Abi, AbiKind, Mpich, OpenMpi, Standard};
+use mpiscope_debugger_abi::extended::{
+    Argument, CommExtra, DatatypeInfo, ErrhandlerExtra, FileInfo, GroupInfo, InfoInfo, KeyvalInfo, Lock,
+    MessageInfo, OpInfo, RequestExtra, SessionInfo, StatusExtra, TypeHole, TypeRun, WindowInfo, flag, kind,
+};
+use mpiscope_debugger_abi::handles::code;
+use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
+use mpiscope_debugger_abi::plugin::{Blocks, chars};
+use mpiscope_job::objects::{
+    Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Reader, Reference, Request,
+    Session, Topology, Window,
+};
+use mpiscope_target::{ByteOrder, Target};
+
+use crate::answer::{
+    attributes, bits, ints, key_values, nanoseconds, number_of_kind, object, processes, reference,
+    references, signed,
+};
+use crate::context::{Code, Context, Seen};
+
+macro_rules! queries {
+    ($($(#[$doc:meta])* $name:ident $kind:ident $info:ty = $make:ident;)*) => {
+        /// Kinds that have a function here: bit `1 << kind`.
+        pub const KINDS: u32 = 0 $(| 1 << kind::$kind)* | 1 << kind::STATUS;
+
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// The debugger's pointers; `info` is null or may be written.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(
+                image: *mut MqsImage,
+                image_info: *mut ImageInfo,
+                process: *mut MqsProcess,
+                process_info: *mut ProcessInfo,
+                c_handle: TAddr,
+                info: *mut *mut $info,
+            ) -> c_int {
+                let context = Context { image, image_info, process, process_info };
+                // SAFETY: the contract of this function.
+                unsafe { context.answer(info, |reader, _, blocks| $make(reader, c_handle, blocks)) }
+            }
+        )*
+    };
+}
+
+queries! {
+    /// What the published structure of communicators has no room for.
+    mpidbg_comm_extra_query COMM CommExtra = comm;
+    /// What is behind a group's handle.
+    mpidbg_group_query GROUP GroupInfo = group;
+    /// What is behind a datatype's handle.
+    mpidbg_datatype_query DATATYPE DatatypeInfo = datatype;
+    /// What is behind a request's handle.
+    mpidbg_request_extra_query REQUEST RequestExtra = request;
+    /// What is behind a message's handle.
+    mpidbg_message_query MESSAGE MessageInfo = message;
+    /// What is behind an operation's handle.
+    mpidbg_op_query OP OpInfo = op;
+    /// What the published structure of error handlers has no room for.
+    mpidbg_errhandler_extra_query ERRHANDLER ErrhandlerExtra = errhandler;
+    /// What is behind an info's handle.
+    mpidbg_info_query INFO InfoInfo = info;
+    /// What is behind a file's handle.
+    mpidbg_file_query FILE FileInfo = file;
+    /// What is behind a window's handle.
+    mpidbg_window_query WINDOW WindowInfo = window;
+    /// What is behind a session's handle.
+    mpidbg_session_query SESSION SessionInfo = session;
+    /// What is behind a key. The handle is the key, and above its 32 bits the number of the kind that it is for.
+    mpidbg_keyval_query KEYVAL KeyvalInfo = keyval;
+}
+
+fn comm(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<CommExtra, Code> {
+    let model: Communicator = reader.get(handle)?;
+    let inter = if model.inter { flag::INTER } else { 0 };
+    let mut extra = CommExtra {
+        object: object::<CommExtra>(reader, &model.common, inter),
+        cx_rank: model.rank.map_or(-1, signed),
+        cx_size: signed(model.size),
+        cx_remote_size: signed(model.remote_size),
+        cx_has_dist_graph: 0,
+        cx_collectives: model.collectives,
+        cx_colour: model.colour,
+        cx_errhandler: reference(model.errhandler.as_ref()),
+        cx_info: reference(model.info.as_ref()),
+        cx_other_parent: reference(model.other_parent.as_ref()),
+        cx_local: processes(blocks, model.members.as_deref())?,
+        cx_remote: processes(blocks, model.remote.as_deref())?,
+        cx_cart_coords: Default::default(),
+        cx_graph_edges: Default::default(),
+        cx_sources: Default::default(),
+        cx_source_weights: Default::default(),
+        cx_destinations: Default::default(),
+        cx_destination_weights: Default::default(),
+        cx_attributes: attributes(blocks, &model.attributes)?,
+        cx_groups: references(blocks, &model.groups)?,
+        cx_requests: references(blocks, &model.requests)?,
+        cx_windows: references(blocks, &model.windows)?,
+        cx_files: references(blocks, &model.files)?,
+    };
+    match &model.topology {
+        Some(Topology::Cartesian { coords, .. }) => extra.cx_cart_coords = ints(blocks, Some(coords))?,
+        Some(Topology::Graph { edges, .. }) => extra.cx_graph_edges = ints(blocks, Some(edges))?,
+        Some(Topology::DistGraph { sources, source_weights, destinations, destination_weights }) => {
+            extra.cx_has_dist_graph = 1;
+            extra.cx_sources = ints(blocks, Some(sources))?;
+            extra.cx_source_weights = ints(blocks, source_weights.as_deref())?;
+            extra.cx_destinations = ints(blocks, Some(destinations))?;
+            extra.cx_destination_weights = ints(blocks, destination_weights.as_deref())?;
+        }
+        Some(Topology::Unknown) => extra.object.obj_bitflags |= flag::INCOMPLETE,
+        None => {}
+    }
+    Ok(extra)
+}
+
+fn group(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<GroupInfo, Code> {
+    let model: Group = reader.get(handle)?;
+    let outside = if model.rank.is_none() { flag::NOT_MEMBER } else { 0 };
+    Ok(GroupInfo {
+        object: object::<GroupInfo>(reader, &model.common, outside),
+        group_rank: model.rank.map_or(-1, signed),
+        group_size: signed(model.size),
+        group_procs: processes(blocks, model.members.as_deref())?,
+        group_comms: references(blocks, &model.communicators)?,
+    })
+}
+
+fn datatype(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<DatatypeInfo, Code> {
+    let model: Datatype = reader.get(handle)?;
+    let flags = [
+        (model.committed, flag::COMMITTED),
+        (model.bounds_stated, flag::BOUNDS_STATED),
+        (model.type_map.cut, flag::CUT),
+        (model.type_map.incomplete || model.size.is_none(), flag::INCOMPLETE),
+    ];
+    let runs: Vec<TypeRun> = model
+        .type_map
+        .runs
+        .iter()
+        .map(|run| TypeRun {
+            run_type: chars(&run.datatype),
+            run_displacement: run.displacement,
+            run_count: run.count,
+            run_size: run.size,
+        })
+        .collect();
+    let holes: Vec<TypeHole> = model
+        .type_map
+        .holes
+        .iter()
+        .map(|hole| TypeHole { hole_displacement: hole.displacement, hole_length: hole.length })
+        .collect();
+    let (names, values) = arguments(&model);
+    Ok(DatatypeInfo {
+        object: object::<DatatypeInfo>(reader, &model.common, bits(&flags)),
+        dt_combiner: chars(model.combiner),
+        dt_meaning: chars(model.meaning.unwrap_or_default()),
+        dt_size: model.size.unwrap_or(0),
+        dt_lb: model.lower_bound.unwrap_or(0),
+        dt_extent: model.extent.unwrap_or(0),
+        dt_arguments: blocks.list(&names)?,
+        dt_values: blocks.list(&values)?,
+        dt_datatypes: references(blocks, &model.arguments.datatypes)?,
+        dt_runs: blocks.list(&runs)?,
+        dt_holes: blocks.list(&holes)?,
+        dt_attributes: attributes(blocks, &model.attributes)?,
+        dt_used_by: references(blocks, &model.used_by)?,
+        dt_requests: references(blocks, &model.requests)?,
+    })
+}
+
+/// The constructor's arguments: names with places, and the values.
+fn arguments(model: &Datatype) -> (Vec<Argument>, Vec<i64>) {
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    let numbers = model.arguments.numbers.iter().map(|(name, value)| (*name, 0, std::slice::from_ref(value)));
+    let arrays = model.arguments.arrays.iter().map(|(name, array)| (*name, 1, array.as_slice()));
+    for (name, is_array, part) in numbers.chain(arrays) {
+        names.push(Argument {
+            arg_name: chars(name),
+            arg_is_array: is_array,
+            arg_count: part.len() as u64,
+            arg_first: values.len() as u64,
+        });
+        values.extend_from_slice(part);
+    }
+    (names, values)
+}
+
+fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<RequestExtra, Code> {
+    let model: Request = reader.get(handle)?;
+    let flags = [
+        (model.persistent, flag::PERSISTENT),
+        (model.started, flag::STARTED),
+        (model.active, flag::ACTIVE),
+        (model.complete, flag::COMPLETE),
+        (model.cancelled, flag::CANCELLED),
+        (model.tag.is_none() && model.class == "point-to-point", flag::ANY_TAG),
+        (model.peer.name == Some("MPI_ANY_SOURCE"), flag::ANY_SOURCE),
+    ];
+    let at = |when: &Option<mpiscope_job::objects::request::When>| {
+        when.as_ref().map_or((0, 0), |when| (when.address.0, nanoseconds(when.seconds)))
+    };
+    let (started, completed) = (at(&model.start), at(&model.completion));
+    let (source, tag) = model.received.unwrap_or((-1, -1));
+    let (dest, send_tag) = model.send.unwrap_or((-1, -1));
+    Ok(RequestExtra {
+        object: object::<RequestExtra>(reader, &model.common, bits(&flags)),
+        rx_class: chars(model.class),
+        rx_operation: chars(model.operation.unwrap_or_default()),
+        rx_of: reference(model.object.as_ref()),
+        rx_datatype: reference(model.datatype.as_ref()),
+        rx_peer: model.peer.value,
+        rx_tag: model.tag.unwrap_or(-1),
+        rx_count: model.count,
+        rx_buffer: model.buffer.0,
+        rx_started_from: started.0,
+        rx_started_ns: started.1,
+        rx_completed_from: completed.0,
+        rx_completed_ns: completed.1,
+        rx_actual_source: source,
+        rx_actual_tag: tag,
+        rx_bytes: model.bytes,
+        rx_starts: model.starts,
+        rx_send_dest: dest,
+        rx_send_tag: send_tag,
+        rx_error: model.error.cast_signed(),
+        rx_partitions: signed(model.partitions),
+    })
+}
+
+fn message(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<MessageInfo, Code> {
+    let model: Message = reader.get(handle)?;
+    Ok(MessageInfo {
+        object: object::<MessageInfo>(reader, &model.common, 0),
+        msg_comm: reference(model.communicator.as_ref()),
+        msg_source: model.source,
+        msg_tag: model.tag,
+        msg_bytes: model.bytes,
+    })
+}
+
+fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<OpInfo, Code> {
+    let model: Op = reader.get(handle)?;
+    let flags = [
+        (model.commutative == Some(true), flag::COMMUTATIVE),
+        (model.fortran_function, flag::FORTRAN_CALLBACK),
+        (model.commutative.is_none(), flag::INCOMPLETE),
+    ];
+    Ok(OpInfo {
+        object: object::<OpInfo>(reader, &model.common, bits(&flags)),
+        op_function: model.function.0,
+    })
+}
+
+fn errhandler(
+    reader: &Reader<'_, Seen<'_>>,
+    handle: TAddr,
+    blocks: &mut Blocks,
+) -> Result<ErrhandlerExtra, Code> {
+    let model: Errhandler = reader.get(handle)?;
+    let fortran = if model.fortran_function { flag::FORTRAN_CALLBACK } else { 0 };
+    Ok(ErrhandlerExtra {
+        object: object::<ErrhandlerExtra>(reader, &model.common, fortran),
+        ex_function: model.function.0,
+        ex_of: model.of.map_or(kind::NONE, number_of_kind),
+        ex_reserved: 0,
+        ex_attached: references(blocks, &model.attached)?,
+    })
+}
+
+fn info(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<InfoInfo, Code> {
+    let model: Info = reader.get(handle)?;
+    let cut = if model.lost > 0 { flag::CUT } else { 0 };
+    Ok(InfoInfo {
+        object: object::<InfoInfo>(reader, &model.common, cut),
+        info_pairs: key_values(blocks, &model.pairs)?,
+        info_used_by: references(blocks, &model.used_by)?,
+    })
+}
+
+/// The pairs of the info that an object was made with.
+fn pairs_of(reader: &Reader<'_, Seen<'_>>, info: Option<&Reference>) -> Vec<(String, String)> {
+    let by_uid = info.and_then(|info| reader.by_uid::<Info>(info.uid).ok().flatten());
+    let model = by_uid.or_else(|| reader.get::<Info>(info?.handle.0).ok());
+    model.map(|model| model.pairs).unwrap_or_default()
+}
+
+fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<FileInfo, Code> {
+    let model: File = reader.get(handle)?;
+    let atomic = if model.atomic { flag::ATOMIC } else { 0 };
+    let pairs = pairs_of(reader, model.info.as_ref());
+    Ok(FileInfo {
+        object: object::<FileInfo>(reader, &model.common, atomic),
+        file_name: chars(model.path.as_deref().unwrap_or_default()),
+        file_amode: signed(model.amode),
+        file_reserved: 0,
+        file_mode: chars(&model.mode.join("|")),
+        file_comm: reference(model.communicator.as_ref()),
+        file_info: reference(model.info.as_ref()),
+        file_errhandler: reference(model.errhandler.as_ref()),
+        file_view_displacement: model.view.displacement,
+        file_view_etype: reference(model.view.etype.as_ref()),
+        file_view_filetype: reference(model.view.filetype.as_ref()),
+        file_view_datarep: chars(&model.view.representation),
+        file_info_pairs: key_values(blocks, &pairs)?,
+        file_requests: references(blocks, &model.requests)?,
+    })
+}
+
+fn window(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<WindowInfo, Code> {
+    let model: Window = reader.get(handle)?;
+    let sync = model.last_synchronisation.as_ref();
+    let pairs = pairs_of(reader, model.info.as_ref());
+    let lock = |lock: &mpiscope_job::objects::window::Lock| Lock {
+        lock_target: signed(lock.target),
+        lock_exclusive: c_int::from(lock.exclusive),
+    };
+    let locks: Vec<Lock> = model.locks.iter().map(lock).collect();
+    let attached: Vec<i64> =
+        model.attached.iter().flat_map(|(base, len)| [base.0.cast_signed(), len.cast_signed()]).collect();
+    Ok(WindowInfo {
+        object: object::<WindowInfo>(reader, &model.common, 0),
+        win_comm: reference(model.communicator.as_ref()),
+        win_info: reference(model.info.as_ref()),
+        win_errhandler: reference(model.errhandler.as_ref()),
+        win_base: model.base.0,
+        win_size: model.size,
+        win_displacement_unit: model.displacement_unit,
+        win_flavour: chars(model.flavour),
+        win_model: chars(model.model),
+        win_epochs: model.epoch_bits,
+        win_reserved: 0,
+        win_last_sync: chars(sync.and_then(|sync| sync.function.as_deref()).unwrap_or_default()),
+        win_last_sync_from: sync.map_or(0, |sync| sync.address.0),
+        win_last_sync_ns: sync.map_or(0, |sync| nanoseconds(sync.seconds)),
+        win_locks: blocks.list(&locks)?,
+        win_start_procs: processes(blocks, model.start_group.as_deref())?,
+        win_post_procs: processes(blocks, model.post_group.as_deref())?,
+        win_attached: blocks.list(&attached)?,
+        win_puts: model.operations.puts,
+        win_gets: model.operations.gets,
+        win_accumulates: model.operations.accumulates,
+        win_pending: model.operations.pending,
+        win_info_pairs: key_values(blocks, &pairs)?,
+        win_attributes: attributes(blocks, &model.attributes)?,
+    })
+}
+
+fn session(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<SessionInfo, Code> {
+    let model: Session = reader.get(handle)?;
+    Ok(SessionInfo {
+        object: object::<SessionInfo>(reader, &model.common, 0),
+        session_info: reference(model.info.as_ref()),
+        session_errhandler: reference(model.errhandler.as_ref()),
+        session_groups: references(blocks, &model.groups)?,
+    })
+}
+
+fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<KeyvalInfo, Code> {
+    // The image numbers the kinds in its own way.
+    let of = crate::answer::kind_of_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
+    let inside = u64::from(of.section().0) << 32 | handle & u64::from(u32::MAX);
+    let model: Keyval = reader.get(inside)?;
+    let mut head = object::<KeyvalInfo>(reader, &model.common, 0);
+    head.obj_c_handle = handle;
+    Ok(KeyvalInfo {
+        object: head,
+        kv_keyval: model.keyval,
+        kv_of: model.of.map_or(kind::NONE, number_of_kind),
+        kv_copy_function: model.copy.0,
+        kv_delete_function: model.delete.0,
+        kv_extra_state: model.extra_state.0,
+    })
+}
+
+/// What is in the status at an address.
+///
+/// # Safety
+/// The debugger's pointers; `info` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpidbg_status_extra_query(
+    image: *mut MqsImage,
+    image_info: *mut ImageInfo,
+    process: *mut MqsProcess,
+    process_info: *mut ProcessInfo,
+    c_status: TAddr,
+    info: *mut *mut StatusExtra,
+) -> c_int {
+    let context = Context { image, image_info, process, process_info };
+    // SAFETY: the contract of this function.
+    unsafe { context.answer(info, |reader, target, _| read_status(reader.abi(), target, c_status)) }
+}
+
+/// Reads a status. `NOT_FOUND`: nothing that could be one is there (`MPI_STATUS_IGNORE`, a stray pointer).
+pub fn read_status(abi: AbiKind, target: &dyn Target, address: TAddr) -> Result<StatusExtra, Code> {
+    match abi {
+        AbiKind::MPICH => status_of::<Mpich>(target, address),
+        AbiKind::OPENMPI => status_of::<OpenMpi>(target, address),
+        AbiKind::STANDARD => status_of::<Standard>(target, address),
+        _ => Err(Code(code::UNAVAILABLE)),
+    }
+}
+
+fn status_of<A: Abi>(target: &dyn Target, address: TAddr) -> Result<StatusExtra, Code> {
+    if address == A::STATUS_IGNORE as u64 || address == A::STATUSES_IGNORE as u64 || address == 0 {
+        return Err(Code(code::NOT_FOUND));
+    }
+    let mut bytes = vec![0; A::STATUS_SIZE];
+    target.read(address, &mut bytes).map_err(|_| Code(code::NOT_FOUND))?;
+    let field = |at: usize| {
+        let bytes = bytes.get(at..at.saturating_add(4)).unwrap_or_default();
+        (target.byte_order().number(bytes) as u32).cast_signed()
+    };
+    // The private part is read as this host stores numbers.
+    let same = target.byte_order() == ByteOrder::HOST;
+    let size = A::status_bytes(&bytes).filter(|_| same);
+    let cancelled = A::status_cancelled(&bytes).filter(|_| same);
+    let flags = [(size.is_some(), flag::BYTES_KNOWN), (cancelled == Some(true), flag::CANCELLED)];
+    Ok(StatusExtra {
+        sx_struct_size: size_of::<StatusExtra>() as u32,
+        sx_bitflags: bits(&flags),
+        sx_address: address,
+        sx_source: field(A::STATUS_SOURCE),
+        sx_tag: field(A::STATUS_TAG),
+        sx_error: field(A::STATUS_ERROR),
+        sx_reserved: 0,
+        sx_bytes: size.unwrap_or(0),
+    })
+}

@@ -1,0 +1,88 @@
+//! The table of sentences of the tool information interface, held against the conformance programs.
+//!
+//! `programs/mpi_t/SENTENCES.md` names, for each sentence, the assertions that stand for it; each assertion in a
+//! program carries its label as a string literal such as `"PV-12"`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use mpiscope_testkit::paths;
+
+/// A file (`pvar_info.c`) and a label in it.
+type Assertion = (String, String);
+
+fn folder() -> PathBuf {
+    paths::programs().join("mpi_t")
+}
+
+/// Two capitals, a hyphen, a number.
+fn is_label(text: &str) -> bool {
+    text.split_once('-').is_some_and(|(group, number)| {
+        group.len() == 2
+            && group.bytes().all(|b| b.is_ascii_uppercase())
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+fn in_source(file: &str, text: &str) -> BTreeSet<Assertion> {
+    text.split('"').filter(|part| is_label(part)).map(|label| (file.to_owned(), label.to_owned())).collect()
+}
+
+/// What the code spans `program: A-1, A-2` of a table say.
+fn in_table(text: &str) -> BTreeSet<Assertion> {
+    text.lines()
+        .filter(|line| line.starts_with('|'))
+        .flat_map(|line| line.split('`').skip(1).step_by(2))
+        .filter_map(|span| span.split_once(": "))
+        .flat_map(|(program, labels)| {
+            let file = if program.contains('.') { program.to_owned() } else { format!("{program}.c") };
+            labels.split(", ").map(move |label| (file.clone(), label.to_owned()))
+        })
+        .collect()
+}
+
+fn programs() -> BTreeSet<Assertion> {
+    let mut all = BTreeSet::new();
+    for entry in fs::read_dir(folder()).expect("the folder of the programs") {
+        let path = entry.expect("an entry of the folder").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name in UTF-8").to_owned();
+        if name.ends_with(".c") || name.ends_with(".h") {
+            all.extend(in_source(&name, &fs::read_to_string(&path).expect("a source file")));
+        }
+    }
+    all
+}
+
+fn table() -> BTreeSet<Assertion> {
+    in_table(&fs::read_to_string(folder().join("SENTENCES.md")).expect("the table"))
+}
+
+#[test]
+fn every_assertion_of_the_table_is_in_its_program() {
+    let missing: Vec<_> = table().difference(&programs()).cloned().collect();
+    assert!(missing.is_empty(), "named in SENTENCES.md and not in the program: {missing:?}");
+}
+
+#[test]
+fn every_assertion_of_a_program_stands_for_a_sentence_of_the_table() {
+    let missing: Vec<_> = programs().difference(&table()).cloned().collect();
+    assert!(missing.is_empty(), "in the program and not in SENTENCES.md: {missing:?}");
+}
+
+#[test]
+fn the_comparison_sees_both_sides() {
+    let source = in_source("a.c", "CHECK(\"PV-1\", x, \"text\"); /* PV-2 */ f(\"PV-33\")");
+    let table = in_table("| claim | `a: PV-1, PV-4`, `b.h: LC-2` |\nnot a row `a: PV-9`");
+    assert_eq!(source, BTreeSet::from([("a.c".into(), "PV-1".into()), ("a.c".into(), "PV-33".into())]));
+    assert_eq!(
+        table,
+        BTreeSet::from([
+            ("a.c".into(), "PV-1".into()),
+            ("a.c".into(), "PV-4".into()),
+            ("b.h".into(), "LC-2".into())
+        ])
+    );
+    assert!(!is_label("PV-") && !is_label("pv-1") && !is_label("MPI-3.1"));
+}

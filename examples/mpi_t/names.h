@@ -1,0 +1,17 @@
+/* Names that the example tools look up, in one place. `mpiscope vars` lists what a library has. */
+#ifndef NAMES_H
+#define NAMES_H
+
+/* Event types. Elements are found by the names in the type's enumeration. */
+#define EVENT_SEND_POSTED "mpiscope.send_posted"
+#define EVENT_RECEIVE_COMPLETED "mpiscope.receive_completed"
+#define EVENT_RECEIVE_UNEXPECTED "mpiscope.receive_unexpected"
+#define EVENT_RECEIVE_WAITED "mpiscope.receive_waited"
+
+#define ELEMENT_PEER "peer"     /* the other side's rank in the communicator */
+#define ELEMENT_TAG "tag"
+#define ELEMENT_BYTES "bytes"
+#define ELEMENT_POSTED "receive_time"   /* when the receive was posted, in ticks of the event's source */
+#define ELEMENT_SENT "send_time"        /* when the sender posted the message, in the same ticks */
+
+#endif

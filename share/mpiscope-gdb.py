@@ -1,0 +1,369 @@
+"""MPI objects in gdb: what is behind a handle.
+
+Load it by hand:
+
+    (gdb) source /path/to/share/mpiscope-gdb.py
+
+or by itself for every program that runs under the layer: put this file, or a link to it, beside libmpiscope.so under
+the name libmpiscope.so-gdb.py, and allow the directory (`add-auto-load-safe-path DIR` in ~/.config/gdb/gdbinit).
+
+    (gdb) print comm                              an MPI_Comm, MPI_Datatype, MPI_Request, ... shows its object
+    (gdb) info mpi                                how many objects there are
+    (gdb) info mpi comm                           all of a kind
+    (gdb) info mpi handle comm                    everything about the object of a variable
+    (gdb) info mpi handle 1140850688 comm         the same for an INTEGER of Fortran
+    (gdb) info mpi leaks                          what is not freed, by the place that made it
+
+The program must have been started under the layer (`mpiscope run`, or LD_PRELOAD=libmpiscope.so). Live processes and core
+files show the same. The answers come from the `mpiscope` command: $MPISCOPE, or the one near this file, or in PATH. What
+it cannot reach itself (a process behind a gdb server) is read through gdb's own access to memory.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import gdb
+import gdb.printing
+
+# The C types of handles and the words for their kinds.
+KINDS = {
+    "MPI_Comm": "comm",
+    "MPI_Group": "group",
+    "MPI_Datatype": "datatype",
+    "MPI_Request": "request",
+    "MPI_Message": "message",
+    "MPI_Op": "op",
+    "MPI_Errhandler": "errhandler",
+    "MPI_Info": "info",
+    "MPI_File": "file",
+    "MPI_Win": "win",
+    "MPI_Session": "session",
+}
+WORDS = sorted(KINDS.values()) + ["keyval"]
+# What a C++ or Fortran type may be called: MPI_Comm, mpi_comm, Type mpi_comm.
+BY_NAME = {name.lower(): kind for name, kind in KINDS.items()}
+# A question is answered in a moment; only a broken installation takes longer.
+PATIENCE_S = 60
+
+
+class CannotSee(Exception):
+    """There is no answer, and this is why."""
+
+
+def command():
+    """The mpiscope command."""
+    named = os.environ.get("MPISCOPE")
+    if named:
+        return named
+    here = os.path.dirname(os.path.realpath(__file__)) if "__file__" in globals() else os.getcwd()
+    for place in ("mpiscope", "../bin/mpiscope", "../../bin/mpiscope"):
+        path = os.path.normpath(os.path.join(here, place))
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    found = shutil.which("mpiscope")
+    if not found:
+        raise CannotSee("no mpiscope command: set the environment variable MPISCOPE to its path and start gdb again")
+    return found
+
+
+def core_file():
+    """The core file that gdb looks at, if it does."""
+    told = gdb.execute("info files", to_string=True)
+    found = re.search(r"core dump file:\s*\n?\s*[`'](.*?)['`], file type", told)
+    return found.group(1) if found else None
+
+
+class Copy:
+    """The image, read through gdb into a file of our own. It is as old as the moment when the program stopped."""
+
+    def __init__(self):
+        self.path = None
+
+    def drop(self):
+        if self.path:
+            os.unlink(self.path)
+            self.path = None
+
+    def make(self):
+        if not self.path:
+            data = self.read()
+            handle, self.path = tempfile.mkstemp(prefix="mpiscope-", suffix=".image")
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        return self.path
+
+    @staticmethod
+    def read():
+        """Header first: it says how long the image is."""
+        inferior = gdb.selected_inferior()
+        try:
+            # Without debug information a symbol has no type.
+            pointer = int(gdb.parse_and_eval("*(unsigned long *)&mpiscope_image"))
+            head = inferior.read_memory(pointer, 4096).tobytes() if pointer else b""
+        except gdb.error as error:
+            raise CannotSee("the program does not run under libmpiscope.so, or has not called MPI (%s)" % error)
+        if head[:8] != b"MPISCOPE":
+            raise CannotSee("the program has not called MPI under libmpiscope.so yet")
+        length = int.from_bytes(head[24:32], "little")
+        if not 4096 <= length <= 1 << 34:
+            raise CannotSee("the image states a length of %d bytes, which cannot be" % length)
+        try:
+            return inferior.read_memory(pointer, length).tobytes()
+        except gdb.error as error:
+            raise CannotSee("the image cannot be read: %s" % error)
+
+
+COPY = Copy()
+# Answers are kept while the program stands still.
+ANSWERS = {}
+
+
+def forget(*_):
+    """The program has moved, or another one is looked at."""
+    ANSWERS.clear()
+    COPY.drop()
+
+
+def targets():
+    """What to ask the command about, the best first."""
+    core = core_file()
+    if core:
+        yield lambda: core
+        return
+    inferior = gdb.selected_inferior()
+    if not inferior.pid:
+        raise CannotSee("no program runs and no core file is loaded")
+    connection = getattr(inferior, "connection", None)
+    if connection is None or connection.type == "native":
+        yield lambda: str(inferior.pid)
+    yield COPY.make
+
+
+def ask(*arguments):
+    """The command's answer, as a dictionary."""
+    if arguments in ANSWERS:
+        return ANSWERS[arguments]
+    why = "nothing to ask about"
+    # gdb may have been told to preload the layer into everything; the command is no MPI program.
+    environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    for target in targets():
+        line = [command(), "inspect", target(), "--json", *arguments]
+        try:
+            done = subprocess.run(
+                line, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=PATIENCE_S, check=False
+            )
+            answer = json.loads(done.stdout) if done.stdout else None
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise CannotSee("%s: %s" % (line[0], error))
+        if answer and answer.get("ranks"):
+            ANSWERS[arguments] = answer
+            return answer
+        why = done.stderr.decode(errors="replace").strip()
+        why = why[len("mpiscope: "):] if why.startswith("mpiscope: ") else why
+    raise CannotSee(why or "mpiscope inspect gave no answer")
+
+
+def process(answer):
+    """The one process that was asked about; more than one means that gdb looks at none of them."""
+    ranks = answer["ranks"]
+    if len(ranks) != 1:
+        raise CannotSee("this process is not one that calls MPI")
+    if ranks[0].get("cannot_see"):
+        raise CannotSee(ranks[0]["cannot_see"])
+    return ranks[0]
+
+
+def find(kind, handle, fortran=False):
+    """The object with a handle."""
+    arguments = ["--handle", str(handle)]
+    if kind:
+        arguments += ["--kind", kind]
+    if fortran:
+        arguments.append("--fortran")
+    seen = process(ask(*arguments))
+    if not seen["objects"]:
+        raise CannotSee(seen.get("missing") or "no such object")
+    return seen["objects"][0]
+
+
+def kind_of(type_):
+    """The kind of MPI object whose handle a value of this type is, if it is one."""
+    if type_.code in (gdb.TYPE_CODE_REF, getattr(gdb, "TYPE_CODE_RVALUE_REF", gdb.TYPE_CODE_REF)):
+        type_ = type_.target()
+    type_ = type_.unqualified()
+    seen = 0
+    while seen < 16:
+        name = (type_.name or "").lower()
+        name = name[len("type "):] if name.startswith("type ") else name
+        if name in BY_NAME:
+            return BY_NAME[name]
+        if type_.code != gdb.TYPE_CODE_TYPEDEF:
+            return None
+        type_ = type_.target().unqualified()
+        seen += 1
+    return None
+
+
+def number_of(value):
+    """The handle in a value, and whether it is Fortran's."""
+    type_ = value.type.strip_typedefs()
+    if type_.code in (gdb.TYPE_CODE_REF, getattr(gdb, "TYPE_CODE_RVALUE_REF", gdb.TYPE_CODE_REF)):
+        value = value.referenced_value()
+        type_ = value.type.strip_typedefs()
+    if type_.code == gdb.TYPE_CODE_STRUCT:
+        # mpi_f08: a type around the INTEGER. C++: a class around the C handle.
+        for field in type_.fields():
+            if field.name and field.name.lower() == "mpi_val":
+                return int(value[field.name]), True
+        for field in type_.fields():
+            if field.name and not field.is_base_class:
+                return number_of(value[field])
+    return int(value), False
+
+
+class Handle:
+    """A handle with the object behind it."""
+
+    def __init__(self, value, kind):
+        self.value = value
+        self.kind = kind
+
+    def to_string(self):
+        try:
+            number, fortran = number_of(self.value)
+        except (gdb.error, ValueError) as error:
+            return "<cannot be read: %s>" % error
+        shown = "%d" % number if fortran else "%#x" % (number & (1 << 64) - 1 if number >= 0 else number & 0xFFFFFFFF)
+        try:
+            found = find(self.kind, number, fortran)
+        except CannotSee as why:
+            return "%s <%s>" % (shown, why)
+        return "%s %s" % (shown, brief(found))
+
+
+def brief(found):
+    """An object in one line, with what the line for all ranks leaves out."""
+    told = found["brief"]
+    if found["kind"] == "comm" and found.get("rank") is not None and found["size"] > 1:
+        told += ", rank %d here" % found["rank"]
+    if found["standing"] != "live" and found["standing"] != "null":
+        told += " [%s]" % {"marked": "freed, in use"}.get(found["standing"], found["standing"])
+    return told
+
+
+def printer(value):
+    """Called by gdb for every value that it prints."""
+    kind = kind_of(value.type)
+    return Handle(value, kind) if kind else None
+
+
+printer.name = "mpiscope"
+printer.enabled = True
+
+
+class InfoMpi(gdb.Command):
+    """MPI objects of the program.
+
+info mpi                 how many objects there are of each kind
+info mpi KIND            all objects of a kind: comm, datatype, request, win, ...
+info mpi leaks           what is not freed, by the place that made it
+info mpi handle X        everything about the object of the variable X
+info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a handle in C"""
+
+    def __init__(self):
+        super().__init__("info mpi", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, _from_tty):
+        words = gdb.string_to_argv(argument)
+        try:
+            for line in self.lines(words):
+                print(line)
+        except CannotSee as why:
+            raise gdb.GdbError("%s" % why)
+
+    def complete(self, text, _word):
+        words = WORDS + ["handle", "leaks"]
+        return [word for word in words if word.startswith(text)] if " " not in text else []
+
+    def lines(self, words):
+        if not words:
+            return self.counts()
+        if words[0] == "leaks":
+            answer = ask("--leaks")
+            process(answer)
+            shape = "{count} of kind {kind}, {function} at {place}"
+            return [shape.format(**leak) for leak in answer["leaks"]] or ["everything that was made has been freed"]
+        if words[0] == "handle":
+            return self.handle(words[1:])
+        kind = KINDS.get(words[0], words[0].lower())
+        if kind not in WORDS:
+            raise CannotSee("no such kind: %s; kinds are %s" % (words[0], ", ".join(WORDS)))
+        return self.listing(kind)
+
+    @staticmethod
+    def counts():
+        counts = process(ask())["counts"]
+        lines = []
+        for kind, count in counts.items():
+            if any(count[word] for word in ("live", "marked", "freed")):
+                parts = ["%d live" % count["live"]]
+                parts += ["%d freed, in use" % count["marked"]] if count["marked"] else []
+                parts += ["%d freed" % count["freed"]] if count["freed"] else []
+                lines.append("%-12s %s" % (kind, ", ".join(parts)))
+        return lines or ["no objects beyond the predefined ones"]
+
+    @staticmethod
+    def listing(kind):
+        objects = process(ask("--kind", kind))["objects"]
+        # A hundred predefined datatypes and operations say nothing about the program.
+        own = [one for one in objects if kind == "comm" or not one["predefined"]]
+        lines = ["%-18s %s" % (one["handle"], brief(one)) for one in own]
+        if len(own) < len(objects):
+            lines.append("(%d predefined ones are not listed)" % (len(objects) - len(own)))
+        return lines or ["no object of this kind"]
+
+    @staticmethod
+    def handle(words):
+        if not words or len(words) > 2:
+            raise CannotSee("info mpi handle VARIABLE, or info mpi handle NUMBER KIND")
+        kind = KINDS.get(words[1], words[1].lower()) if len(words) == 2 else None
+        if kind and kind not in WORDS:
+            raise CannotSee("no such kind: %s; kinds are %s" % (words[1], ", ".join(WORDS)))
+        try:
+            value = gdb.parse_and_eval(words[0])
+            kind = kind or kind_of(value.type)
+            number, fortran = number_of(value)
+        except (gdb.error, ValueError) as error:
+            raise CannotSee("%s: %s" % (words[0], error))
+        if not kind:
+            raise CannotSee("which kind of object? info mpi handle %s KIND" % words[0])
+        # An integer that stands for an object is Fortran's; in most libraries it is C's as well.
+        plain = kind_of(value.type) is None and -(1 << 31) <= number < 1 << 31
+        try:
+            return find(kind, number, fortran or plain)["text"]
+        except CannotSee:
+            if fortran or not plain:
+                raise
+            return find(kind, number)["text"]
+
+
+def load():
+    """Once for each gdb, also when the file is read again."""
+    gdb.pretty_printers[:] = [known for known in gdb.pretty_printers if getattr(known, "name", "") != "mpiscope"]
+    gdb.pretty_printers.append(printer)
+    InfoMpi()
+    for event in ("cont", "exited", "new_objfile", "inferior_call", "memory_changed", "register_changed"):
+        registry = getattr(gdb.events, event, None)
+        if registry is not None:
+            registry.connect(forget)
+    for event in ("inferior_deleted", "before_prompt"):
+        registry = getattr(gdb.events, event, None)
+        if registry is not None and event == "inferior_deleted":
+            registry.connect(forget)
+
+
+load()
