@@ -179,7 +179,7 @@ pub fn delete<A: Abi>(_: &Call<A>, result: c_int, info: A::Handle, key: *const c
 /// An info that the library filled.
 fn got<A: Abi>(call: &Call<A>, result: c_int, info: *const A::Handle, parent: u64) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(info).filter(|raw| !is_null::<A>(ObjectKind::INFO, *raw)) else { return };
+    let Some(raw) = output(info).filter(|raw| !is_null(ObjectKind::INFO, *raw)) else { return };
     enter(writer, raw, Site::of(call), parent, &ask_pairs::<A>(raw));
 }
 

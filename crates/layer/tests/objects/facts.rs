@@ -1,7 +1,7 @@
 //! The facts that an image has about an object, as text.
 
 use crate::said::{Object, Said};
-use mpiscope_image::layout::{FunctionName, SectionKind, Text, Words};
+use mpiscope_image::layout::{FunctionName, Loss, SectionKind, Text, Words};
 use mpiscope_image::objects::*;
 use mpiscope_image::{Image, Record, Snapshot};
 
@@ -126,6 +126,84 @@ impl Images {
         }
     }
 
+    fn heads(&self) -> Vec<(SectionKind, Head, bool)> {
+        fn of<T: Headed>(images: &Images, kind: SectionKind) -> Vec<(SectionKind, Head, bool)> {
+            images.all::<T>(kind).iter().map(|s| (kind, s.value.head().clone(), s.torn)).collect()
+        }
+        let mut heads = of::<Comm>(self, SectionKind::COMMS);
+        heads.extend(of::<Group>(self, SectionKind::GROUPS));
+        heads.extend(of::<Datatype>(self, SectionKind::DATATYPES));
+        heads.extend(of::<Op>(self, SectionKind::OPS));
+        heads.extend(of::<Errhandler>(self, SectionKind::ERRHANDLERS));
+        heads.extend(of::<Info>(self, SectionKind::INFOS));
+        heads.extend(of::<File>(self, SectionKind::FILES));
+        heads.extend(of::<Window>(self, SectionKind::WINDOWS));
+        heads.extend(of::<Session>(self, SectionKind::SESSIONS));
+        heads.extend(of::<Attribute>(self, SectionKind::ATTRIBUTES));
+        heads
+    }
+
+    fn kind(name: &str) -> SectionKind {
+        let kinds = [
+            ("comm", SectionKind::COMMS),
+            ("group", SectionKind::GROUPS),
+            ("datatype", SectionKind::DATATYPES),
+            ("op", SectionKind::OPS),
+            ("errhandler", SectionKind::ERRHANDLERS),
+            ("info", SectionKind::INFOS),
+        ];
+        kinds.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{name}")).1
+    }
+
+    /// Handles of all objects of a kind that live and are not predefined, in order.
+    pub fn living(&self, name: &str) -> Vec<u64> {
+        let wanted = Self::kind(name);
+        let mut handles: Vec<u64> = self
+            .heads()
+            .iter()
+            .filter(|(kind, head, _)| *kind == wanted && head.life.get() == Life::LIVE.0)
+            .filter(|(_, head, _)| head.flags.get() & Flag::PREDEFINED.0 == 0)
+            .map(|(_, head, _)| head.handle.get())
+            .collect();
+        handles.sort_unstable();
+        handles
+    }
+
+    /// How many objects of a kind there ever were.
+    pub fn ever(&self, name: &str) -> usize {
+        let wanted = Self::kind(name);
+        let used = |head: &Head| head.life.get() != Life::EMPTY.0;
+        self.heads().iter().filter(|(kind, head, _)| *kind == wanted && used(head)).count()
+    }
+
+    pub fn is_predefined(&self, name: &str, handle: u64) -> bool {
+        let wanted = Self::kind(name);
+        self.heads().iter().any(|(kind, head, _)| {
+            *kind == wanted && head.handle.get() == handle && head.flags.get() & Flag::PREDEFINED.0 != 0
+        })
+    }
+
+    /// How many freed objects are still there.
+    pub fn tombstones(&self) -> usize {
+        self.heads().iter().filter(|(_, head, _)| head.life.get() == Life::FREED.0).count()
+    }
+
+    pub fn lost_tombstones(&self) -> u64 {
+        self.image.header().unwrap().lost[Loss::TOMBSTONES.0 as usize].get()
+    }
+
+    /// Checks what must hold of an image that was copied while the process went on.
+    pub fn is_sound(&self) {
+        for (kind, head, torn) in self.heads() {
+            let life = Life(head.life.get());
+            assert!(life.name().is_some(), "{life:?}");
+            if !torn && life != Life::EMPTY {
+                assert_eq!(kind_of(head.uid.get()), kind);
+                assert_eq!(life == Life::FREED, head.freed_by.get() != 0, "{head:?}");
+            }
+        }
+    }
+
     /// A fact about an object.
     pub fn fact(&self, object: &Object, key: &str) -> String {
         if object.kind == "comm_keyval" {
@@ -156,7 +234,7 @@ impl Images {
             "comm" => self.of_comm(&self.record(SectionKind::COMMS, object), key),
             "group" => self.of_group(&self.record(SectionKind::GROUPS, object), key),
             "datatype" => self.of_datatype(&self.record(SectionKind::DATATYPES, object), key),
-            "op" | "errhandler" | "info" => self.of_small(object, key),
+            "op" | "errhandler" | "info" | "session" => self.of_small(object, key),
             "file" => self.of_file(&self.record(SectionKind::FILES, object), key),
             "win" => self.of_window(&self.record(SectionKind::WINDOWS, object), key),
             kind => panic!("{kind} {key}"),
@@ -198,6 +276,7 @@ impl Images {
             "rank" => int(group.rank.get()),
             "size" => int(group.size.get()),
             "members" => signed(&self.words(&group.members)),
+            "name" => self.text(&group.name),
             "handles" => int(group.handles.get()),
             _ => panic!("group {key}"),
         }
@@ -237,6 +316,7 @@ impl Images {
                 }
             }
             ("info", "pairs") => self.pairs(&self.record::<Info>(SectionKind::INFOS, object).pairs),
+            ("session", "hints") => self.pairs(&self.record::<Session>(SectionKind::SESSIONS, object).hints),
             ("info", "count") => word(self.record::<Info>(SectionKind::INFOS, object).count.get()),
             other => panic!("{other:?}"),
         }

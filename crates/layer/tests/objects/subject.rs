@@ -21,6 +21,14 @@ impl Run {
         Said::parse(&fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())))
     }
 
+    /// A copy that was made while the program ran, if it got that far.
+    pub fn image_if(&self, rank: usize, end: &str) -> Option<Images> {
+        fs::read(self.dir.join(format!("{rank}.{end}")))
+            .ok()
+            .filter(|bytes| !bytes.is_empty())
+            .map(Images::open)
+    }
+
     pub fn image(&self, rank: usize, end: &str) -> Images {
         let file = self.dir.join(format!("{rank}.{end}"));
         Images::open(fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display())))

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::{DATATYPES, fill, find, made_from};
+use crate::bytes::Count;
 use crate::call::Call;
 use crate::objects::{Site, arena, facts, succeeded};
 use mpi_abi::{Abi, Handle};
@@ -15,38 +16,13 @@ pub fn get_contents<A: Abi>(
     call: &Call<A>,
     result: c_int,
     datatype: A::Handle,
-    _: c_int,
-    _: c_int,
-    room: c_int,
-    _: *mut c_int,
-    _: *mut i64,
-    types: *mut A::Handle,
+    room: impl Count,
+    types: *const A::Handle,
 ) {
-    contents(call, result, datatype, i64::from(room), types);
-}
-
-/// `MPI_Type_get_contents_c`.
-pub fn get_contents_c<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    datatype: A::Handle,
-    _: i64,
-    _: i64,
-    _: i64,
-    room: i64,
-    _: *mut c_int,
-    _: *mut i64,
-    _: *mut i64,
-    types: *mut A::Handle,
-) {
-    contents(call, result, datatype, room, types);
-}
-
-fn contents<A: Abi>(call: &Call<A>, result: c_int, datatype: A::Handle, room: i64, types: *const A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = find::<A>(datatype) else { return };
     let olds = old_types(writer, record);
-    if types.is_null() || room < olds.len() as i64 {
+    if types.is_null() || room.count() < olds.len() as i64 {
         return;
     }
     for (place, old) in olds.into_iter().enumerate() {
@@ -66,8 +42,9 @@ fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
     }
     if old.head.handle.get() == raw {
         // The program may have freed its own handle of it long ago.
-        DATATYPES.revive(writer, old, site);
-        DATATYPES.locked(|| old.handles.set(old.handles.get() + 1));
+        if !DATATYPES.revive(writer, old, site) {
+            DATATYPES.share(raw);
+        }
         return;
     }
     let record = DATATYPES.insert(writer, raw, site, |record| {

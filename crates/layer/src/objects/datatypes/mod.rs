@@ -26,7 +26,7 @@ use crate::resolve;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype, Flag, Head, Life, SIZE_UNKNOWN};
-use mpiscope_image::{W32, W64, Writer};
+use mpiscope_image::{W32, Writer};
 use std::ffi::{c_char, c_int};
 
 /// All datatypes.
