@@ -80,6 +80,8 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(error),
         };
         let name = target.executable().unwrap_or_default();
+        // Its image, if it has one, leads to others of its job.
+        self.name(Place { host: self.reach.host(), pid }, name.clone());
         if self.look(&*target)? {
             return Ok(());
         }
