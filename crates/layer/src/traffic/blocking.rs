@@ -49,7 +49,7 @@ pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int
     }
     let to = Envelope::new(&scratch.channel, dest, tag);
     // A call that sends and receives may have failed in its receive.
-    if result == A::SUCCESS || status::class::<A>(result) == A::ERR_TRUNCATE {
+    if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
         facts::send_completed(&held, to, scratch.send_bytes, scratch.entry, call.returned());
     } else {
         facts::send_failed(&held, to, scratch.send_bytes, scratch.entry);
@@ -109,7 +109,7 @@ pub fn arrived<A: Abi>(
 ) {
     let error = if result == A::SUCCESS {
         0
-    } else if status::class::<A>(result) == A::ERR_TRUNCATE {
+    } else if status::class(result) == A::ERR_TRUNCATE {
         EntryFlag::ERROR.0
     } else {
         return;

@@ -198,6 +198,7 @@ pub fn partitioned<A: Abi>(
 }
 
 /// `MPI_File_iread` and its like.
+#[allow(clippy::too_many_arguments)]
 pub fn file<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -215,6 +216,7 @@ pub fn file<A: Abi>(
 }
 
 /// `MPI_Rput` and its like.
+#[allow(clippy::too_many_arguments)]
 pub fn one_sided<A: Abi>(
     call: &Call<A>,
     result: c_int,

@@ -304,7 +304,7 @@ fn finish_and<A: Abi>(
     let at = call.returned();
     let flags = request.head.flags.get();
     let mut ended = Ended::default();
-    if flags & Flag::CANCELLED.0 != 0 && (status.is_null() || !status::cancelled::<A>(status)) {
+    if flags & Flag::CANCELLED.0 != 0 && (status.is_null() || !status::cancelled(status)) {
         ended.not_cancelled = true;
     }
     let cancelled = flags & Flag::CANCELLED.0 != 0 && !ended.not_cancelled;
@@ -383,7 +383,7 @@ fn receive_finished<A: Abi>(
     if !matched {
         facts::receive_ended(held, named);
     }
-    let arrived = error == A::SUCCESS || status::class::<A>(error) == A::ERR_TRUNCATE;
+    let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
     if !arrived || (status.is_null() && !kind.is_partitioned()) {
         return;
     }
