@@ -192,7 +192,7 @@ fn compare_requests(seen: &Seen) -> Result<()> {
             marked += 1;
         } else {
             ensure!(request.head.life.get() == Life::FREED.0, "still there: {request:?}");
-            ensure!(request.completed_at.get() >= request.started_at.get(), "never completed: {request:?}");
+            ensure!(request.completed_at.get() >= request.started(), "never completed: {request:?}");
         }
     }
     same("requests pending", seen.totals.pending.get(), marked)

@@ -3175,7 +3175,7 @@ hook! {
     note { object: at(session) }
     bytes { }
     before { objects::sessions::before_finalize }
-    after { objects::sessions::after_finalize }
+    after { lifecycle::after_session_finalize, objects::sessions::after_finalize }
 }
 hook! {
     MPI_Session_flush_buffer (session: A::Handle)
@@ -3230,7 +3230,7 @@ hook! {
     MPI_Session_init (info: A::Handle, errhandler: A::Handle, session: *mut A::Handle)
     note { object: info }
     bytes { }
-    before { }
+    before { lifecycle::before_session_init() }
     after { lifecycle::after_session_init, objects::sessions::init, traffic::session_initialized() }
 }
 hook! {

@@ -234,17 +234,6 @@ impl<T: Object> Table<T> {
         Some(record)
     }
 
-    /// Enters a record that had no handle when it was made.
-    pub fn name_handle(&self, writer: &'static Writer, record: &'static T, handle: u64, site: Site) {
-        let mut locked = self.lock();
-        if !self.room() {
-            writer.lose(Loss::OBJECTS, 1);
-            return;
-        }
-        record.head().seq.write(|| record.head().handle.set(handle));
-        self.enter(writer, &mut locked, handle, record, site);
-    }
-
     fn enter(
         &self,
         writer: &'static Writer,

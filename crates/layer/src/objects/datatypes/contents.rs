@@ -1,11 +1,12 @@
 //! `MPI_Type_get_contents` gives the program handles of the old types, each to be freed once more.
 #![allow(unsafe_code)]
 
-use super::{DATATYPES, find};
+use super::{DATATYPES, fill, find, made_from};
 use crate::call::Call;
-use crate::objects::{Site, arena, succeeded};
+use crate::objects::{Site, arena, facts, succeeded};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;
+use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Combiner, Datatype, Flag};
 use std::ffi::c_int;
 
@@ -51,15 +52,31 @@ fn contents<A: Abi>(call: &Call<A>, result: c_int, datatype: A::Handle, room: i6
     for (place, old) in olds.into_iter().enumerate() {
         // SAFETY: the call succeeded, so it filled as many handles as the datatype has old types.
         let raw = unsafe { types.add(place).read() }.raw();
-        let Some(old) = writer.at_offset::<Datatype>(old).filter(|old| old.head.handle.get() == raw) else {
-            continue;
-        };
-        if old.head.flags.get() & Flag::PREDEFINED.0 != 0 {
-            continue;
+        if let Some(old) = writer.at_offset::<Datatype>(old) {
+            got(writer, Site::of(call), old, raw);
         }
+    }
+}
+
+/// The program got a handle for an old type: its own again (MPICH), or one of a copy (Open MPI).
+fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
+    let predefined = |record: &Datatype| record.head.flags.get() & Flag::PREDEFINED.0 != 0;
+    if predefined(old) || DATATYPES.find(raw).is_some_and(predefined) {
+        return;
+    }
+    if old.head.handle.get() == raw {
         // The program may have freed its own handle of it long ago.
-        DATATYPES.revive(writer, old, Site::of(call));
+        DATATYPES.revive(writer, old, site);
         DATATYPES.locked(|| old.handles.set(old.handles.get() + 1));
+        return;
+    }
+    let record = DATATYPES.insert(writer, raw, site, |record| {
+        fill(record, Combiner::DUP, [0; 4]);
+        made_from(writer, record, old.head.handle.get(), Some(old));
+        record.head.flags.set(old.head.flags.get() & Flag::COMMITTED.0);
+    });
+    if let Some(record) = record {
+        facts::created(SectionKind::DATATYPES, &record.head);
     }
 }
 

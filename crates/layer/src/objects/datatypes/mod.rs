@@ -193,8 +193,3 @@ pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, datatype: A::Handle, name: *
     });
     facts::named(SectionKind::DATATYPES, &record.head);
 }
-
-/// Place of the first attribute of a datatype.
-pub fn attributes_of(record: &'static Datatype) -> &'static W64 {
-    &record.attributes
-}
