@@ -117,14 +117,21 @@ impl<'a> FortranTables<'a> {
         let Some(at) = symbols.iter().find_map(|symbol| self.around.symbol(symbol)) else {
             return Vec::new();
         };
+        // Some symbols are the structure, others a pointer to it.
+        let behind = self.word(at, 0);
+        let places = std::iter::once(at).chain(behind);
+        places.into_iter().find_map(|place| self.table_at(place, &signs)).unwrap_or_default()
+    }
+
+    /// The entries of the structure at an address, if it is one whose array has these entries.
+    fn table_at(&self, at: u64, signs: &[(usize, u64)]) -> Option<Vec<u64>> {
         let mut structure = [0; STRUCTURE];
-        if !self.around.memory(at, &mut structure) {
-            return Vec::new();
-        }
-        let arrays = words(&structure).filter(|address| *address != 0);
+        self.around.memory(at, &mut structure).then_some(())?;
+        let mut arrays = words(&structure).filter(|address| *address != 0);
         let is_table =
-            |array: &u64| signs.iter().all(|(place, value)| self.word(*array, *place) == Some(*value));
-        arrays.filter(is_table).map(|array| self.entries(array, &structure)).next().unwrap_or_default()
+            |array: u64| signs.iter().all(|(place, value)| self.word(array, *place) == Some(*value));
+        let array = arrays.find(|array| is_table(*array))?;
+        Some(self.entries(array, &structure))
     }
 
     fn word(&self, array: u64, place: usize) -> Option<u64> {
