@@ -176,7 +176,7 @@ static void windows(int rank, MPI_Comm mine, MPI_Info info) {
     MPI_Comm_group(mine, &all);
     MPI_Group_incl(all, 1, peer, &other);
     if (rank == 0) {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, locked);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, locked);
         MPI_Win_start(other, 0, posted);
     } else {
         MPI_Win_post(other, 0, posted);
@@ -240,9 +240,9 @@ int main(int argc, char **argv) {
     rename("making", "handles");
     for (int i = 0; i < 9000 && access("die", F_OK) != 0; i++) {
         int flag;
-        /* Rank 0 needs this one's help to get its lock. */
+        /* The other rank may need this one's help. */
         if (rank == 1)
-            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
         usleep(20000);
     }
     struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
