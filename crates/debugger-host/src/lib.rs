@@ -4,7 +4,9 @@
 //! ([`mpiscope_target`]), types from debug information where there is any; memory that the plug-in asks for is counted
 //! ([`memory`]), so that a leak is a number.
 
+pub mod handles;
 pub mod memory;
 pub mod process;
 pub mod queues;
+pub mod render;
 pub mod types;

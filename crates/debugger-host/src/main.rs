@@ -1,14 +1,16 @@
-//! The command: `debugger-host --plugin X.so (--pid N | --core FILE) queues`.
+//! The command: `debugger-host --plugin X.so (--pid N | --core FILE) comm 0x44000000`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
+use debugger_host::handles::Handles;
 use debugger_host::process::Process;
 use debugger_host::{memory, queues};
 use mpiscope_target::{Core, Live, Target};
+use serde_json::{Value, json};
 
 /// Loads an MPI debugger plug-in and answers its callbacks from a process or a core file.
 #[derive(Parser)]
@@ -41,6 +43,19 @@ struct Place {
 enum Question {
     /// All message queues (mqs_*).
     Queues,
+    /// What a handle plug-in says about itself and the process (mpidbg_*).
+    About,
+    /// The C handle that a Fortran handle stands for (mpidbg_*).
+    Fortran {
+        /// The kind of object.
+        kind: String,
+        /// The integer.
+        #[arg(allow_negative_numbers = true)]
+        handle: i32,
+    },
+    /// An object (mpidbg_*): its kind, then its handle; or several.
+    #[command(external_subcommand)]
+    Object(Vec<String>),
 }
 
 fn main() -> ExitCode {
@@ -57,11 +72,25 @@ fn answer(arguments: &Arguments) -> Result<()> {
     let target: Arc<dyn Target> = match (&arguments.place.pid, &arguments.place.core) {
         (Some(pid), _) => Arc::new(Live::open(*pid)?),
         (_, Some(core)) => Arc::new(Core::open(core)?),
-        _ => anyhow::bail!("name a process with --pid or a core file with --core"),
+        _ => bail!("name a process with --pid or a core file with --core"),
     };
     let process = Process::new(target, arguments.rank);
-    let answer = match arguments.question {
-        Question::Queues => serde_json::to_value(queues::dump(arguments.plugin.as_os_str(), &process)?)?,
+    let plugin = arguments.plugin.as_os_str();
+    let answer = match &arguments.question {
+        Question::Queues => serde_json::to_value(queues::dump(plugin, &process)?)?,
+        Question::About => Handles::load(plugin, &process)?.about()?,
+        Question::Fortran { kind, handle } => {
+            let handle = Handles::load(plugin, &process)?.from_fortran(kind, *handle)?;
+            json!(format!("{handle:#x}"))
+        }
+        Question::Object(words) => {
+            let handles = Handles::load(plugin, &process)?;
+            match words.as_slice() {
+                [kind, handle] => handles.object(kind, number(handle)?)?,
+                words if words.len() % 2 == 0 => several(&handles, words)?,
+                _ => bail!("name a kind and a handle, or several of both by turns: comm 0x44000000"),
+            }
+        }
     };
     println!("{}", serde_json::to_string_pretty(&answer)?);
     let left = memory::ledger();
@@ -72,4 +101,27 @@ fn answer(arguments: &Arguments) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Several objects: what is not to be had says why, in its place.
+fn several(handles: &Handles<'_>, words: &[String]) -> Result<Value> {
+    let mut answers = Vec::new();
+    for pair in words.chunks_exact(2) {
+        let [kind, handle] = pair else { continue };
+        let answer = match handles.object(kind, number(handle)?) {
+            Ok(answer) => answer,
+            Err(error) => json!({ "error": error.to_string() }),
+        };
+        answers.push(json!({ "kind": kind, "handle": handle, "answer": answer }));
+    }
+    Ok(Value::Array(answers))
+}
+
+/// A handle in base 16 or 10.
+fn number(text: &str) -> Result<u64> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.with_context(|| format!("{text:?} is no handle: give a number, as 0x44000000"))
 }

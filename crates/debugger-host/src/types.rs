@@ -71,6 +71,9 @@ impl Types {
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             let Ok(unit) = dwarf.unit(header) else { continue };
+            if is_rust(&unit) {
+                continue;
+            }
             let number = self.units.len();
             let mut found = Vec::new();
             if let Ok(mut tree) = unit.entries_tree(None)
@@ -84,6 +87,13 @@ impl Types {
             self.units.push((Arc::clone(dwarf), unit));
         }
     }
+}
+
+/// No interface of MPI has types of Rust, and there are many.
+fn is_rust(unit: &Unit<Reader>) -> bool {
+    let root = unit.entry(unit.header.root_offset()).ok();
+    let language = root.and_then(|root| root.attr_value(gimli::DW_AT_language));
+    language == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
 }
 
 /// The complete types directly below a unit or a name space.

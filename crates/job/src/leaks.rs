@@ -148,7 +148,7 @@ pub fn sites<S: Source>(
         count,
     });
     let mut sites: Vec<Site> = sites.collect();
-    sites.sort_by(|a, b| b.count.cmp(&a.count));
+    sites.sort_by_key(|site| std::cmp::Reverse(site.count));
     Ok(sites)
 }
 
@@ -170,7 +170,7 @@ pub fn join<'a>(ranks: impl Iterator<Item = (Option<u32>, &'a [Site])>) -> Vec<L
         ranks,
     };
     let mut leaks: Vec<Leak> = found.into_iter().map(leak).collect();
-    leaks.sort_by(|a, b| b.count.cmp(&a.count));
+    leaks.sort_by_key(|leak| std::cmp::Reverse(leak.count));
     leaks
 }
 

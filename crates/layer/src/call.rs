@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::tls::Tls;
+use crate::tool::events::{self, observe};
 use crate::{clock, settings, threads};
 use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::layout::{Call as Current, Recording, Thread};
@@ -66,6 +67,7 @@ impl<A: Abi> Call<A> {
         current.stack_pointer.set(self.stack_pointer);
         fill(current);
         current.seq.end();
+        observe::call_started(self);
     }
 
     /// The thread's record.
@@ -130,6 +132,10 @@ impl<A: Abi> Call<A> {
     pub fn leave(self, bytes: u64) {
         // What the hooks did after the library returned is not the program's time.
         let until = self.returned();
+        let heard = events::anybody();
+        if heard {
+            observe::call_ended(&self, bytes);
+        }
         let spent = until.wrapping_sub(self.since);
         if let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) {
             counter.count.add_mine(1);
@@ -150,6 +156,9 @@ impl<A: Abi> Call<A> {
             current.seq.end();
         }
         self.tls.depth.set(0);
+        if heard {
+            events::flush(self.tls);
+        }
     }
 }
 

@@ -2,10 +2,12 @@
 //!
 //! `generated/hooks.rs` has an invocation of `hook!` for every function. The overlays `hooks/*.tsv` names functions of
 //! this crate to run `before` (they may change the arguments) and `after` (they see the result).
-#![allow(unsafe_code, non_snake_case, clippy::too_many_arguments, clippy::missing_safety_doc, unused_mut)]
+#![allow(unsafe_code, non_snake_case, unused_mut)]
+#![allow(clippy::too_many_arguments, clippy::missing_safety_doc, clippy::useless_conversion)]
 
 use crate::bytes;
 use crate::call::{Call, Word, handle_word};
+use crate::tool::events::observe;
 use crate::{callbacks, debugger, lifecycle, objects, traffic};
 use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_char, c_int, c_void};
@@ -141,7 +143,12 @@ macro_rules! hook {
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
             after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
             // A call that failed may have had arguments that must not be looked at.
-            let bytes = if result == A::SUCCESS { bytes!($($bytes)*) } else { 0 };
+            let bytes = if result == A::SUCCESS {
+                bytes!($($bytes)*)
+            } else {
+                observe::failed::<A>(&call, result);
+                0
+            };
             call.leave(bytes);
             result
         }

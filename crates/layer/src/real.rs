@@ -59,6 +59,8 @@ wrap! {
     query_thread = MPI_Query_thread(provided: &mut c_int);
     /// `MPI_Initialized`.
     initialized = MPI_Initialized(flag: &mut c_int);
+    /// `MPI_Error_class`.
+    error_class = MPI_Error_class(code: c_int, class: &mut c_int);
     /// `MPI_Finalized`.
     finalized = MPI_Finalized(flag: &mut c_int);
     /// `MPI_Comm_get_name`; the buffer has room for the longest name of every ABI.

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::tls::Tls;
+use crate::tool::events::observe;
 use crate::{clock, image};
 use mpiscope_image::layout::{Call, Loss, SectionKind, State, Thread};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -18,6 +19,8 @@ pub struct Local {
     pub sizes: crate::bytes::SizeCache,
     /// See [`crate::traffic::scratch`].
     pub traffic: crate::traffic::scratch::Stack,
+    /// See [`crate::tool::events`].
+    pub pending: crate::tool::events::Pending,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
 }
@@ -38,6 +41,12 @@ pub fn all() -> impl Iterator<Item = &'static Thread> {
         // SAFETY: null, or a record, which lives as long as the process.
         unsafe { record.load(Ordering::Acquire).as_ref() }
     })
+}
+
+/// How many records there are: at least as many as threads that call MPI.
+#[inline]
+pub fn count() -> usize {
+    MADE.load(Ordering::Acquire)
 }
 
 /// Lists a new record.
@@ -70,6 +79,7 @@ pub fn start() {
 /// calls are counted as lost when the thread ends.
 #[cold]
 pub fn attach(tls: &Tls) -> &'static Thread {
+    crate::objects::lock::attached();
     let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
     let local: &'static Local = Box::leak(Box::default());
     local.index.store(index, Ordering::Relaxed);
@@ -85,6 +95,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
         // SAFETY: the key was created by `start`; the value is the record, which is never freed.
         unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(thread).cast()) };
     }
+    observe::thread_seen(tid);
     thread
 }
 

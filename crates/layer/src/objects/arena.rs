@@ -9,10 +9,12 @@
 //!
 //! Blocks of a class come from a chain of returned ones, small ones else from a piece of 4096 words.
 //! Memory: an array of n words takes the next power of two above n words, at least 32 bytes.
+#![allow(unsafe_code)]
 
+use super::lock::Lock;
 use mpiscope_image::layout::{Loss, Text, Words};
 use mpiscope_image::{W64, Writer};
-use std::sync::Mutex;
+use std::cell::UnsafeCell;
 
 /// Smallest block: 2^2 words.
 const SMALLEST: u32 = 2;
@@ -30,7 +32,21 @@ struct Free {
     piece: &'static [W64],
 }
 
-static FREE: Mutex<Free> = Mutex::new(Free { returned: [0; CLASSES], piece: &[] });
+static LOCK: Lock = Lock::new();
+static FREE: Guarded = Guarded(UnsafeCell::new(Free { returned: [0; CLASSES], piece: &[] }));
+
+struct Guarded(UnsafeCell<Free>);
+
+// SAFETY: only reached through `with`, which holds the lock.
+unsafe impl Sync for Guarded {}
+
+/// Runs `change` under the lock. It must not come here again.
+#[inline(always)]
+fn with<R>(change: impl FnOnce(&mut Free) -> R) -> R {
+    let _held = LOCK.lock();
+    // SAFETY: the lock is held, so this is the only reference.
+    change(unsafe { &mut *FREE.0.get() })
+}
 
 fn class_of(words: usize) -> u32 {
     (words + 1).next_power_of_two().trailing_zeros().max(SMALLEST)
@@ -38,15 +54,15 @@ fn class_of(words: usize) -> u32 {
 
 /// A block for `words` words; nothing (and a loss) when the image is full.
 fn take(writer: &'static Writer, words: usize) -> Option<&'static [W64]> {
-    let block = class_of(words).try_into().ok().and_then(|class: usize| take_class(writer, class));
+    let block =
+        class_of(words).try_into().ok().and_then(|class: usize| with(|free| take_class(free, writer, class)));
     if block.is_none() {
         writer.lose(Loss::STRINGS, 1);
     }
     block
 }
 
-fn take_class(writer: &'static Writer, class: usize) -> Option<&'static [W64]> {
-    let mut free = FREE.lock().ok()?;
+fn take_class(free: &mut Free, writer: &'static Writer, class: usize) -> Option<&'static [W64]> {
     let len = 1usize << class;
     let returned = free.returned.get_mut(class)?;
     let block = if *returned != 0 {
@@ -68,18 +84,21 @@ fn take_class(writer: &'static Writer, class: usize) -> Option<&'static [W64]> {
     Some(block)
 }
 
-/// Stores an array and lets `to` refer to it; what `to` referred to before must have been released.
-pub fn put(writer: &'static Writer, to: &Words, len: usize, values: impl IntoIterator<Item = u64>) {
-    if len == 0 {
-        return;
-    }
-    let Some((_, words)) = take(writer, len).and_then(<[W64]>::split_first) else { return };
-    for (word, value) in words.iter().zip(values) {
-        word.set(value);
-    }
-    let Some(first) = words.first() else { return };
+/// Makes an array to be filled and lets `to` refer to it; what `to` referred to before must have been released.
+pub fn reserve(writer: &'static Writer, to: &Words, len: usize) -> &'static [W64] {
+    let words = if len == 0 { None } else { take(writer, len).and_then(|block| block.get(1..=len)) };
+    let Some(words) = words else { return &[] };
+    let Some(first) = words.first() else { return &[] };
     to.offset.set(writer.offset_of(first));
     to.len.set(len as u64);
+    words
+}
+
+/// Stores an array and lets `to` refer to it; what `to` referred to before must have been released.
+pub fn put(writer: &'static Writer, to: &Words, len: usize, values: impl IntoIterator<Item = u64>) {
+    for (word, value) in reserve(writer, to, len).iter().zip(values) {
+        word.set(value);
+    }
 }
 
 /// Stores a name and lets `to` refer to it; what `to` referred to before must have been released.
@@ -164,12 +183,13 @@ fn share_block(writer: &'static Writer, from: (&W64, &W64), to: (&W64, &W64)) {
     if offset == 0 {
         return;
     }
-    let Ok(_held) = FREE.lock() else { return };
-    if let Some([head]) = writer.words_at(offset - 8, 1) {
-        head.set(head.get() + (1 << 8));
-        to.1.set(from.1.get());
-        to.0.set(offset);
-    }
+    with(|_| {
+        if let Some([head]) = writer.words_at(offset - 8, 1) {
+            head.set(head.get() + (1 << 8));
+            to.1.set(from.1.get());
+            to.0.set(offset);
+        }
+    });
 }
 
 fn release(writer: &'static Writer, offset: &W64, len: &W64) {
@@ -179,15 +199,16 @@ fn release(writer: &'static Writer, offset: &W64, len: &W64) {
     }
     offset.set(0);
     len.set(0);
-    let Ok(mut free) = FREE.lock() else { return };
-    let Some([head, next]) = writer.words_at(at - 8, 2) else { return };
-    head.set(head.get() - (1 << 8));
-    if head.get() >> 8 == 0
-        && let Some(returned) = free.returned.get_mut((head.get() & 0xff) as usize)
-    {
-        next.set(*returned);
-        *returned = at - 8;
-    }
+    with(|free| {
+        let Some([head, next]) = writer.words_at(at - 8, 2) else { return };
+        head.set(head.get() - (1 << 8));
+        if head.get() >> 8 == 0
+            && let Some(returned) = free.returned.get_mut((head.get() & 0xff) as usize)
+        {
+            next.set(*returned);
+            *returned = at - 8;
+        }
+    });
 }
 
 /// The record no longer refers to its array.

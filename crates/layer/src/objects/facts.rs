@@ -3,6 +3,8 @@
 //! One small function a fact. Whoever wants to hear of objects (events of the tool interface) listens here; the
 //! hooks only say what happened.
 
+use crate::tool::events::kinds::Kind;
+use crate::tool::events::{Payload, observe};
 use crate::tool::own as tool;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Head;
@@ -11,30 +13,43 @@ use mpiscope_image::objects::Head;
 #[inline(always)]
 pub fn created(kind: SectionKind, head: &'static Head) {
     tool::objects::made(kind, head);
+    observe::object(Kind::OBJECT_CREATED, None, kind, head);
 }
 
 /// The program freed an object.
 #[inline(always)]
 pub fn freed(kind: SectionKind, head: &'static Head) {
     tool::objects::gone(kind, head);
+    observe::freed(kind, head);
 }
 
 /// An object got a name.
 #[inline(always)]
-pub fn named(_kind: SectionKind, _head: &'static Head) {}
+pub fn named(kind: SectionKind, head: &'static Head) {
+    let bound = (kind == SectionKind::COMMS).then_some(Kind::COMM_NAMED);
+    observe::object(Kind::OBJECT_NAMED, bound, kind, head);
+}
 
 /// Something that belongs to an object was attached or changed: error handler, info, attribute, view.
 #[inline(always)]
-pub fn attached(_kind: SectionKind, _head: &'static Head) {}
+pub fn attached(kind: SectionKind, head: &'static Head) {
+    observe::object(Kind::OBJECT_ATTACHED, None, kind, head);
+}
 
 /// A datatype was committed.
 #[inline(always)]
-pub fn committed(_head: &'static Head) {}
+pub fn committed(head: &'static Head) {
+    observe::note(Kind::DATATYPE_COMMITTED, 0, 0, || Payload::new().word(head.handle.get()));
+}
 
 /// An epoch of a window began (bits of [`Epoch`](mpiscope_image::objects::Epoch)).
 #[inline(always)]
-pub fn epoch_opened(_head: &'static Head, _epoch: u32) {}
+pub fn epoch_opened(head: &'static Head, epoch: u32) {
+    observe::epoch(Kind::EPOCH_OPENED, head, epoch);
+}
 
 /// An epoch of a window ended.
 #[inline(always)]
-pub fn epoch_closed(_head: &'static Head, _epoch: u32) {}
+pub fn epoch_closed(head: &'static Head, epoch: u32) {
+    observe::epoch(Kind::EPOCH_CLOSED, head, epoch);
+}

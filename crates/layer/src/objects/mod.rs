@@ -26,6 +26,7 @@ pub mod hash;
 pub mod index;
 pub mod infos;
 pub mod language;
+pub mod lock;
 pub mod ops;
 pub mod pin;
 pub mod predefined;
@@ -68,13 +69,13 @@ static NULLS: [AtomicU64; 12] = [const { AtomicU64::new(u64::MAX) }; 12];
 
 /// Whether a handle is the null handle of its kind.
 #[inline(always)]
-pub fn is_null<A: Abi>(kind: ObjectKind, raw: u64) -> bool {
+pub fn is_null(kind: ObjectKind, raw: u64) -> bool {
     NULLS.get(usize::from(kind.0)).is_some_and(|null| null.load(Ordering::Relaxed) == raw)
 }
 
 /// Whether a handle is `MPI_DATATYPE_NULL`.
-pub fn is_null_datatype<A: Abi>(raw: u64) -> bool {
-    is_null::<A>(ObjectKind::DATATYPE, raw)
+pub fn is_null_datatype(raw: u64) -> bool {
+    is_null(ObjectKind::DATATYPE, raw)
 }
 
 /// The writing end of the image, if objects are recorded.
@@ -131,6 +132,7 @@ pub fn start<A: Abi>() {
             null.store(raw, Ordering::Relaxed);
         }
     }
+    lock::start();
     windows::start::<A>();
     let count = settings::variable(c"MPISCOPE_TOMBSTONES").and_then(|v| v.to_str().ok()?.parse().ok());
     if let Some(count) = count {

@@ -34,9 +34,10 @@ use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Head, Life, uid};
 use mpiscope_image::{Record, W32, W64, Writer};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::index::Slots;
+use super::lock::{self, Held, Lock, wait};
 
 /// A kind of record that a table holds.
 pub trait Object: Record + Sized + 'static {
@@ -87,7 +88,7 @@ const TRIES: u32 = 10_000;
 pub struct Table<T: Object> {
     kind: SectionKind,
     first: usize,
-    locked: AtomicBool,
+    lock: Lock,
     /// Odd while entries of the index are being removed or moved.
     generation: AtomicU64,
     slots: AtomicPtr<Slots<T>>,
@@ -111,14 +112,10 @@ struct Inner<T: 'static> {
 unsafe impl<T: Object> Sync for Table<T> {}
 
 /// The lock, held.
-struct Locked<'a, T: Object>(&'a Table<T>);
-
-impl<T: Object> Drop for Locked<'_, T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.locked.store(false, Ordering::Release);
-    }
-}
+struct Locked<'a, T: Object>(
+    &'a Table<T>,
+    #[expect(dead_code, reason = "held until it is dropped")] Held<'a>,
+);
 
 impl<T: Object> Locked<'_, T> {
     #[inline(always)]
@@ -134,7 +131,7 @@ impl<T: Object> Table<T> {
         Self {
             kind,
             first,
-            locked: AtomicBool::new(false),
+            lock: Lock::new(),
             generation: AtomicU64::new(0),
             slots: AtomicPtr::new(std::ptr::null_mut()),
             inner: UnsafeCell::new(Inner {
@@ -150,12 +147,7 @@ impl<T: Object> Table<T> {
 
     #[inline(always)]
     fn lock(&self) -> Locked<'_, T> {
-        let mut tries = 0u32;
-        while self.locked.swap(true, Ordering::Acquire) {
-            tries += 1;
-            wait(tries);
-        }
-        Locked(self)
+        Locked(self, self.lock.lock())
     }
 
     #[inline(always)]
@@ -242,17 +234,6 @@ impl<T: Object> Table<T> {
         Some(record)
     }
 
-    /// Enters a record that had no handle when it was made.
-    pub fn name_handle(&self, writer: &'static Writer, record: &'static T, handle: u64, site: Site) {
-        let mut locked = self.lock();
-        if !self.room() {
-            writer.lose(Loss::OBJECTS, 1);
-            return;
-        }
-        record.head().seq.write(|| record.head().handle.set(handle));
-        self.enter(writer, &mut locked, handle, record, site);
-    }
-
     fn enter(
         &self,
         writer: &'static Writer,
@@ -308,15 +289,40 @@ impl<T: Object> Table<T> {
         Some(record)
     }
 
-    /// The program has called a function that frees the object.
+    /// The program has called a function that frees a handle of the object. True if that is the last one: the
+    /// object is marked, and will be [retired](Self::retire).
     #[inline(always)]
-    pub fn mark(&self, record: &'static T) {
+    pub fn mark(&self, record: &'static T) -> bool {
+        if let Some(handles) = record.handles() {
+            let _locked = self.lock();
+            let left = handles.get().saturating_sub(1);
+            handles.set(left);
+            if left != 0 {
+                return false;
+            }
+        }
         record.head().life.set(Life::MARKED.0);
+        true
     }
 
     /// That function failed.
     pub fn unmark(&self, record: &'static T) {
+        let _locked = self.lock();
+        if let Some(handles) = record.handles() {
+            handles.set(handles.get() + 1);
+        }
         record.head().life.set(Life::LIVE.0);
+    }
+
+    /// The library gave the program one more handle of an object that lives, with the same value. `None` if no such
+    /// object lives, or its last handle is just being freed: then this is a new one.
+    pub fn share(&self, handle: u64) -> Option<&'static T> {
+        let _locked = self.lock();
+        let record = self.find(handle).filter(|r| r.head().life.get() == Life::LIVE.0)?;
+        if let (Some(handles), 0) = (record.handles(), record.head().flags.get() & Flag::PREDEFINED.0) {
+            handles.set(handles.get() + 1);
+        }
+        Some(record)
     }
 
     /// The object was freed: its record becomes a tombstone, its handle means nothing any more.
@@ -353,12 +359,12 @@ impl<T: Object> Table<T> {
     }
 
     /// The library gave the program a handle of a freed object again: the object lives. `record` is a tombstone that
-    /// is held, or one of the chain.
-    pub fn revive(&self, writer: &'static Writer, record: &'static T, site: Site) {
+    /// is held, or one of the chain. False if it is none.
+    pub fn revive(&self, writer: &'static Writer, record: &'static T, site: Site) -> bool {
         let mut locked = self.lock();
         let head = record.head();
         if head.life.get() != Life::FREED.0 || !self.room() {
-            return;
+            return false;
         }
         Self::unlink(writer, &mut locked, record);
         head.seq.write(|| {
@@ -366,11 +372,12 @@ impl<T: Object> Table<T> {
             head.freed_at.set(0);
             head.freed_from.set(0);
             if let Some(handles) = record.handles() {
-                handles.set(0);
+                handles.set(1);
             }
             head.life.set(Life::LIVE.0);
         });
         self.enter(writer, &mut locked, head.handle.get(), record, site);
+        true
     }
 
     /// The tombstone of the object with this uid.
@@ -449,7 +456,7 @@ impl<T: Object> Table<T> {
                 continue;
             }
             oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
-            writer.lose(Loss::TOMBSTONES, 1);
+            count_lost(writer);
             let inner = locked.inner();
             head.seq.begin();
             head.life.set(Life::EMPTY.0);
@@ -477,7 +484,7 @@ impl<T: Object> Table<T> {
     }
 
     fn try_lock(&self) -> Option<Locked<'_, T>> {
-        (0..TRIES).find(|_| !self.locked.swap(true, Ordering::Acquire)).map(|_| Locked(self))
+        self.lock.try_lock(TRIES).map(|held| Locked(self, held))
     }
 
     /// The youngest tombstone of a handle.
@@ -500,20 +507,23 @@ impl<T: Object> Table<T> {
     }
 }
 
+/// Counts a tombstone that was reused; without a locked instruction while there is one thread.
+#[inline(always)]
+fn count_lost(writer: &'static Writer) {
+    let [.., word] = writer.header().lost.get(..=Loss::TOMBSTONES.0 as usize).unwrap_or_default() else {
+        return;
+    };
+    if lock::alone() {
+        word.add_mine(1);
+    } else {
+        writer.lose(Loss::TOMBSTONES, 1);
+    }
+}
+
 /// Whether the entry that led here is still true.
 #[inline(always)]
 fn stands_for(head: &Head, handle: u64) -> bool {
     head.handle.get() == handle && matches!(Life(head.life.get()), Life::LIVE | Life::MARKED)
-}
-
-#[cold]
-fn wait(tries: u32) {
-    if tries.is_multiple_of(64) {
-        // SAFETY: no arguments. The holder may need this processor.
-        unsafe { libc::sched_yield() };
-    } else {
-        std::hint::spin_loop();
-    }
 }
 
 #[cfg(test)]

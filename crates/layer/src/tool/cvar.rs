@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
+use super::events::{self, observe};
 use super::{REGISTRY, c, handles, library};
 use mpit::{CvarWord, Error};
 use std::ffi::{c_char, c_int, c_void};
@@ -102,7 +103,11 @@ c::entry_points! {
             return REGISTRY.cvar_size(CvarWord(handle)).and(Err(Error::INVALID));
         }
         // SAFETY: the caller's buffer holds the whole value.
-        unsafe { REGISTRY.cvar_write_raw(CvarWord(handle), buf.cast()) }
+        unsafe { REGISTRY.cvar_write_raw(CvarWord(handle), buf.cast())? };
+        if events::anybody() {
+            observe::cvar_written(REGISTRY.cvar_of(CvarWord(handle))?);
+        }
+        Ok(())
     }
 }
 

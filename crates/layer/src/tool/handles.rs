@@ -104,6 +104,16 @@ pub unsafe fn put(to: *mut c_void, handle: u64) {
     }
 }
 
+/// Stores a handle that is no file's in an array.
+///
+/// # Safety
+///
+/// `to` has more than `at` handles.
+pub unsafe fn put_nth(to: *mut c_void, at: usize, handle: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { put(to.byte_add(at * size(Bind::NO_OBJECT)), handle) };
+}
+
 /// The handle that the caller's variable holds; 0 for a null pointer.
 ///
 /// # Safety

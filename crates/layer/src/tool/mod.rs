@@ -19,13 +19,16 @@ mod category;
 mod codes;
 mod cvar;
 mod enumeration;
-mod events;
+mod event;
+pub mod events;
 mod handles;
+mod info;
 mod library;
 mod lifecycle;
 pub mod own;
 mod pvar;
 mod recording;
+mod source;
 mod ticks;
 
 use mpit::Registry;

@@ -12,6 +12,7 @@ use super::scratch;
 use super::state::hold;
 use crate::call::Call;
 use crate::tool;
+use crate::tool::events::observe;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::traffic::RequestKind;
 use std::ffi::c_int;
@@ -22,6 +23,7 @@ pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
     let Some(held) = hold() else { return };
     let channel = channel::<A>(&held, comm);
     let number = facts::collective_entered(&held, channel.comm);
+    observe::collective_entered(call, channel.uid, number);
     call.set_sequence(number);
 }
 
@@ -34,6 +36,7 @@ pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
     }
     if let Some(held) = hold() {
         facts::collective_left(&held, call.sequence());
+        observe::collective_left(call, call.sequence());
     }
 }
 
@@ -49,6 +52,7 @@ pub fn start<A: Abi>(
     let Some(held) = hold() else { return };
     let number = call.sequence();
     facts::collective_left(&held, number);
+    observe::collective_left(call, number);
     if result != A::SUCCESS {
         return;
     }

@@ -6,14 +6,19 @@
 use super::ledger::{self, Line};
 use super::lines::{Channel, peer};
 use super::state::Held;
+use crate::tool::events::kinds::Kind;
+use crate::tool::events::{Payload, observe};
 use crate::tool::own as tool;
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
 use mpiscope_image::traffic::{EntryFlag, Message, Request, Traffic, size_class};
+use std::sync::atomic::AtomicU64;
 
 /// A message or a receive, as far as it is known.
 #[derive(Clone, Copy)]
 pub struct Envelope {
+    /// See [`Channel::uid`].
+    pub comm: u64,
     /// See [`Channel::identity`].
     pub identity: u64,
     /// See [`Channel::peers`].
@@ -28,7 +33,7 @@ impl Envelope {
     /// On a communicator.
     #[inline(always)]
     pub fn new(channel: &Channel, rank: i32, tag: i32) -> Self {
-        Self { identity: channel.identity, peers: channel.peers, rank, tag }
+        Self { comm: channel.uid, identity: channel.identity, peers: channel.peers, rank, tag }
     }
 }
 
@@ -54,17 +59,19 @@ fn less(word: &W64, by: u64) {
 }
 
 #[inline(always)]
-fn raise(now: &W64, high: &W64) {
+fn raise(now: &W64, high: &W64, variable: &AtomicU64) {
     let value = now.get() + 1;
     now.set(value);
     if value > high.get() {
         high.set(value);
+        observe::watermark(variable, value);
     }
 }
 
 /// The send of a message has begun. Gives the number of its ledger entry, zero for none.
 #[inline(always)]
-pub fn send_posted(held: &Held, to: &Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
+pub fn send_posted(held: &Held, to: Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
+    observe::message(Kind::SEND_POSTED, &to, bytes, at);
     let totals = held.totals;
     totals.sent.add_mine(1);
     totals.sent_bytes.add_mine(bytes);
@@ -95,7 +102,8 @@ pub fn send_posted(held: &Held, to: &Envelope, bytes: u64, at: u64, flags: u32) 
 
 /// The program knows that its send is complete.
 #[inline(always)]
-pub fn send_completed(held: &Held, entry: u64, at: u64) {
+pub fn send_completed(held: &Held, to: Envelope, bytes: u64, entry: u64, at: u64) {
+    observe::message(Kind::SEND_COMPLETED, &to, bytes, at);
     if entry != 0
         && let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry)
     {
@@ -105,7 +113,8 @@ pub fn send_completed(held: &Held, entry: u64, at: u64) {
 
 /// A send was cancelled in time: its message never arrives.
 #[cold]
-pub fn send_cancelled(held: &Held, to: &Envelope, entry: u64, at: u64) {
+pub fn send_cancelled(held: &Held, to: Envelope, entry: u64, at: u64) {
+    observe::message(Kind::SEND_CANCELLED, &to, 0, at);
     held.totals.cancelled_sends.add_mine(1);
     if let Some(peer) = peer(held, to.peers, to.rank) {
         peer.cancelled.add_mine(1);
@@ -120,7 +129,7 @@ pub fn send_cancelled(held: &Held, to: &Envelope, entry: u64, at: u64) {
 
 /// A call that was to send a message failed: there is no message.
 #[cold]
-pub fn send_failed(held: &Held, to: &Envelope, bytes: u64, entry: u64) {
+pub fn send_failed(held: &Held, to: Envelope, bytes: u64, entry: u64) {
     let totals = held.totals;
     less(&totals.sent, 1);
     less(&totals.sent_bytes, bytes);
@@ -138,9 +147,10 @@ pub fn send_failed(held: &Held, to: &Envelope, bytes: u64, entry: u64) {
 
 /// A receive was posted. Gives its place among the receives of this process.
 #[inline(always)]
-pub fn receive_posted(held: &Held, from: &Envelope) -> u64 {
+pub fn receive_posted(held: &Held, from: Envelope) -> u64 {
+    observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
     let totals = held.totals;
-    raise(&totals.posted, &totals.posted_high);
+    raise(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
     tool::totals::POSTED.note(0, 0, totals.posted.get());
     if let Some(peer) = peer(held, from.peers, from.rank) {
         peer.posted.add_mine(1);
@@ -157,7 +167,7 @@ fn next_order(totals: &Traffic) -> u64 {
 
 /// A posted receive is no longer posted: `named` is the envelope that it was posted with.
 #[inline(always)]
-pub fn receive_ended(held: &Held, named: &Envelope) {
+pub fn receive_ended(held: &Held, named: Envelope) {
     less(&held.totals.posted, 1);
     tool::totals::POSTED.note(0, 0, held.totals.posted.get());
     if let Some(peer) = peer(held, named.peers, named.rank) {
@@ -167,7 +177,8 @@ pub fn receive_ended(held: &Held, named: &Envelope) {
 
 /// A posted receive was cancelled in time.
 #[cold]
-pub fn receive_cancelled(held: &Held, named: &Envelope) {
+pub fn receive_cancelled(held: &Held, named: Envelope) {
+    observe::message(Kind::RECEIVE_CANCELLED, &named, 0, 0);
     held.totals.cancelled_receives.add_mine(1);
     receive_ended(held, named);
 }
@@ -175,7 +186,7 @@ pub fn receive_cancelled(held: &Held, named: &Envelope) {
 /// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
 /// was posted.)
 #[inline(always)]
-pub fn receive_completed(held: &Held, from: &Envelope, bytes: u64, posted: &Posted, at: u64, flags: u32) {
+pub fn receive_completed(held: &Held, from: Envelope, bytes: u64, posted: Posted, at: u64, flags: u32) {
     let totals = held.totals;
     totals.received.add_mine(1);
     totals.received_bytes.add_mine(bytes);
@@ -186,6 +197,7 @@ pub fn receive_completed(held: &Held, from: &Envelope, bytes: u64, posted: &Post
         peer.received.set(nth);
         peer.received_bytes.add_mine(bytes);
     }
+    observe::received(&from, nth, bytes, posted.at, at, flags & EntryFlag::PROBED.0 != 0);
     if ledger::recorded() {
         let line = Line {
             comm: from.identity,
@@ -210,7 +222,8 @@ pub fn probe_hit(held: &Held) {
 
 /// A probe matched a message and took it out of the queue. Gives its place among the receives.
 #[inline(always)]
-pub fn message_matched(held: &Held) -> u64 {
+pub fn message_matched(held: &Held, from: &Envelope, bytes: u64, at: u64) -> u64 {
+    observe::message(Kind::RECEIVE_MATCHED, from, bytes, at);
     held.totals.probe_hits.add_mine(1);
     held.totals.matched.add_mine(1);
     next_order(held.totals)
@@ -224,30 +237,36 @@ pub fn message_taken(held: &Held, _message: &Message) {
 
 /// An operation with a request was started.
 #[inline(always)]
-pub fn request_started(held: &Held, _request: &Request) {
+pub fn request_started(held: &Held, request: &Request) {
+    observe::request(Kind::REQUEST_STARTED, request);
     let totals = held.totals;
     totals.started.add_mine(1);
-    raise(&totals.pending, &totals.pending_high);
+    raise(&totals.pending, &totals.pending_high, &tool::totals::PENDING_HIGH);
     tool::totals::PENDING.note(0, 0, totals.pending.get());
 }
 
 /// An operation was complete when its request was created; its handle is one that many requests share.
 #[inline(always)]
-pub fn request_complete_at_start(held: &Held, _request: &Request) {
+pub fn request_complete_at_start(held: &Held, request: &Request) {
+    observe::request(Kind::REQUEST_STARTED, request);
+    observe::request(Kind::REQUEST_COMPLETED, request);
     held.totals.started.add_mine(1);
     held.totals.complete_at_start.add_mine(1);
 }
 
 /// The program was told that an operation is complete, or it is gone otherwise.
 #[inline(always)]
-pub fn request_completed(held: &Held, _request: &Request) {
+pub fn request_completed(held: &Held, request: &Request) {
+    observe::request(Kind::REQUEST_COMPLETED, request);
     less(&held.totals.pending, 1);
     tool::totals::PENDING.note(0, 0, held.totals.pending.get());
 }
 
 /// A request object is gone.
 #[inline(always)]
-pub fn request_freed(_held: &Held, _request: &Request) {}
+pub fn request_freed(_held: &Held, request: &Request) {
+    observe::request(Kind::REQUEST_FREED, request);
+}
 
 /// The program freed a request that is still active.
 #[cold]
@@ -269,12 +288,18 @@ pub fn collective_left(_held: &Held, _number: u64) {}
 
 /// Partitions of a send were marked ready.
 #[inline(always)]
-pub fn partitions_ready(held: &Held, _request: &Request, _first: i32, count: u64) {
+pub fn partitions_ready(held: &Held, request: &Request, first: i32, count: u64) {
+    observe::note(Kind::PARTITION_READY, 0, 0, || {
+        Payload::new().int(first).int(count as i32).word(request.head.handle.get())
+    });
     held.totals.partitions_ready.add_mine(count);
 }
 
 /// A partition of a receive was seen to have arrived.
 #[inline(always)]
-pub fn partition_arrived(held: &Held, _request: &Request, _partition: i32) {
+pub fn partition_arrived(held: &Held, request: &Request, partition: i32) {
+    observe::note(Kind::PARTITION_ARRIVED, 0, 0, || {
+        Payload::new().int(partition).word(request.head.handle.get())
+    });
     held.totals.partitions_arrived.add_mine(1);
 }

@@ -18,6 +18,7 @@ mod mock;
 mod programs;
 mod python;
 mod subject;
+mod tool;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         trials.extend(inspected::trials(&subject, &library));
         trials.extend(python::trials(&subject, &library));
         trials.extend(imb::trials(&subject, &library));
+        trials.extend(tool::trials(&library));
     }
     if !wanted {
         eprintln!("the matrix runs in `cargo xtask test`, which builds what it tests");

@@ -3,7 +3,7 @@
 
 use super::CvarHandle;
 use crate::codes::{Bind, Datatype, Error, Result};
-use crate::registry::Registry;
+use crate::registry::{Registry, index};
 use crate::slab::{Occupant, Pinned};
 use crate::word::CvarWord;
 
@@ -16,6 +16,8 @@ pub(crate) struct CvarHandleData {
     size: usize,
     writable: bool,
     is_string: bool,
+    /// Index of the variable.
+    cvar: usize,
 }
 
 impl Occupant<CvarInline> for CvarHandleData {
@@ -29,12 +31,13 @@ impl Registry {
     /// # Errors
     /// [`Error::INVALID_INDEX`], [`Error::OUT_OF_HANDLES`], and the provider's for a wrong object.
     pub fn cvar_handle_alloc(&self, cvar: impl TryInto<usize>, object: u64) -> Result<(CvarWord, usize)> {
-        let cvar = self.cvar(cvar)?;
+        let at = index(cvar)?;
+        let cvar = self.cvar(at)?;
         let handle = cvar.provider.open(if cvar.info.bind == Bind::NO_OBJECT { 0 } else { object })?;
         let count = handle.count();
         let size = count * cvar.info.datatype.size();
         let is_string = cvar.info.datatype == Datatype::CHAR;
-        let data = CvarHandleData { handle, size, writable: cvar.info.scope.writable(), is_string };
+        let data = CvarHandleData { handle, size, writable: cvar.info.scope.writable(), is_string, cvar: at };
         match self.cvar_handles.insert(data, |_, ()| Ok(())) {
             Ok((index, generation)) => Ok((CvarWord::new(index, generation), count)),
             Err(error) => Err(error.unwrap_or(Error::OUT_OF_HANDLES)),
@@ -59,6 +62,14 @@ impl Registry {
     fn cvar_handle(&self, handle: CvarWord) -> Result<Pinned<'_, CvarHandleData, ()>> {
         let (index, generation) = handle.parts().ok_or(Error::INVALID_HANDLE)?;
         self.cvar_handles.pin(index, generation).ok_or(Error::INVALID_HANDLE)
+    }
+
+    /// The index of a handle's variable.
+    ///
+    /// # Errors
+    /// [`Error::INVALID_HANDLE`].
+    pub fn cvar_of(&self, handle: CvarWord) -> Result<usize> {
+        Ok(self.cvar_handle(handle)?.cvar)
     }
 
     /// Bytes of the whole value of a handle.

@@ -104,6 +104,14 @@ impl<'r> Raiser<'r> {
         }
     }
 
+    /// An event of this type and source could not be kept: it counts as dropped for all who wanted to hear it.
+    #[cold]
+    pub fn lose(&self, object: u64) {
+        let registrations = self.registry.registrations.of(self.event);
+        let matching = registrations.filter(|registration| registration.matches(object));
+        self.lose_all(matching, object, CbSafety::NONE);
+    }
+
     #[inline(never)]
     fn deliver<P: AsRef<[u8]>>(
         &self,

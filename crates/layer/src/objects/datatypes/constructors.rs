@@ -198,15 +198,18 @@ pub fn structure<A: Abi>(
     let old = (0..len).map(|i| unsafe { types.add(i).read_unaligned() });
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, Combiner::STRUCT, [n as u64, 0, 0, 0]);
-        let found = old.clone().map(find::<A>);
-        let words = array(lengths, n)
-            .chain(array(displacements, n))
-            .chain(old.map(Handle::raw))
-            .chain(found.clone().map(|f| f.map_or(0, |f| f.head.uid.get())))
-            .chain(found.clone().map(|f| f.map_or(0, |f| writer.offset_of(f))));
-        arena::put(writer, &record.array, 5 * len, words);
-        if record.array.offset.get() != 0 {
-            found.flatten().for_each(|f| f.users.set(f.users.get() + 1));
+        let words = arena::reserve(writer, &record.array, 5 * len);
+        let column = |number: usize| words.iter().skip(number * len);
+        column(0).zip(array(lengths, n)).for_each(|(to, from)| to.set(from));
+        column(1).zip(array(displacements, n)).for_each(|(to, from)| to.set(from));
+        for (((old, handle), uid), at) in old.zip(column(2)).zip(column(3)).zip(column(4)) {
+            handle.set(old.raw());
+            let found = find::<A>(old);
+            uid.set(found.map_or(0, |f| f.head.uid.get()));
+            at.set(found.map_or(0, |f| writer.offset_of(f)));
+            if let Some(found) = found {
+                found.users.set(found.users.get() + 1);
+            }
         }
         bounds::<A>(record, A::Handle::from_raw(raw));
     });
@@ -220,9 +223,7 @@ pub fn subarray<A: Abi>(
     call: &Call<A>,
     result: c_int,
     ndims: c_int,
-    sizes: *const impl Count,
-    subsizes: *const impl Count,
-    starts: *const impl Count,
+    (sizes, subsizes, starts): (*const impl Count, *const impl Count, *const impl Count),
     order: c_int,
     old: A::Handle,
     new: *mut A::Handle,
@@ -236,13 +237,8 @@ pub fn subarray<A: Abi>(
 pub fn darray<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    size: c_int,
-    rank: c_int,
-    ndims: c_int,
-    sizes: *const impl Count,
-    distributions: *const c_int,
-    arguments: *const c_int,
-    grid: *const c_int,
+    (size, rank, ndims): (c_int, c_int, c_int),
+    (sizes, distributions, arguments, grid): (*const impl Count, *const c_int, *const c_int, *const c_int),
     order: c_int,
     old: A::Handle,
     new: *mut A::Handle,
@@ -270,7 +266,7 @@ pub fn resized<A: Abi>(
 fn unnamed<A: Abi>(call: &Call<A>, result: c_int, new: *const A::Handle, combiner: Combiner, args: [u64; 4]) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = output(new) else { return };
-    if DATATYPES.find(raw).is_some() || crate::objects::is_null_datatype::<A>(raw) {
+    if DATATYPES.find(raw).is_some() || crate::objects::is_null_datatype(raw) {
         return;
     }
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {

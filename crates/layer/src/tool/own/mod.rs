@@ -13,7 +13,9 @@ mod settings;
 mod text;
 pub mod totals;
 
+pub use categories::{Categories, Place};
 pub use comm::waits_wanted;
+pub use neighbours::Sent;
 pub use others::Others;
 
 use super::REGISTRY;
@@ -29,7 +31,7 @@ pub fn is_own_pvar(index: usize) -> bool {
 }
 
 /// Adds an entry; a failure is a mistake in this module and costs that entry only.
-fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
+pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
     match added {
         Ok(index) => Some(index),
         Err(error) => {
@@ -44,7 +46,7 @@ pub fn publish() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         super::recording::start();
-        let mut categories = categories::Categories::new();
+        let mut categories = Categories::new();
         settings::publish(&REGISTRY, &categories);
         calls::publish(&REGISTRY, &mut categories);
         process::publish(&REGISTRY, &mut categories);
@@ -52,6 +54,7 @@ pub fn publish() {
         comm::publish(&REGISTRY, &mut categories);
         totals::publish(&REGISTRY, &mut categories);
         objects::publish(&REGISTRY, &mut categories);
+        super::events::publish(&categories);
         PVARS.store(REGISTRY.pvar_count(), Ordering::Release);
     });
 }

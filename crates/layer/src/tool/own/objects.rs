@@ -40,6 +40,11 @@ fn change(kind: SectionKind, head: &Head, by: u64) {
     }
 }
 
+/// The number of a kind in the enumeration of object kinds; -1 for none of them.
+pub fn number(kind: SectionKind) -> i32 {
+    KINDS.iter().position(|(section, _)| *section == kind).map_or(-1, |at| at as i32)
+}
+
 /// The program made an object.
 #[inline]
 pub fn made(kind: SectionKind, head: &Head) {

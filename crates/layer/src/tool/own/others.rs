@@ -1,7 +1,7 @@
 //! What the other ranks of a communicator recorded, as far as they are on this node.
 #![allow(unsafe_code)]
 
-use super::neighbours::{self, Neighbour};
+use super::neighbours::{self, Neighbour, Sent};
 use crate::image;
 use crate::objects::comms;
 use crate::tool::bound::Bound;
@@ -39,6 +39,11 @@ impl Others {
     /// Are they the members of a remote group, to which this process does not belong?
     pub fn is_remote(&self) -> bool {
         self.inter
+    }
+
+    /// When `rank` began to send a message, in ticks.
+    pub fn sent_at(&self, rank: usize, message: &Sent) -> Option<u64> {
+        self.others.get(rank)?.as_ref()?.image.sent_at(message)
     }
 
     /// What `rank` recorded of us. Async-signal-safe.

@@ -1,0 +1,59 @@
+//! The elements of an event, laid out as the engine's event types are: each aligned for its size.
+
+/// Largest payload of our event types.
+const ROOM: usize = 80;
+
+/// Bytes of an event.
+#[derive(Clone, Copy)]
+pub struct Payload {
+    bytes: [u8; ROOM],
+    len: usize,
+}
+
+impl Payload {
+    /// Without elements.
+    #[inline]
+    pub const fn new() -> Self {
+        Self { bytes: [0; ROOM], len: 0 }
+    }
+
+    fn push(mut self, element: &[u8]) -> Self {
+        let at = self.len.next_multiple_of(element.len().max(1));
+        if let Some(to) = self.bytes.get_mut(at..at + element.len()) {
+            to.copy_from_slice(element);
+            self.len = at + element.len();
+        }
+        self
+    }
+
+    /// Appends an `int`.
+    #[inline]
+    pub fn int(self, value: i32) -> Self {
+        self.push(&value.to_ne_bytes())
+    }
+
+    /// Appends an unsigned 64-bit number.
+    #[inline]
+    pub fn word(self, value: u64) -> Self {
+        self.push(&value.to_ne_bytes())
+    }
+}
+
+impl AsRef<[u8]> for Payload {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_lie_where_the_engine_says() {
+        let payload = Payload::new().int(7).word(9).int(-1);
+        assert_eq!(payload.as_ref()[..4], 7i32.to_ne_bytes());
+        assert_eq!(payload.as_ref()[8..16], 9u64.to_ne_bytes());
+        assert_eq!(payload.as_ref()[16..20], (-1i32).to_ne_bytes());
+    }
+}
