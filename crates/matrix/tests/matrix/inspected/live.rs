@@ -86,7 +86,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     report(&job)
 }
 
-fn rank<'a>(answer: &'a Value, rank: u64) -> &'a Value {
+fn rank(answer: &Value, rank: u64) -> &Value {
     let ranks = answer["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
     ranks.iter().find(|r| r["rank"].as_u64() == Some(rank)).unwrap_or(&Value::Null)
 }
