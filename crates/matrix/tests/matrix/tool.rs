@@ -38,9 +38,12 @@ const PROGRAMS: [&str; 19] = [
     "strings",
 ];
 
+/// What a trial does with a library.
+type Check = Box<dyn Fn(&Library) -> Result<()> + Send>;
+
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let mut add = |name: String, check: Box<dyn Fn(&Library) -> Result<()> + Send>| {
+    let mut add = |name: String, check: Check| {
         let library = Arc::clone(library);
         let name = format!("{}::mpi_t_{name}", library.name);
         trials.push(Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into())));
