@@ -166,7 +166,7 @@ static int crash(const char *dir) {
 }
 
 int main(int argc, char **argv) {
-    const char *mode = argc > 1 ? argv[1] : "stop", *dir = argc > 2 ? argv[2] : "/tmp";
+    const char *mode = argc > 1 ? argv[1] : "stop", *dir = argc > 2 ? argv[2] : ".";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
