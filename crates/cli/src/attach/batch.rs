@@ -178,7 +178,8 @@ fn bounded(mut command: Command, name: &str) -> Result<(String, String)> {
 
 /// Processes of another host, by this program there.
 fn ask(host: &str, entries: &[Entry], command: &str, options: &Options) -> Vec<Output> {
-    let mut arguments: Vec<String> = ["attach", "--here", "--json", "--batch"].map(str::to_owned).to_vec();
+    let mut arguments: Vec<String> =
+        ["attach", "--here", "--only", "--json", "--batch"].map(str::to_owned).to_vec();
     arguments.push(command.to_owned());
     arguments.extend(entries.iter().map(|entry| entry.place.pid.to_string()));
     if !options.debugger.is_empty() {

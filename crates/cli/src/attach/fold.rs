@@ -50,9 +50,9 @@ fn in_common(key: &str, members: &[&Answer]) -> String {
     let mut lines: Vec<_> = texts.iter().map(|text| text.lines()).collect();
     let mut out = String::new();
     for key in key.lines() {
-        let mut these = lines.iter_mut().map(Iterator::next);
-        let first = these.next().flatten();
-        let same = these.fold(true, |same, line| line == first && same);
+        let these: Vec<Option<&str>> = lines.iter_mut().map(Iterator::next).collect();
+        let first = these.first().copied().flatten();
+        let same = these.iter().all(|line| *line == first);
         out.push_str(if same { first.unwrap_or(key) } else { key });
         out.push('\n');
     }

@@ -42,6 +42,9 @@ pub struct Options {
     /// Only processes of this host
     #[arg(long)]
     here: bool,
+    /// Only the named processes, not the others of their job
+    #[arg(long)]
+    only: bool,
     /// The debugger and its options: gdb (as it is without this) or lldb
     #[arg(last = true, value_name = "DEBUGGER")]
     debugger: Vec<String>,
@@ -73,7 +76,8 @@ fn chosen(options: &Options, found: &Acquired) -> Result<Vec<Entry>> {
         let rank =
             options.ranks.as_ref().is_none_or(|set| entry.rank.is_some_and(|rank| set.0.contains(&rank)));
         let world = options.world.as_ref().is_none_or(|world| entry.world.starts_with(world.as_str()));
-        rank && world && !entry.gone
+        let named = !options.only || options.targets.contains(&entry.place.pid.to_string());
+        rank && world && named && !entry.gone
     };
     let chosen: Vec<Entry> = found.processes.iter().filter(wanted).cloned().collect();
     if chosen.is_empty() {
@@ -103,7 +107,8 @@ fn release(chosen: &[Entry]) -> Result<ExitCode> {
         }
     }
     for (host, entries) in elsewhere {
-        let mut arguments: Vec<String> = ["attach", "--release", "--here"].map(str::to_owned).to_vec();
+        let mut arguments: Vec<String> =
+            ["attach", "--release", "--here", "--only"].map(str::to_owned).to_vec();
         arguments.extend(entries.iter().map(|entry| entry.place.pid.to_string()));
         // It prints nothing: no JSON is the answer that is wanted, an error text is not.
         if let Err(acquire::Error::Remote { why, .. }) = procs::system().run::<()>(&host, &arguments)

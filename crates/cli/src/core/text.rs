@@ -87,7 +87,7 @@ fn first_lines(story: &Story, first: &First) -> Vec<String> {
 }
 
 fn shown(place: &Place) -> String {
-    let known = place.place.starts_with(&place.module) && !place.module.is_empty();
+    let known = place.place.starts_with(&format!("{}+", place.module));
     match &place.function {
         Some(function) if known => format!("{function} ({})", place.place),
         Some(function) => format!("{function} at {}", place.place),

@@ -81,7 +81,7 @@ pub fn supervise(
             Some((collector, starter)) => {
                 collector.wait(signals.as_fd(), starter.patience(collector.peers()))?;
                 starter.look(collector.peers());
-                starter.bury(collector.peers());
+                starter.bury(collector.peers(), false);
             }
             None => {
                 let _interrupted = poll(&mut [PollFd::new(signals, PollFlags::IN)], None);
@@ -97,7 +97,7 @@ pub fn supervise(
             if let Some((collector, starter)) = &mut whole {
                 // An aborted rank may end after the launcher.
                 collector.settle();
-                starter.bury(collector.peers());
+                starter.bury(collector.peers(), true);
             }
             return Ok(match status.signal() {
                 Some(signal) => Ending::Signal(signal),

@@ -21,7 +21,7 @@ fn one_command_in_all_ranks_shows_equal_stacks_once() {
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{told}{}", text(&output.stderr));
     assert!(told.contains("ranks [0-3] (4 processes)"), "{told}");
-    assert!(told.contains("in main (argc=2, argv=0x…)"), "{told}");
+    assert!(told.contains("0x… in main ("), "{told}");
     let output = mpiscope(&["attach", &pid, "--ranks", "1,3", "--batch", "info inferiors", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let mut ranks: Vec<u64> =

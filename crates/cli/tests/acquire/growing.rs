@@ -111,44 +111,44 @@ fn processes_that_join_over_a_socket_are_one_job_until_they_disconnect() {
 fn a_rank_that_crashed_is_listed_as_gone_from_every_survivor() {
     let _turn = common::alone();
     let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
-    let dir = folder();
-    let program = compile(&library, "idle", dir.path());
-    // Hydra ends the other ranks unless it is told not to.
-    let arguments = ["-disable-auto-cleanup", program.to_str().unwrap(), dir.path().to_str().unwrap()];
     for victim in [0, 2] {
-        let mut job = Job::start(&library, &layer, 3, &[], Path::new(arguments[0]), &arguments[1..]);
+        let dir = folder();
+        let program = compile(&library, "idle", dir.path());
+        let mut job = Job::start(&library, &layer, 3, &[], &program, &[dir.path().to_str().unwrap()]);
         job.reaches(&dir.path().join("at.idle.1"));
         let all = pids(dir.path(), 3);
         let report = same_from_each(&all, "before");
         let rank = |p: &&Value| p["rank"] == victim;
-        let pid = report["processes"].as_array().unwrap().iter().find(rank).unwrap()["pid"].as_u64().unwrap()
-            as u32;
-        let killed = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
-        assert!(killed.success());
-        while Path::new(&format!("/proc/{pid}/maps")).exists() && !gone(pid) {
+        let found = report["processes"].as_array().unwrap().iter().find(rank).unwrap();
+        let pid = found["pid"].as_u64().unwrap() as u32;
+        // The launcher would end the survivors: it must not notice before we have looked.
+        let launcher = parent(pid);
+        signal("-STOP", launcher);
+        signal("-KILL", pid);
+        while !gone(pid) {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         for survivor in all.iter().filter(|p| **p != pid) {
             let report = common::procs(*survivor);
             assert_eq!(common::found(&report), all, "from {survivor}: {report}");
-            let lost: Vec<u64> = report["processes"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter(|p| p["gone"] == true)
-                .map(|p| p["pid"].as_u64().unwrap())
-                .collect();
-            assert_eq!(lost, [u64::from(pid)]);
+            let processes = report["processes"].as_array().unwrap();
+            let lost: Vec<u64> =
+                processes.iter().filter(|p| p["gone"] == true).map(|p| p["pid"].as_u64().unwrap()).collect();
+            assert_eq!(lost, [u64::from(pid)], "from {survivor}: {report}");
+            assert!(processes.iter().all(|p| p["world"] == processes[0]["world"]), "{report}");
         }
-        drop(job);
-        for file in std::fs::read_dir(dir.path()).unwrap() {
-            let path = file.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if name.starts_with("pid.") || name.starts_with("at.") {
-                std::fs::remove_file(path).unwrap();
-            }
-        }
+        signal("-CONT", launcher);
     }
+}
+
+fn signal(signal: &str, pid: u32) {
+    let sent = std::process::Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn parent(pid: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
 fn gone(pid: u32) -> bool {

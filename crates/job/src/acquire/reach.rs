@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 
 /// What [`acquire`](super::acquire) needs of the world; tests have their own.
 pub trait Reach {
+    /// The name of this host.
+    fn host(&self) -> String;
     /// Whether processes of this host are meant.
     fn here(&self, host: &str) -> bool;
     /// A process of this host; its program is to be `executable`, if that is known.
@@ -63,7 +65,10 @@ impl System {
         command.args(words).arg(quoted(&self.program.to_string_lossy()));
         command.args(arguments.iter().map(|argument| quoted(argument))).stdin(Stdio::null());
         let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
-        serde_json::from_slice(&output.stdout).map_err(|e| {
+        // Shells on other hosts like to say good morning first.
+        let mut lines = output.stdout.split(|b| *b == b'\n');
+        let answer = lines.rfind(|line| line.first() == Some(&b'{')).unwrap_or_default();
+        serde_json::from_slice(answer).map_err(|e| {
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.lines().last().unwrap_or_default().trim();
             fail(if said.is_empty() {
@@ -97,6 +102,10 @@ fn same_host(one: &str, other: &str) -> bool {
 }
 
 impl Reach for System {
+    fn host(&self) -> String {
+        self.host.clone()
+    }
+
     fn here(&self, host: &str) -> bool {
         same_host(host, &self.host) || ["localhost", "127.0.0.1", "::1"].contains(&host)
     }

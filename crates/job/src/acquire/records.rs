@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 pub struct Record {
     /// Name of the job.
     pub job: String,
-    /// The process.
+    /// The process. Before `MPI_Init` has returned its world has no name yet.
     pub entry: Entry,
 }
 
-/// All processes of all jobs of this user on this host that have called `MPI_Init`, but for those that have ended
+/// All processes of all jobs of this user on this host that have called MPI, but for those that have ended
 /// properly.
 pub fn all() -> Vec<Record> {
     let jobs = discover::discover();
@@ -30,14 +30,14 @@ fn record(job: &str, found: &discover::Found) -> Option<Record> {
     let pid = facts.pid.get();
     let alive = found.alive(pid);
     let size = facts.size.get();
-    let rank = Some(facts.rank.get()).filter(|rank| *rank != u32::MAX && size != 0);
-    if [State::UNCLAIMED, State::STARTED].contains(&state) || (state == State::FINALIZED && !alive) {
+    let rank = Some(facts.rank.get()).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0));
+    if state == State::UNCLAIMED || (state == State::FINALIZED && !alive) {
         return None;
     }
     Some(Record {
         job: job.to_owned(),
         entry: Entry {
-            world: facts.world.text().into_owned(),
+            world: if state == State::STARTED { String::new() } else { facts.world.text().into_owned() },
             rank,
             place: Place { host: facts.host.text().into_owned(), pid },
             executable: facts.executable.text().into_owned().into(),
@@ -47,9 +47,9 @@ fn record(job: &str, found: &discover::Found) -> Option<Record> {
     })
 }
 
-/// The entries of the jobs to which the processes belong.
-pub fn of_jobs_with(records: Vec<Record>, known: &BTreeSet<Place>) -> Vec<Entry> {
+/// What images say about the jobs to which the processes belong.
+pub fn of_jobs_with(records: Vec<Record>, known: &BTreeSet<Place>) -> Vec<Record> {
     let jobs: BTreeSet<String> =
         records.iter().filter(|r| known.contains(&r.entry.place)).map(|r| r.job.clone()).collect();
-    records.into_iter().filter(|r| jobs.contains(&r.job)).map(|r| r.entry).collect()
+    records.into_iter().filter(|r| jobs.contains(&r.job)).collect()
 }

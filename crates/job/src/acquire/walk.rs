@@ -80,6 +80,8 @@ impl<'a> Walk<'a> {
             Err(error) => return Err(error),
         };
         let name = target.executable().unwrap_or_default();
+        // Its image, if it has one, leads to others of its job.
+        self.name(Place { host: self.reach.host(), pid }, name.clone());
         if self.look(&*target)? {
             return Ok(());
         }
@@ -90,14 +92,16 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         }
-        let record = self.reach.records().into_iter().find(|record| record.entry.place.pid == pid);
-        match record {
-            Some(record) => {
-                self.name(record.entry.place, record.entry.executable);
-                Ok(())
-            }
-            None => Err(Error::Nothing { pid, name }),
+        // A rank that has not come so far has an image: others of its job may know more.
+        let records = self.reach.records();
+        let own = records.iter().find(|record| record.entry.place.pid == pid);
+        let Some(own) = own.map(|record| record.entry.place.clone()) else {
+            return Err(Error::Nothing { pid, name });
+        };
+        for record in records::of_jobs_with(records, &BTreeSet::from([own])) {
+            self.name(record.entry.place, record.entry.executable);
         }
+        Ok(())
     }
 
     /// Learns what a process has to say; false if that is nothing.
@@ -248,8 +252,9 @@ impl<'a> Walk<'a> {
     /// What images tell about the jobs of the processes that were found.
     fn add_records(&mut self) {
         let known: BTreeSet<Place> = self.named.keys().cloned().collect();
-        for entry in records::of_jobs_with(self.reach.records(), &known) {
-            self.add(entry);
+        let records = records::of_jobs_with(self.reach.records(), &known);
+        for record in records {
+            self.add(record.entry);
         }
         while let Some(place) = self.waiting.pop_front() {
             self.visit(&place);

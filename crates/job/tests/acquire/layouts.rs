@@ -137,3 +137,36 @@ fn a_process_with_the_symbols_of_a_starter_and_an_empty_table_is_none() {
     let target = target.with_symbol("MPIR_proctable", zero).with_symbol("MPIR_proctable_size", zero);
     assert!(mpir::read(&target).unwrap().is_empty());
 }
+
+#[test]
+fn the_c_header_has_the_documents_layout_in_both_widths() {
+    let dir = tempfile::tempdir().unwrap();
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+    let source = dir.path().join("layout.c");
+    let text = "#include <stddef.h>\n#include <mpiscope/mpi2dd.h>\n#define W sizeof(MPI2DD_ADDR_T)\n\
+        #define AT(f, n) _Static_assert(offsetof(struct MPI2DD_INFO, f) == (n), #f)\n\
+        AT(version, 5); AT(debug_state, 7); AT(debugger_flags, 8); AT(mpi_flags, 12); AT(dll_name_32, 16);\n\
+        AT(meta_host_name, 16 + 2 * W); AT(abort_string, 16 + 4 * W); AT(proctable, 16 + 5 * W);\n\
+        AT(proctable_size, 16 + 8 * W); AT(meta_pid, 28 + 8 * W); AT(padding, 32 + 8 * W);\n\
+        _Static_assert(sizeof(struct MPI2DD_INFO) == 64 + 8 * W, \"\");\n\
+        _Static_assert(sizeof(struct MPI2DD_PROCDESC) == 4 * W + 8, \"\");\n\
+        _Static_assert(sizeof(struct MPI2DD_SPAWNDESC) == W + 8, \"\");\n\
+        _Static_assert(sizeof(struct MPI2DD_DIRECTORYENTRY) == 2 * W + 4, \"\");\n";
+    std::fs::write(&source, text).unwrap();
+    // -ffreestanding: the 32-bit headers of the C library need not be installed.
+    for width in ["-m64", "-m32"] {
+        let mut compile = Command::new("cc");
+        compile.args([
+            width,
+            "-ffreestanding",
+            "-std=c11",
+            "-Wall",
+            "-Werror",
+            "-c",
+            "-o",
+            "/dev/null",
+            "-I",
+        ]);
+        assert!(compile.arg(&include).arg(&source).status().unwrap().success(), "{width}");
+    }
+}

@@ -29,6 +29,9 @@ impl Fake {
 }
 
 impl Reach for Fake {
+    fn host(&self) -> String {
+        self.host.clone()
+    }
     fn here(&self, host: &str) -> bool {
         host == self.host
     }

@@ -68,10 +68,12 @@ impl Starter {
         }
     }
 
-    /// Looks at the ranks that have ended since the last time: if one called `MPI_Abort`, tells the debugger, once.
-    pub fn bury(&mut self, peers: &[Peer]) {
+    /// Looks at the ranks that have ended since the last time (at `all` when the launcher has ended): if one called
+    /// `MPI_Abort`, tells the debugger, once.
+    pub fn bury(&mut self, peers: &[Peer], all: bool) {
         for (index, peer) in peers.iter().enumerate() {
-            if self.aborting || peer.watched().is_some() || !self.ended.insert(index) {
+            let new = peer.watched().is_none() && self.ended.insert(index);
+            if self.aborting || !(new || all) {
                 continue;
             }
             if let Some(known) = known(peer).filter(|known| known.aborted) {

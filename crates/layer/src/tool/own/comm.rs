@@ -67,7 +67,7 @@ pub fn waits_wanted() -> bool {
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
-    let mut add = |place: Place, added: Result<usize>| {
+    let add = |place: Place, added: Result<usize>| {
         if let Some(index) = publish_one("a variable of communicators", added) {
             categories.add(place, Member::Pvar(index));
         }
