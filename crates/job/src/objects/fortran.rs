@@ -115,8 +115,8 @@ impl<'a> FortranTables<'a> {
         let mut bytes = [0; 4];
         self.around.memory(address, &mut bytes).then_some(())?;
         let number = u32::from_ne_bytes(bytes);
-        // Two bits tell how the object is stored: 2 and 3 are objects in memory.
-        (number >> 26 & 0xf == code && number >> 31 == 1).then_some(number.cast_signed())
+        // Two bits tell how the object is stored; 0 is no object.
+        (number >> 26 & 0xf == code && number >> 30 != 0).then_some(number.cast_signed())
     }
 
     fn table(&self, kind: Kind) -> Rc<Vec<u64>> {
