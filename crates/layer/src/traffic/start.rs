@@ -42,11 +42,17 @@ fn begin<A: Abi>() -> Option<&'static State> {
         );
         match A::CODE {
             AbiKind::OPENMPI => openmpi_shared(&state.shared),
-            AbiKind::STANDARD => probe_shared::<A>(&state.shared),
+            // A program of sessions alone has no communicator to try.
+            AbiKind::STANDARD if world_is_there::<A>() => probe_shared::<A>(&state.shared),
             _ => {}
         }
         state
     })
+}
+
+fn world_is_there<A: Abi>() -> bool {
+    let mut flag = 0;
+    real::initialized::<A>(&mut flag) == Some(A::SUCCESS) && flag != 0
 }
 
 /// Open MPI has variables for requests that are complete at start.
