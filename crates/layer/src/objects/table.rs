@@ -532,4 +532,4 @@ fn stands_for(head: &Head, handle: u64) -> bool {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
-mod tests;
+pub mod tests;
