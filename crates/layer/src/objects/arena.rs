@@ -220,3 +220,51 @@ pub fn release_words(writer: &'static Writer, words: &Words) {
 pub fn release_text(writer: &'static Writer, text: &Text) {
     release(writer, &text.offset, &text.len);
 }
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::objects::table::tests::image;
+
+    fn values(writer: &'static Writer, words: &Words) -> Vec<u64> {
+        get(writer, words).iter().map(W64::get).collect()
+    }
+
+    // One test: the blocks that were given back are kept for the whole process, and this image is one of its own.
+    #[test]
+    fn arrays_and_names_are_stored_shared_lengthened_and_their_blocks_used_again() {
+        let writer = image();
+        let (first, second) = (Words::default(), Words::default());
+        put(writer, &first, 5, 10..15);
+        share(writer, &first, &second);
+        let place = first.offset.get();
+        release_words(writer, &first);
+        assert_eq!((first.offset.get(), first.len.get()), (0, 0));
+        assert_eq!(values(writer, &second), [10, 11, 12, 13, 14], "somebody still has it");
+        put(writer, &first, 7, 0..7);
+        assert_ne!(first.offset.get(), place);
+        release_words(writer, &second);
+        put(writer, &second, 6, 20..26);
+        assert_eq!(second.offset.get(), place, "the block that was given back");
+
+        let list = Words::default();
+        for n in 0..1000 {
+            push(writer, &list, n);
+        }
+        assert!(values(writer, &list).into_iter().eq(0..1000));
+        swap_remove(writer, &list, 10);
+        assert_eq!((list.len.get(), values(writer, &list)[10]), (999, 999));
+        swap_remove(writer, &list, 998);
+        assert_eq!(list.len.get(), 998);
+
+        let name = Text::default();
+        for bytes in [&b"a"[..], b"exactly8", b"more than eight bytes"] {
+            put_text(writer, &name, bytes);
+            assert_eq!(text(writer, &name), bytes);
+            release_text(writer, &name);
+        }
+        put_text(writer, &name, b"");
+        assert_eq!(text(writer, &name), b"");
+    }
+}

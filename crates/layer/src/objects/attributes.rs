@@ -182,8 +182,10 @@ macro_rules! kinds {
         }
 
         /// `MPI_…_free_keyval`.
-        pub fn $after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut c_int) {
-            free::after(call, result, &KEYVALS, |_, _| {});
+        pub fn $after_free<A: Abi>(call: &Call<A>, result: c_int, keyval: *mut c_int) {
+            // SAFETY: null, or the program's keyval.
+            let invalid = unsafe { keyval.as_ref() }.is_none_or(|keyval| *keyval == A::KEYVAL_INVALID);
+            free::after(call, invalid && result == A::SUCCESS, &KEYVALS, |_, _| {});
         }
     )*};
 }

@@ -5,7 +5,7 @@
 
 use super::table::{Object, Table};
 use super::{
-    Site, arena, comms, facts, files, free, is_null, language, output, sessions, succeeded, windows,
+    Site, arena, comms, facts, files, free, language, new_handle, output, sessions, succeeded, windows,
 };
 use crate::call::Call;
 use crate::callbacks::target;
@@ -56,7 +56,7 @@ pub fn uid(raw: u64) -> u64 {
 /// `MPI_Comm_create_errhandler`, `MPI_Errhandler_create` and its like for the other kinds.
 pub fn create<A: Abi>(call: &Call<A>, result: c_int, function: *const c_void, errhandler: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(errhandler) else { return };
+    let Some(raw) = new_handle(ObjectKind::ERRHANDLER, errhandler) else { return };
     let kind = match call.function() {
         f::MPI_Win_create_errhandler => ErrhandlerKind::WINDOW,
         f::MPI_File_create_errhandler => ErrhandlerKind::FILE,
@@ -78,7 +78,7 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, function: *const c_void, er
 /// The program got a handle of an attached error handler, which it has to free.
 fn got<A: Abi>(call: &Call<A>, result: c_int, place: *const A::Handle, uid: u64, kind: ErrhandlerKind) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(place).filter(|raw| !is_null(ObjectKind::ERRHANDLER, *raw)) else { return };
+    let Some(raw) = new_handle(ObjectKind::ERRHANDLER, place) else { return };
     let lives = || ERRHANDLERS.share(raw).is_some();
     let freed = || ERRHANDLERS.tombstone(writer, uid).filter(|e| e.head.handle.get() == raw);
     if lives() || freed().is_some_and(|record| ERRHANDLERS.revive(writer, record, Site::of(call))) {
@@ -166,6 +166,6 @@ pub fn before_free<A: Abi>(call: &Call<A>, errhandler: &mut *mut A::Handle) {
 }
 
 /// `MPI_Errhandler_free`.
-pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &ERRHANDLERS, |_, _| {});
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::ERRHANDLER, place), &ERRHANDLERS, |_, _| {});
 }

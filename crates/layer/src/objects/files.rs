@@ -1,10 +1,10 @@
 //! Files. Memory: 232 bytes, an index entry, the name.
 
 use super::table::{Object, Table};
-use super::{Site, arena, comms, datatypes, facts, free, infos, recorder, succeeded};
+use super::{Site, arena, comms, datatypes, facts, free, infos, new_handle, output, recorder, succeeded};
 use crate::call::Call;
 use crate::resolve;
-use mpi_abi::{Abi, Handle};
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{File, Head};
@@ -42,7 +42,7 @@ pub fn open<A: Abi>(
     file: *mut usize,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = super::output_word(file) else { return };
+    let Some(raw) = new_handle(ObjectKind::FILE, file) else { return };
     let name = resolve::text(name, 4096);
     let parent = comms::find::<A>(comm).map_or(0, |c| c.head.uid.get());
     let record = FILES.insert(writer, raw, Site::of(call), |record| {
@@ -110,11 +110,11 @@ pub fn set_atomicity<A: Abi>(_: &Call<A>, result: c_int, file: usize, flag: c_in
 /// `MPI_File_close`.
 pub fn before_close<A: Abi>(call: &Call<A>, file: &mut *mut usize) {
     if recorder().is_some() {
-        free::before(call, &FILES, super::output_word(*file));
+        free::before(call, &FILES, output(*file));
     }
 }
 
 /// `MPI_File_close`.
-pub fn after_close<A: Abi>(call: &Call<A>, result: c_int, _: *mut usize) {
-    free::after(call, result, &FILES, |_, _| {});
+pub fn after_close<A: Abi>(call: &Call<A>, result: c_int, place: *mut usize) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::FILE, place), &FILES, |_, _| {});
 }

@@ -5,9 +5,9 @@
 #![allow(unsafe_code)]
 
 use super::table::{Object, Table};
-use super::{Site, facts, recorder};
+use super::{Site, facts, is_null_or_unknown, output, recorder};
 use crate::call::Call;
-use mpi_abi::Abi;
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::objects::{Flag, kind_of};
 use std::ffi::c_int;
@@ -29,11 +29,18 @@ pub fn before<A: Abi, T: Object>(call: &Call<A>, table: &'static Table<T>, handl
     call.stash.set(std::ptr::from_ref(record).addr() as u64 | if last { 0 } else { SHARED });
 }
 
-/// After the call. `last` tidies up when the object is really freed.
+/// Whether a call that frees has done so: it has set the program's handle to null. Its result alone does not tell:
+/// MPICH 5 returns success from a call that failed, when a user's error handler has returned.
+#[inline(always)]
+pub fn gone<A: Abi, H: Handle>(result: c_int, kind: ObjectKind, place: *const H) -> bool {
+    result == A::SUCCESS && output(place).is_none_or(|raw| is_null_or_unknown(kind, raw))
+}
+
+/// After the call, which has freed the handle if it is `gone`. `last` tidies up when the object is really freed.
 #[inline(always)]
 pub fn after<A: Abi, T: Object>(
     call: &Call<A>,
-    result: c_int,
+    gone: bool,
     table: &'static Table<T>,
     last: impl FnOnce(&'static Writer, &'static T),
 ) {
@@ -41,7 +48,7 @@ pub fn after<A: Abi, T: Object>(
     let place = (stashed & !SHARED) as usize as *const T;
     // SAFETY: null, or a record that `before` found; records stay mapped.
     let (Some(record), Some(writer)) = (unsafe { place.as_ref() }, recorder()) else { return };
-    if result != A::SUCCESS {
+    if !gone {
         table.unmark(record);
     } else if stashed & SHARED == 0 {
         facts::freed(kind_of(record.head().uid.get()), record.head());

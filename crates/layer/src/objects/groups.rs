@@ -7,7 +7,7 @@
 //! communicator.
 
 use super::table::{Object, Table};
-use super::{Site, arena, ask, comms, facts, files, free, is_null, output, sessions, succeeded, windows};
+use super::{Site, arena, ask, comms, facts, files, free, new_handle, output, sessions, succeeded, windows};
 use crate::call::Call;
 use crate::{real, resolve};
 use mpi_abi::{Abi, Handle, ObjectKind};
@@ -82,7 +82,7 @@ impl Known {
 /// The new group; nothing if there is none, or if the handle is known: then it is counted.
 fn fresh<A: Abi>(result: c_int, place: *const A::Handle) -> Option<(&'static Writer, A::Handle)> {
     let writer = succeeded::<A>(result)?;
-    let raw = output(place).filter(|raw| !is_null(ObjectKind::GROUP, *raw))?;
+    let raw = new_handle(ObjectKind::GROUP, place)?;
     GROUPS.share(raw).is_none().then(|| (writer, A::Handle::from_raw(raw)))
 }
 
@@ -202,6 +202,6 @@ pub fn before_free<A: Abi>(call: &Call<A>, group: &mut *mut A::Handle) {
 }
 
 /// `MPI_Group_free`.
-pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &GROUPS, |_, _| {});
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::GROUP, place), &GROUPS, |_, _| {});
 }

@@ -6,7 +6,7 @@
 //! Memory: 144 bytes, an index entry, and the pairs.
 
 use super::table::{Object, Table};
-use super::{Site, arena, ask, comms, facts, files, free, is_null, output, sessions, succeeded, windows};
+use super::{Site, arena, ask, comms, facts, files, free, new_handle, output, sessions, succeeded, windows};
 use crate::call::Call;
 use crate::resolve;
 use mpi_abi::{Abi, Handle, ObjectKind};
@@ -120,7 +120,7 @@ fn rebuild(writer: &'static Writer, info: &'static Info, change: impl FnOnce(&[u
 /// `MPI_Info_create`.
 pub fn create<A: Abi>(call: &Call<A>, result: c_int, info: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    if let Some(raw) = output(info) {
+    if let Some(raw) = new_handle(ObjectKind::INFO, info) {
         enter(writer, raw, Site::of(call), 0, &[]);
     }
 }
@@ -128,7 +128,7 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, info: *mut A::Handle) {
 /// `MPI_Info_dup`.
 pub fn dup<A: Abi>(call: &Call<A>, result: c_int, old: A::Handle, new: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(new) else { return };
+    let Some(raw) = new_handle(ObjectKind::INFO, new) else { return };
     let Some(old) = INFOS.find(old.raw()) else {
         enter(writer, raw, Site::of(call), 0, &ask_pairs::<A>(raw));
         return;
@@ -179,7 +179,7 @@ pub fn delete<A: Abi>(_: &Call<A>, result: c_int, info: A::Handle, key: *const c
 /// An info that the library filled.
 fn got<A: Abi>(call: &Call<A>, result: c_int, info: *const A::Handle, parent: u64) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(info).filter(|raw| !is_null(ObjectKind::INFO, *raw)) else { return };
+    let Some(raw) = new_handle(ObjectKind::INFO, info) else { return };
     enter(writer, raw, Site::of(call), parent, &ask_pairs::<A>(raw));
 }
 
@@ -236,6 +236,6 @@ pub fn before_free<A: Abi>(call: &Call<A>, info: &mut *mut A::Handle) {
 }
 
 /// `MPI_Info_free`.
-pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &INFOS, |_, _| {});
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::INFO, place), &INFOS, |_, _| {});
 }

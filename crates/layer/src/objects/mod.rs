@@ -73,6 +73,14 @@ pub fn is_null(kind: ObjectKind, raw: u64) -> bool {
     NULLS.get(usize::from(kind.0)).is_some_and(|null| null.load(Ordering::Relaxed) == raw)
 }
 
+/// The same; true if the library hides its null handle.
+#[inline(always)]
+pub fn is_null_or_unknown(kind: ObjectKind, raw: u64) -> bool {
+    NULLS
+        .get(usize::from(kind.0))
+        .is_none_or(|null| matches!(null.load(Ordering::Relaxed), n if n == raw || n == u64::MAX))
+}
+
 /// Whether a handle is `MPI_DATATYPE_NULL`.
 pub fn is_null_datatype(raw: u64) -> bool {
     is_null(ObjectKind::DATATYPE, raw)
@@ -97,11 +105,11 @@ pub fn output<H: Handle>(place: *const H) -> Option<u64> {
     unsafe { place.as_ref() }.map(|handle| handle_word(*handle))
 }
 
-/// The file handle that an output parameter got.
+/// The handle of the new object that an output parameter got; nothing for a null handle, which some libraries leave
+/// there when a call failed without saying so.
 #[inline(always)]
-pub fn output_word(place: *const usize) -> Option<u64> {
-    // SAFETY: the call succeeded, so the program gave a place for a handle; null is looked at.
-    unsafe { place.as_ref() }.map(|handle| *handle as u64)
+pub fn new_handle<H: Handle>(kind: ObjectKind, place: *const H) -> Option<u64> {
+    output(place).filter(|raw| !is_null(kind, *raw))
 }
 
 /// The process can communicate: enters what is there from the beginning.

@@ -1,10 +1,10 @@
 //! Reduction operations. Memory: 120 bytes and an index entry.
 
 use super::table::{Object, Table};
-use super::{Site, arena, facts, free, language, output, succeeded};
+use super::{Site, arena, facts, free, language, new_handle, output, succeeded};
 use crate::call::Call;
 use crate::callbacks::target;
-use mpi_abi::Abi;
+use mpi_abi::{Abi, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Head, Op};
@@ -47,7 +47,7 @@ pub fn create<A: Abi>(
     op: *mut A::Handle,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(op) else { return };
+    let Some(raw) = new_handle(ObjectKind::OP, op) else { return };
     let fortran = if language::is_fortran(call.return_address) { Flag::FORTRAN.0 } else { 0 };
     let record = OPS.insert(writer, raw, Site::of(call), |record| {
         record.head.flags.set(fortran | if commute != 0 { Flag::COMMUTATIVE.0 } else { 0 });
@@ -64,6 +64,6 @@ pub fn before_free<A: Abi>(call: &Call<A>, op: &mut *mut A::Handle) {
 }
 
 /// `MPI_Op_free`.
-pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &OPS, |_, _| {});
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::OP, place), &OPS, |_, _| {});
 }

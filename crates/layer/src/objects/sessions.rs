@@ -1,9 +1,9 @@
 //! Sessions. Memory: 128 bytes and an index entry.
 
 use super::table::{Object, Table};
-use super::{Site, arena, errhandlers, facts, free, infos, output, succeeded};
+use super::{Site, arena, errhandlers, facts, free, infos, new_handle, output, succeeded};
 use crate::call::Call;
-use mpi_abi::{Abi, Handle};
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Session};
@@ -44,7 +44,7 @@ pub fn init<A: Abi>(
     session: *mut A::Handle,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(session) else { return };
+    let Some(raw) = new_handle(ObjectKind::SESSION, session) else { return };
     super::predefined::enter::<A>(writer);
     let record = SESSIONS.insert(writer, raw, Site::of(call), |record| {
         infos::given(writer, info.raw(), (&record.info, &record.info_uid), &record.hints);
@@ -62,6 +62,6 @@ pub fn before_finalize<A: Abi>(call: &Call<A>, session: &mut *mut A::Handle) {
 }
 
 /// `MPI_Session_finalize`.
-pub fn after_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &SESSIONS, |_, _| {});
+pub fn after_finalize<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::SESSION, place), &SESSIONS, |_, _| {});
 }

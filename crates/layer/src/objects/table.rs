@@ -202,6 +202,10 @@ impl<T: Object> Table<T> {
         fill: impl FnOnce(&'static T),
     ) -> Option<&'static T> {
         let mut locked = self.lock();
+        if self.find(handle).is_some_and(|r| r.head().flags.get() & Flag::PREDEFINED.0 != 0) {
+            // No library makes a predefined object anew: the call failed without saying so (see `free`).
+            return None;
+        }
         let taken = self.take(writer, &mut locked);
         let Some(record) = taken.filter(|_| self.room()) else {
             writer.lose(Loss::OBJECTS, 1);
@@ -528,4 +532,4 @@ fn stands_for(head: &Head, handle: u64) -> bool {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
-mod tests;
+pub mod tests;

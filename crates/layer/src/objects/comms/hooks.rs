@@ -4,7 +4,7 @@
 use super::{COMMS, Origin, enter, enter_copy, find, name_by_key, next_name, topology};
 use crate::call::Call;
 use crate::objects::{
-    Site, attributes, errhandlers, facts, free, hash, infos, is_null, output, recorder, succeeded,
+    Site, attributes, errhandlers, facts, free, hash, infos, new_handle, output, recorder, succeeded,
 };
 use crate::{identity, real, resolve};
 use mpi_abi::{Abi, Handle, ObjectKind};
@@ -15,8 +15,7 @@ use std::ffi::{c_char, c_int};
 
 /// The new communicator, unless this process is not in it.
 fn made<A: Abi>(place: *const A::Handle) -> Option<A::Handle> {
-    let raw = output(place)?;
-    (!is_null(ObjectKind::COMM, raw)).then(|| A::Handle::from_raw(raw))
+    new_handle(ObjectKind::COMM, place).map(A::Handle::from_raw)
 }
 
 /// `MPI_Comm_dup`.
@@ -337,8 +336,8 @@ pub fn before_free<A: Abi>(call: &Call<A>, comm: &mut *mut A::Handle) {
 }
 
 /// `MPI_Comm_free`, `MPI_Comm_disconnect`.
-pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &COMMS, |writer, comm| {
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::COMM, place), &COMMS, |writer, comm| {
         attributes::drop_all(writer, &comm.attributes, Site::of(call));
     });
 }

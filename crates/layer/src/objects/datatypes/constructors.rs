@@ -4,8 +4,8 @@
 use super::{DATATYPES, bounds, fill, find, made_from};
 use crate::bytes::Count;
 use crate::call::Call;
-use crate::objects::{Site, arena, attributes, facts, output, succeeded};
-use mpi_abi::{Abi, Handle};
+use crate::objects::{Site, arena, attributes, facts, new_handle, output, succeeded};
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::W64;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Combiner, Datatype, Flag};
@@ -29,7 +29,7 @@ fn made<A: Abi>(
     args: [i64; 4],
 ) -> Option<&'static Datatype> {
     let writer = succeeded::<A>(result)?;
-    let raw = output(new)?;
+    let raw = new_handle(ObjectKind::DATATYPE, new)?;
     let record_of_old = find::<A>(old);
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, combiner, args.map(|a| a as u64));
@@ -50,7 +50,7 @@ fn made_with<A: Abi>(
     array: impl Iterator<Item = u64> + Clone,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(new) else { return };
+    let Some(raw) = new_handle(ObjectKind::DATATYPE, new) else { return };
     let record_of_old = find::<A>(old);
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {
         fill(record, combiner, args.map(|a| a as u64));
@@ -191,7 +191,7 @@ pub fn structure<A: Abi>(
     new: *mut A::Handle,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(new) else { return };
+    let Some(raw) = new_handle(ObjectKind::DATATYPE, new) else { return };
     let n = count.count();
     let len = if types.is_null() { 0 } else { usize::try_from(n).unwrap_or(0) };
     // SAFETY: the call succeeded with this array, so it has as many elements as the program said.
@@ -265,7 +265,7 @@ pub fn resized<A: Abi>(
 /// Datatypes that are predefined without a name: the same arguments give the same handle, nobody frees it.
 fn unnamed<A: Abi>(call: &Call<A>, result: c_int, new: *const A::Handle, combiner: Combiner, args: [u64; 4]) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(new) else { return };
+    let Some(raw) = new_handle(ObjectKind::DATATYPE, new) else { return };
     if DATATYPES.find(raw).is_some() || crate::objects::is_null_datatype(raw) {
         return;
     }

@@ -23,7 +23,7 @@ use super::table::{Object, Table};
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};
 use crate::call::Call;
 use crate::resolve;
-use mpi_abi::{Abi, Handle};
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype, Flag, Head, Life, SIZE_UNKNOWN};
 use mpiscope_image::{W32, Writer};
@@ -176,10 +176,15 @@ pub fn before_free<A: Abi>(call: &Call<A>, datatype: &mut *mut A::Handle) {
 
 /// `MPI_Type_free`.
 #[inline(always)]
-pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &DATATYPES, |writer, record| {
-        attributes::drop_all(writer, &record.attributes, Site::of(call));
-    });
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(
+        call,
+        free::gone::<A, _>(result, ObjectKind::DATATYPE, place),
+        &DATATYPES,
+        |writer, record| {
+            attributes::drop_all(writer, &record.attributes, Site::of(call));
+        },
+    );
 }
 
 /// `MPI_Type_set_name`.

@@ -1,3 +1,4 @@
+#![allow(missing_docs)]
 use super::*;
 use mpiscope_image::layout::HEADER_SIZE;
 use mpiscope_image::objects::{Op, Session};
@@ -13,7 +14,7 @@ impl Grow for AllThere {
 }
 
 /// An image of up to 4 GiB in private memory, of which only what is used exists.
-fn image() -> &'static Writer {
+pub fn image() -> &'static Writer {
     let len = 4 << 30;
     // SAFETY: a fresh private mapping.
     let base = unsafe {

@@ -4,8 +4,8 @@
 use super::{WINDOWS, find};
 use crate::bytes::Count;
 use crate::call::Call;
-use crate::objects::{Site, arena, ask, comms, facts, infos, output, succeeded};
-use mpi_abi::{Abi, Handle};
+use crate::objects::{Site, arena, ask, comms, facts, infos, new_handle, succeeded};
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flavour, Model};
 use std::ffi::{c_int, c_void};
@@ -27,7 +27,7 @@ fn made<A: Abi>(
     win: *const A::Handle,
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(win) else { return };
+    let Some(raw) = new_handle(ObjectKind::WIN, win) else { return };
     let model = model::<A>(A::Handle::from_raw(raw));
     let parent = comms::find::<A>(comm).map_or(0, |c| c.head.uid.get());
     let record = WINDOWS.insert(writer, raw, Site::of(call), |record| {

@@ -15,7 +15,7 @@ use super::table::{Object, Table};
 use super::{Site, arena, attributes, facts, free, infos, output, succeeded};
 use crate::call::Call;
 use crate::resolve;
-use mpi_abi::{Abi, Handle};
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Window};
@@ -72,8 +72,8 @@ pub fn before_free<A: Abi>(call: &Call<A>, win: &mut *mut A::Handle) {
 }
 
 /// `MPI_Win_free`.
-pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
-    free::after(call, result, &WINDOWS, |writer, record| {
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::WIN, place), &WINDOWS, |writer, record| {
         attributes::drop_all(writer, &record.attributes, Site::of(call));
     });
 }
