@@ -97,15 +97,24 @@ class Copy:
         return self.path
 
     @staticmethod
+    def symbol():
+        """Where the address of the image stands. With debug information the short name means a module of the layer."""
+        for name in ("'mpiscope::image::mpiscope_image'", "mpiscope_image"):
+            try:
+                return int(gdb.parse_and_eval("(unsigned long)&" + name))
+            except gdb.error:
+                pass
+        raise CannotSee("the program does not run under libmpiscope.so")
+
+    @staticmethod
     def read():
         """Header first: it says how long the image is."""
         inferior = gdb.selected_inferior()
         try:
-            # Without debug information a symbol has no type.
-            pointer = int(gdb.parse_and_eval("*(unsigned long *)&mpiscope_image"))
+            pointer = int.from_bytes(inferior.read_memory(Copy.symbol(), 8).tobytes(), "little")
             head = inferior.read_memory(pointer, 4096).tobytes() if pointer else b""
         except gdb.error as error:
-            raise CannotSee("the program does not run under libmpiscope.so, or has not called MPI (%s)" % error)
+            raise CannotSee("the image cannot be found in memory: %s" % error)
         if head[:8] != b"MPISCOPE":
             raise CannotSee("the program has not called MPI under libmpiscope.so yet")
         length = int.from_bytes(head[24:32], "little")

@@ -49,6 +49,12 @@ impl Request {
         self.head.parent.get()
     }
 
+    /// When the operation was started last, in ticks; zero if it never was.
+    #[inline(always)]
+    pub fn started(&self) -> u64 {
+        if self.is(Flag::PERSISTENT) { self.started_at.get() } else { self.head.made_at.get() }
+    }
+
     /// Whether this flag is set.
     #[inline(always)]
     pub fn is(&self, flag: Flag) -> bool {
@@ -94,12 +100,17 @@ impl RequestKind {
 /// persistent request at least once); `ACTIVE` (started, and the program has not been told of its completion);
 /// `COMPLETE`; `CANCELLED` (`MPI_Cancel` was called while it was active, and, once complete, had its effect);
 /// `SHARED_HANDLE`: the library gives this handle for every request that is complete at start. There is one
-/// record for such a handle: its fields are those of the request made last, and [`outstanding`](Self::outstanding)
+/// record for such a handle as long as it does: the head and the kind are those of the request made last, the rest those of
+/// the first, and [`outstanding`](Self::outstanding)
 /// says how many the program has not completed.
 ///
 /// `head.life`: `MARKED` from `MPI_Request_free` of an active request until its handle is seen again for
 /// another request. `head.made_by` is the function that created the request, `head.parent` the uid of its
-/// communicator. Ranks and tags are C's `int`s: see them as `i32`.
+/// communicator; what made and freed it stands in the rest of the head. Ranks and tags are C's `int`s: see them as
+/// `i32`.
+///
+/// Fields whose text names a kind of request or a state mean nothing otherwise: they hold what another request left
+/// there. A record is used again for the next request; so the tombstones of requests are the last few only.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Request {
@@ -107,7 +118,7 @@ pub struct Request {
     pub head: Head,
     /// A [`RequestKind`].
     pub kind: W32,
-    /// Partitions of a partitioned request, else 0.
+    /// Partitioned: how many partitions.
     pub partitions: W32,
     /// Handle of the communicator, file or window.
     pub object: W64,
@@ -128,13 +139,14 @@ pub struct Request {
     pub datatype_uid: W64,
     /// Address of the buffer.
     pub buffer: W64,
-    /// When the operation was started last, in ticks.
+    /// Persistent request: when the operation was started last, in ticks; see [`started`](Self::started).
     pub started_at: W64,
-    /// The address behind the call that started it.
+    /// Persistent request: the address behind the call that started it.
     pub started_from: W64,
-    /// When its completion was seen, in ticks; zero while it is active.
+    /// Complete: when that was seen, in ticks.
     pub completed_at: W64,
-    /// The address behind the call that saw it.
+    /// Complete: the address behind the call that saw it, unless that call also freed the request
+    /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`.
     pub completed_from: W64,
     /// Complete receive: rank of the sender.
     pub source: W32,
@@ -145,9 +157,9 @@ pub struct Request {
     /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
     /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered.
     pub order: W64,
-    /// Send: place of its entry in the ring of sent messages plus one, counted without wrapping; zero for none.
+    /// Send, send and receive: place of its entry in the ring of sent messages plus one, counted without wrapping; zero for none.
     pub entry: W64,
-    /// How often it was started.
+    /// Persistent: how often it was started. Shared handle: how many requests have had it.
     pub starts: W64,
     /// Error code of the operation; zero is success.
     pub error: W32,

@@ -170,6 +170,13 @@ impl Writer {
         Some((section, 0))
     }
 
+    /// Sets room for `capacity` records aside, for what must be written even when the image cannot grow any more.
+    /// False if there is no room.
+    pub fn reserve<T: Record>(&self, kind: SectionKind, capacity: usize) -> bool {
+        let _held = self.lock();
+        self.add_section(kind, size_of::<T>(), capacity).is_some()
+    }
+
     /// A new, zero-filled record and its index in the table; the table begins with room for `first` records
     /// and doubles. `None` when the image is full: the caller counts the loss.
     pub fn new_record<T: Record>(&self, kind: SectionKind, first: usize) -> Option<(u64, &'static T)> {

@@ -32,6 +32,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// Whether some process still holds the image.
+    pub fn held(&self) -> bool {
+        self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
+    }
+
     /// Opens the image through the first holder that lets us.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
         let mut last = Error::NotFound("the process that held the image is gone; try again".into());

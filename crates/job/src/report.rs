@@ -226,12 +226,16 @@ impl JobReport {
         let thread_mpi: f64 = self.ranks.iter().map(|r| r.main_mpi_s).sum();
         let useful: Vec<f64> = self.ranks.iter().map(|r| (r.wall_s - r.main_mpi_s).max(0.0)).collect();
         let most = useful.iter().copied().fold(0.0, f64::max);
-        if wall <= 0.0 || most <= 0.0 {
+        if wall <= 0.0 {
+            return;
+        }
+        self.mpi_share = Some((thread_mpi / wall).min(1.0));
+        // A job that was in MPI all the time did nothing that could be balanced.
+        if most <= 0.0 {
             return;
         }
         let balance = useful.iter().sum::<f64>() / useful.len() as f64 / most;
         let communication = (most / self.wall_s).min(1.0);
-        self.mpi_share = Some((thread_mpi / wall).min(1.0));
         self.load_balance = Some(balance);
         self.communication_efficiency = Some(communication);
         self.parallel_efficiency = Some(balance * communication);

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::call::Call;
+use crate::objects::{datatypes, output};
 use crate::real;
 use crate::threads;
 use crate::tls::Tls;
@@ -27,9 +28,12 @@ impl Default for SizeCache {
     }
 }
 
-/// `MPI_Type_free`: forgets all sizes, in every thread.
-pub fn type_free<A: Abi>(_: &Call<A>, _: &mut *mut A::Handle) {
-    EPOCH.fetch_add(1, Ordering::Relaxed);
+/// `MPI_Type_free`: forgets all sizes, in every thread. The size of a datatype that has a record lies there.
+pub fn type_free<A: Abi>(_: &Call<A>, datatype: &mut *mut A::Handle) {
+    let recorded = output(*datatype).is_some_and(|raw| datatypes::DATATYPES.find(raw).is_some());
+    if !recorded {
+        EPOCH.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Size in bytes of a datatype, 0 if it has none.
@@ -40,7 +44,7 @@ pub fn size_of<A: Abi>(datatype: A::Handle) -> u64 {
     if A::CODE == AbiKind::MPICH && raw & 0xff00_0000 == 0x4c00_0000 {
         return (raw >> 8) & 0xff;
     }
-    remembered::<A>(datatype, raw)
+    datatypes::size_of::<A>(datatype).unwrap_or_else(|| remembered::<A>(datatype, raw))
 }
 
 #[inline]
@@ -67,7 +71,7 @@ fn remembered<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
 /// Asks the library. Null and invalid handles are not asked about: some libraries abort.
 #[cold]
 fn ask<A: Abi>(datatype: A::Handle) -> u64 {
-    if datatype.raw() == 0 || crate::objects::is_null_datatype::<A>(datatype.raw()) {
+    if datatype.raw() == 0 || crate::objects::is_null_datatype(datatype.raw()) {
         return 0;
     }
     let mut size: c_int = 0;

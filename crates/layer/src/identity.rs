@@ -6,7 +6,7 @@ use crate::resolve::symbol;
 use crate::settings;
 use mpi_abi::{Abi, AbiKind, FUNCTIONS};
 use mpiscope_image::Writer;
-use mpiscope_image::layout::{AbiCode, Chars, FunctionName, Module, Process, SectionKind, State};
+use mpiscope_image::layout::{AbiCode, Chars, FunctionName, Module, Note, Process, SectionKind, State};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// The process's own record.
@@ -22,6 +22,8 @@ pub fn describe_process<A: Abi>(library: &CStr) {
         crate::clock::now()
     };
     name_functions(writer);
+    // Without it nothing could be said of an image that cannot grow.
+    writer.reserve::<Note>(SectionKind::NOTES, 16);
     let Some((_, process)) = writer.new_record::<Process>(SectionKind::PROCESS, 1) else { return };
     process.seq.write(|| {
         process.pid.set(image::own_pid());

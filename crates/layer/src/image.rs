@@ -100,7 +100,7 @@ pub fn tell_if_full() {
     if MAPPING.refused.swap(false, Ordering::Relaxed) {
         crate::resolve::complain(
             "the image could not become longer (has the program closed all descriptors, or is memory limited?); \
-             some records are lost",
+             what came after is missing",
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Beginning and end: `MPI_Init`, `MPI_Session_init`, `MPI_Finalize`, `MPI_Abort`, `MPI_Pcontrol`.
+//! Beginning and end: `MPI_Init`, `MPI_Session_init`, `MPI_Finalize`, `MPI_Session_finalize`, `MPI_Abort`, `MPI_Pcontrol`.
 #![allow(unsafe_code)]
 
 use crate::call::Call;
@@ -7,29 +7,37 @@ use crate::{clock, debugger, identity, image, real, threads};
 use mpi_abi::{Abi, f};
 use mpiscope_image::layout::State;
 use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Sessions that are open.
+static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+/// Whether the program called `MPI_Init`: then the process ends with `MPI_Finalize`, whatever sessions do.
+static WORLD: AtomicBool = AtomicBool::new(false);
 
 /// `MPI_Init`.
-pub fn before_init<A: Abi>(_: &Call<A>, _: &mut *mut c_int, _: &mut *mut *mut *mut c_char) {
+pub fn before_init<A: Abi>(call: &Call<A>, _: &mut *mut c_int, _: &mut *mut *mut *mut c_char) {
     debugger::entering();
-    entered();
+    entered(call);
 }
 
 /// `MPI_Init_thread`.
 pub fn before_init_thread<A: Abi>(
-    _: &Call<A>,
+    call: &Call<A>,
     _: &mut *mut c_int,
     _: &mut *mut *mut *mut c_char,
     _: &mut c_int,
     _: &mut *mut c_int,
 ) {
     debugger::entering();
-    entered();
+    entered(call);
 }
 
-fn entered() {
+/// The process's time begins with the call, whose time is part of it, not with what we did since.
+fn entered<A: Abi>(call: &Call<A>) {
+    let begun = if call.since == 0 { clock::now() } else { call.since };
     if let Some(process) = identity::process() {
         process.seq.write(|| {
-            process.init_enter.set(clock::now());
+            process.init_enter.set(begun);
             process.main_thread.set(threads::index(Tls::get()));
         });
     }
@@ -52,13 +60,39 @@ pub fn after_init_thread<A: Abi>(
     initialized::<A>(result);
 }
 
+/// `MPI_Session_init`: the first one may be where the process begins.
+pub fn before_session_init<A: Abi>(call: &Call<A>) {
+    if identity::process().is_some_and(|p| p.init_enter.get() == 0) {
+        entered(call);
+    }
+}
+
 /// `MPI_Session_init`: a program may never have a world. Rank and size stay what the launcher said.
 pub fn after_session_init<A: Abi>(_: &Call<A>, result: c_int, _: A::Handle, _: A::Handle, _: *mut A::Handle) {
-    let fresh = identity::process().is_some_and(|p| p.init_enter.get() == 0);
-    if result == A::SUCCESS && fresh {
-        entered();
+    if result != A::SUCCESS {
+        return;
+    }
+    let first = SESSIONS.fetch_add(1, Ordering::AcqRel) == 0 && !WORLD.load(Ordering::Acquire);
+    let (Some(writer), Some(process)) = (image::writer(), identity::process()) else { return };
+    if process.init_leave.get() == 0 {
         started(|| {});
         debugger::announce_session();
+    } else if first {
+        // The process had closed all sessions and begins again.
+        process.seq.write(|| process.finalize_leave.set(0));
+        writer.header().state.set(State::INITIALIZED.0);
+    }
+}
+
+/// `MPI_Session_finalize`: the last one ends what the process does with MPI, if it has no world.
+pub fn after_session_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let left = SESSIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
+    if left == Ok(1) && !WORLD.load(Ordering::Acquire) {
+        image::tell_if_full();
+        after_finalize(call, result);
     }
 }
 
@@ -66,6 +100,7 @@ fn initialized<A: Abi>(result: c_int) {
     if result != A::SUCCESS {
         return;
     }
+    WORLD.store(true, Ordering::Release);
     let (mut rank, mut size, mut level) = (-1, 0, A::THREAD_SINGLE);
     if let Some(world) = real::comm_world::<A>() {
         real::comm_rank::<A>(world, &mut rank);
@@ -98,6 +133,8 @@ fn started(fill: impl FnOnce()) {
     process.seq.write(|| {
         fill();
         process.init_leave.set(clock::now());
+        // Sessions may have come to their end before.
+        process.finalize_leave.set(0);
     });
     writer.header().state.set(State::INITIALIZED.0);
     writer.header().own_ticks.add_mine(clock::now().wrapping_sub(begun));

@@ -48,6 +48,10 @@ pub fn parse_recording(text: &str) -> Result<u32, String> {
             },
         }
     }
+    // Messages are told apart by their communicators.
+    if bits & Recording::MESSAGES.0 != 0 {
+        bits |= Recording::OBJECTS.0;
+    }
     // Everything else hangs on the calls being hooked.
     Ok(if bits == 0 { 0 } else { bits | Recording::CALLS.0 })
 }
@@ -82,6 +86,8 @@ mod tests {
     fn a_list_of_names_becomes_their_bits_and_always_counts_calls() {
         assert_eq!(parse_recording("times"), Ok(Recording::CALLS.0 | Recording::TIMES.0));
         assert_eq!(parse_recording("off"), Ok(0));
+        let messages = Recording::CALLS.0 | Recording::MESSAGES.0 | Recording::OBJECTS.0;
+        assert_eq!(parse_recording("messages"), Ok(messages));
         assert_eq!(parse_recording("default"), Ok(DEFAULT_RECORDING));
     }
 

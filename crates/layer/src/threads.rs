@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::tls::Tls;
+use crate::tool::events::observe;
 use crate::{clock, image};
 use mpiscope_image::layout::{Call, Loss, SectionKind, State, Thread};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -94,6 +95,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
         // SAFETY: the key was created by `start`; the value is the record, which is never freed.
         unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(thread).cast()) };
     }
+    observe::thread_seen(tid);
     thread
 }
 

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -111,6 +112,7 @@ fn histogram(what: &str, classes: &[W64], messages: &[Message]) -> Result<()> {
 
 /// Compares one rank's image with what its program wrote.
 fn compare(truth: &Truth, seen: &Seen) -> Result<()> {
+    // First, because it says which message differs.
     compare_ledgers(truth, seen)?;
     let totals = &seen.totals;
     let sum = |messages: &[Message]| messages.iter().map(|m| m.3).sum::<u64>();
@@ -192,7 +194,7 @@ fn compare_requests(seen: &Seen) -> Result<()> {
             marked += 1;
         } else {
             ensure!(request.head.life.get() == Life::FREED.0, "still there: {request:?}");
-            ensure!(request.completed_at.get() >= request.started_at.get(), "never completed: {request:?}");
+            ensure!(request.completed_at.get() >= request.started(), "never completed: {request:?}");
         }
     }
     same("requests pending", seen.totals.pending.get(), marked)
@@ -286,8 +288,11 @@ fn layer() -> Result<PathBuf> {
     paths::libmpiscope().context("no libmpiscope.so; run `cargo build -p mpiscope-layer`")
 }
 
-/// Runs on every library and says all that failed.
+/// Runs on every library (or the one that `MPISCOPE_ONLY` names) and says all that failed.
 fn everywhere(ranks: usize, seed: u64, rounds: usize, threads: bool) {
+    // Ranks wait by turning in a loop: one run at a time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _held = ONE.lock();
     let only = std::env::var("MPISCOPE_ONLY").ok();
     let mut libraries = mpi::found();
     libraries.retain(|l| only.as_ref().is_none_or(|only| *only == l.name));

@@ -87,7 +87,7 @@ fn first_lines(story: &Story, first: &First) -> Vec<String> {
 }
 
 fn shown(place: &Place) -> String {
-    let known = place.place.starts_with(&place.module) && !place.module.is_empty();
+    let known = place.place.starts_with(&format!("{}+", place.module));
     match &place.function {
         Some(function) if known => format!("{function} ({})", place.place),
         Some(function) => format!("{function} at {}", place.place),
@@ -110,12 +110,15 @@ fn own_call(death: &Death) -> Option<String> {
     thread.call.as_ref().map(|call| call.function.clone())
 }
 
+/// Ranks that ended alike, their ages from least to greatest, the cells that they share.
+type Folded = (RankSet, Option<(f64, f64)>, Vec<String>);
+
 /// A row for every kind of end, equal ranks folded.
 fn rows_of(story: &Story) -> Vec<String> {
     let head =
         ["RANK", "HOST", "END", "AT", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "SINCE", "WHERE"];
     let mut table = vec![head.map(str::to_owned).to_vec()];
-    let mut folded: Vec<(RankSet, Option<(f64, f64)>, Vec<String>)> = Vec::new();
+    let mut folded: Vec<Folded> = Vec::new();
     for death in &story.deaths {
         let age = main_thread(death).and_then(|t| t.age_s);
         let row = (death.now.rank.into_iter().collect::<RankSet>(), age.map(|a| (a, a)), cells(death));

@@ -96,6 +96,8 @@ fn look(job: &Job) -> Report {
         match rank(found, &*symbols) {
             Ok(Some(rank)) => report.ranks.push(rank),
             Ok(None) => report.silent += 1,
+            // The process ended since the list was made: nothing is wrong, and nothing is there to be shown.
+            Err(_) if !found.held() => {}
             Err(e) => report.errors.push(format!("{e:#}")),
         }
     }

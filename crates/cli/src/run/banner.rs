@@ -1,10 +1,11 @@
 //! The report at exit: at most twenty lines for people, and `report.json`.
+#![allow(unsafe_code)]
 
 use super::Options;
 use mpiscope_job::leaks::Leak;
 use mpiscope_job::process::Ending;
 use mpiscope_job::rankset::RankSet;
-use mpiscope_job::report::{FunctionReport, JobReport, RankReport, Silent};
+use mpiscope_job::report::{FunctionReport, HostReport, JobReport, RankReport, Silent};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -28,11 +29,17 @@ pub struct Scope {
 /// Writes `report.json` and prints the report, on `screen` if that works, else on standard error. A failure is told;
 /// it never changes the program's status.
 pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Option<File>) {
+    // Beyond `ulimit -f` a write is to fail, not to end us: the program's status is still to be passed on.
+    // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut written = None;
     if let Some(dir) = &options.out {
         match write_json(dir, &report, scope) {
             Ok(path) => written = Some(path),
-            Err(e) => eprintln!("mpiscope run: --out {}: {e}; is the disk full?", dir.display()),
+            Err(e) => eprintln!(
+                "mpiscope run: --out {}: {e}; may you write there, and is there room?",
+                dir.display()
+            ),
         }
     }
     if options.quiet {
@@ -115,7 +122,11 @@ fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
 
 fn overview(report: &JobReport) -> Vec<String> {
     let seen = report.ranks.iter().filter(|r| r.rank.is_some()).count();
-    let hosts: Vec<String> = report.hosts.iter().take(4).map(|h| format!("{} {}", h.host, h.ranks)).collect();
+    let host = |h: &HostReport| match h.ranks.0.len() {
+        0 => h.host.clone(),
+        _ => format!("{} {}", h.host, h.ranks),
+    };
+    let hosts: Vec<String> = report.hosts.iter().take(4).map(host).collect();
     let more = if report.hosts.len() > 4 { ", ..." } else { "" };
     let of = if seen < report.size as usize { format!(" of {}", report.size) } else { String::new() };
     let plural = |n: usize| if n == 1 { "" } else { "s" };
@@ -129,16 +140,16 @@ fn overview(report: &JobReport) -> Vec<String> {
     let library = if report.library.is_empty() { "unknown MPI library" } else { &report.library };
     let library = format!("  {library}; {} ABI, MPI {}", report.abi, report.mpi_version);
     let mut time = format!("  wall {:.3} s", report.wall_s);
-    if let (Some(share), Some(lb), Some(ce), Some(pe)) =
-        (report.mpi_share, report.load_balance, report.communication_efficiency, report.parallel_efficiency)
-    {
-        let share = share * 100.0;
-        let _infallible = write!(
-            time,
-            "   MPI {share:.1} %   load balance {lb:.2} x communication efficiency {ce:.2} = {pe:.2}"
-        );
-    } else if !report.times {
-        time.push_str("   (calls were counted, not timed)");
+    if let Some(share) = report.mpi_share {
+        let _infallible = write!(time, "   MPI {:.1} %", share * 100.0);
+    }
+    match (report.load_balance, report.communication_efficiency, report.parallel_efficiency) {
+        (Some(lb), Some(ce), Some(pe)) => {
+            let _infallible =
+                write!(time, "   load balance {lb:.2} x communication efficiency {ce:.2} = {pe:.2}");
+        }
+        _ if report.times => time.push_str("   (no time outside of MPI: no load balance, no efficiency)"),
+        _ => time.push_str("   (calls were counted, not timed)"),
     }
     vec![cut(&ranks), cut(&library), time]
 }

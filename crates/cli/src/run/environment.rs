@@ -80,11 +80,24 @@ impl Environment {
             // Ranks of several hosts and worlds tell each other where they are: see the layer's `debugger`.
             variables.push(("MPISCOPE_ACQUIRE", "1".into()));
         }
+        // Programs built with the address sanitizer refuse to start when another library comes first; ours defines
+        // nothing that the sanitizer wants to define.
+        variables.push(("ASAN_OPTIONS", asan_options(std::env::var_os("ASAN_OPTIONS").unwrap_or_default())));
         if self.hold {
             variables.push(("MPISCOPE_HOLD", "1".into()));
         }
         variables
     }
+}
+
+/// The user's options decide where they say something.
+fn asan_options(users: OsString) -> OsString {
+    let mut options = OsString::from("verify_asan_link_order=0");
+    if !users.is_empty() {
+        options.push(":");
+        options.push(users);
+    }
+    options
 }
 
 fn preload(layer: &OsStr, users: &OsStr) -> OsString {
@@ -107,6 +120,12 @@ mod tests {
         assert_eq!(list(""), "/l/libmpiscope.so");
         assert_eq!(list("/a.so /b.so"), "/l/libmpiscope.so:/a.so:/b.so");
         assert_eq!(list("/a.so:/l/libmpiscope.so"), "/l/libmpiscope.so:/a.so");
+    }
+
+    #[test]
+    fn the_users_sanitizer_options_come_last_and_so_decide() {
+        assert_eq!(asan_options("".into()), "verify_asan_link_order=0");
+        assert_eq!(asan_options("a=1".into()), "verify_asan_link_order=0:a=1");
     }
 
     #[test]

@@ -66,8 +66,8 @@ impl System {
         command.args(arguments.iter().map(|argument| quoted(argument))).stdin(Stdio::null());
         let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
         // Shells on other hosts like to say good morning first.
-        let lines = output.stdout.split(|b| *b == b'\n');
-        let answer = lines.filter(|line| line.first() == Some(&b'{')).last().unwrap_or_default();
+        let mut lines = output.stdout.split(|b| *b == b'\n');
+        let answer = lines.rfind(|line| line.first() == Some(&b'{')).unwrap_or_default();
         serde_json::from_slice(answer).map_err(|e| {
             let said = String::from_utf8_lossy(&output.stderr);
             let said = said.lines().last().unwrap_or_default().trim();

@@ -3,7 +3,6 @@
 use super::common::Common;
 use super::kind::{Hex, Kind};
 use super::reader::{Build, Reader};
-use super::scan;
 use mpi_abi::constant;
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
@@ -51,8 +50,7 @@ pub struct Keyval {
 /// The attributes of the object with this uid.
 pub(super) fn of<S: Source>(reader: &Reader<'_, S>, uid: u64) -> Vec<Attribute> {
     let section = SectionKind::ATTRIBUTES;
-    let Ok(index) = reader.index_of(section) else { return Vec::new() };
-    let found = scan::select(reader.image(), section, &index, offset_of!(Head, parent), uid);
+    let found = reader.entries_by((section, offset_of!(Head, parent), 8), uid);
     let alive = found.into_iter().filter(|entry| entry.life == Life::LIVE.0).take(MOST);
     let records = alive.filter_map(|entry| {
         let record = reader.record_of::<objects::Attribute>(section, entry.index).ok()?.value;

@@ -157,8 +157,13 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
     }
 }
 
-/// The error handler attached to it, or to the nearest ancestor that has one.
+/// The error handler in force: attached to it, else what it inherited, else what MPI starts with.
 fn errhandler<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Reference> {
+    inherited(reader, record).or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL"))
+}
+
+/// The error handler attached to it, or to the nearest ancestor that has one.
+fn inherited<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Reference> {
     const LONGEST_LINE: usize = 64;
     let own = |record: &Comm| {
         reader.attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())

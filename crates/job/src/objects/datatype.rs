@@ -13,6 +13,9 @@ use mpiscope_image::traffic;
 use serde::Serialize;
 use std::mem::offset_of;
 
+/// Structures that are looked into to find who uses a datatype.
+const MOST_STRUCTURES: usize = 4096;
+
 /// A datatype.
 #[derive(Debug, Clone, Serialize)]
 pub struct Datatype {
@@ -104,12 +107,43 @@ impl Build for Datatype {
     }
 }
 
-/// Datatypes whose old type this is. Of a structure the record refers to none, so those are not found this way.
+/// Size in bytes of the datatype with this handle, without all that [`Datatype`] tells.
+pub(super) fn size_of<S: Source>(reader: &Reader<'_, S>, handle: u64, uid: u64) -> Option<u64> {
+    let known = reader.predefined().find(Kind::Datatype, handle).and_then(|known| known.size);
+    if let Some(size) = known.or_else(|| mpi_abi::predefined::datatype_size(reader.abi(), handle)) {
+        return Some(size);
+    }
+    let entry = match uid {
+        0 => reader.index(Kind::Datatype).ok()?.by_handle(handle),
+        uid => reader.entry_of(uid).ok()?,
+    };
+    let record = reader.record::<objects::Datatype>(Kind::Datatype, entry?.index).ok()?.value;
+    Some(record.size.get()).filter(|size| *size != SIZE_UNKNOWN).or_else(|| {
+        let mut tree = Tree::new(reader);
+        let node = tree.root(handle, Some(&record));
+        tree.bounds(&node).size
+    })
+}
+
+/// Datatypes made from it.
 fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
     if common.uid == 0 {
         return Vec::new();
     }
-    reader.referring(Kind::Datatype, offset_of!(Head, parent), common.uid)
+    let mut found = reader.referring(Kind::Datatype, offset_of!(Head, parent), common.uid);
+    // A structure has its types in an array, so each must be looked into.
+    let combiner = offset_of!(objects::Datatype, combiner);
+    let structures = reader.referring_half(Kind::Datatype, combiner, Combiner::STRUCT.0);
+    let uses = |structure: &Reference| {
+        let entry = reader.entry_of(structure.uid).ok().flatten()?;
+        let record = reader.record::<objects::Datatype>(Kind::Datatype, entry.index).ok()?.value;
+        let n = usize::try_from(record.args.first()?.get()).ok()?;
+        let words = reader.words(&record.array);
+        let uids = words.get(n.checked_mul(3)?..n.checked_mul(4)?)?;
+        uids.contains(&common.uid).then_some(())
+    };
+    found.extend(structures.into_iter().take(MOST_STRUCTURES).filter(|structure| uses(structure).is_some()));
+    found
 }
 
 fn requests<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {

@@ -94,11 +94,10 @@ impl Build for File {
                 representation: reader.text(&record.datarep).unwrap_or_else(|| "native".into()),
             },
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
-            errhandler: reader.attached(
-                Kind::Errhandler,
-                record.errhandler.get(),
-                record.errhandler_uid.get(),
-            ),
+            // Files begin with another handler than everything else.
+            errhandler: reader
+                .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
+                .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_RETURN")),
             requests: requests(reader, common.handle, uid),
             common,
         }

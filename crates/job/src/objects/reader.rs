@@ -7,7 +7,7 @@ use super::common::{Common, Deed, Reference, marks, standing};
 use super::fortran::FortranTables;
 use super::kind::{Hex, Kind};
 use super::predefined::PredefinedHandles;
-use super::scan::{self, Entry, Index};
+use super::scan::{self, ByField, Entry, Field, Index};
 use super::surroundings::Surroundings;
 use crate::clock::TickClock;
 use crate::names::abi_kind;
@@ -66,6 +66,7 @@ pub struct Reader<'a, S> {
     functions: Vec<String>,
     indices: RefCell<HashMap<SectionKind, Rc<Index>>>,
     tables: RefCell<HashMap<SectionKind, Table>>,
+    by_field: RefCell<HashMap<Field, ByField>>,
 }
 
 /// The process in `MPI_COMM_WORLD`.
@@ -120,6 +121,7 @@ impl<'a, S: Source> Reader<'a, S> {
             functions: functions(image)?,
             indices: RefCell::default(),
             tables: RefCell::default(),
+            by_field: RefCell::default(),
         })
     }
 
@@ -156,7 +158,15 @@ impl<'a, S: Source> Reader<'a, S> {
     /// The C handles that a Fortran handle may stand for, the likelier first. Whether there is such an object is another
     /// question.
     pub fn fortran_to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
-        self.fortran.to_c(kind, fortran)
+        let mut handles = self.fortran.to_c(kind, fortran);
+        if self.abi == AbiKind::STANDARD
+            && let Ok(index) = self.index(kind)
+        {
+            let alive = index.entries.iter().filter(|entry| entry.life != Life::FREED.0);
+            let same = alive.filter(|entry| self.fortran.index_of(kind, entry.handle) == Some(fortran));
+            handles.extend(same.map(|entry| entry.handle));
+        }
+        handles
     }
 
     /// The object that this handle stands for: the living one, else the one freed last.
@@ -307,7 +317,19 @@ impl<'a, S: Source> Reader<'a, S> {
         if uid != 0 {
             return self.reference(uid).or(Some(Reference { kind, handle: Hex(handle), uid, name: None }));
         }
-        (handle != 0).then(|| self.refer(kind, handle, 0))
+        if handle == 0 {
+            return None;
+        }
+        // Named by its handle alone: the one that lives has it.
+        let entry = self.index(kind).ok().and_then(|index| index.by_handle(handle));
+        let alive = entry.filter(|entry| entry.life != Life::FREED.0);
+        Some(self.refer(kind, handle, alive.map_or(0, |entry| entry.uid)))
+    }
+
+    /// A predefined object by its name.
+    pub(super) fn known(&self, kind: Kind, name: &str) -> Option<Reference> {
+        let handle = self.predefined.value(mpi_abi::predefined::by_name(name)?)?;
+        self.attached(kind, handle, 0)
     }
 
     fn refer(&self, kind: Kind, handle: u64, uid: u64) -> Reference {
@@ -317,10 +339,29 @@ impl<'a, S: Source> Reader<'a, S> {
 
     /// Living objects of a kind whose record has `wanted` at this place.
     pub(super) fn referring(&self, kind: Kind, field: usize, wanted: u64) -> Vec<Reference> {
-        let Ok(index) = self.index(kind) else { return Vec::new() };
-        let found = scan::select(self.image, kind.section(), &index, field, wanted);
-        let alive = found.into_iter().filter(|entry| entry.life != Life::FREED.0);
+        self.having(kind, (kind.section(), field, 8), wanted)
+    }
+
+    /// The same for a field of half a word.
+    pub(super) fn referring_half(&self, kind: Kind, field: usize, wanted: u32) -> Vec<Reference> {
+        self.having(kind, (kind.section(), field, 4), u64::from(wanted))
+    }
+
+    fn having(&self, kind: Kind, field: Field, wanted: u64) -> Vec<Reference> {
+        let alive = self.entries_by(field, wanted).into_iter().filter(|entry| entry.life != Life::FREED.0);
         alive.map(|entry| self.refer(kind, entry.handle, entry.uid)).collect()
+    }
+
+    /// Records with a value in a field.
+    pub(super) fn entries_by(&self, field: Field, wanted: u64) -> Vec<Entry> {
+        if let Some(known) = self.by_field.borrow().get(&field) {
+            return known.get(&wanted).cloned().unwrap_or_default();
+        }
+        let Ok(index) = self.index_of(field.0) else { return Vec::new() };
+        let sorted = scan::by_field(self.image, &index, field);
+        let found = sorted.get(&wanted).cloned().unwrap_or_default();
+        self.by_field.borrow_mut().insert(field, sorted);
+        found
     }
 
     /// A call that did something.

@@ -134,17 +134,18 @@ fn entry(head: &[u8], index: u64) -> Option<Entry> {
     Some(Entry { index, life, handle: word(offset_of!(Head, handle))?, uid: word(offset_of!(Head, uid))? })
 }
 
-/// The records whose word at offset `field` is `wanted`.
-pub fn select<S: Source>(
-    image: &Image<S>,
-    kind: SectionKind,
-    index: &Index,
-    field: usize,
-    wanted: u64,
-) -> Vec<Entry> {
-    let Ok(header) = image.header() else { return Vec::new() };
+/// A field that names another object: where it stands in the records of a kind, and its bytes (4 or 8).
+pub type Field = (SectionKind, usize, usize);
+
+/// Records by the value of one field; those where it is zero are left out.
+pub type ByField = HashMap<u64, Vec<Entry>>;
+
+/// Sorts the records of a kind by a field. Made once for each field that is asked for, so that a listing of many objects
+/// with their cross references stays linear.
+pub fn by_field<S: Source>(image: &Image<S>, index: &Index, (kind, field, width): Field) -> ByField {
+    let mut sorted = ByField::new();
+    let Ok(header) = image.header() else { return sorted };
     let sections = header.directory.iter().take(header.sections.get() as usize);
-    let mut found = Vec::new();
     let mut first = 0u64;
     let mut entries = index.entries.iter().peekable();
     let mut buf = Vec::new();
@@ -157,17 +158,26 @@ pub fn select<S: Source>(
             let offset = section.offset.get().saturating_add((start - first).saturating_mul(size));
             buf.resize(usize::try_from(count.saturating_mul(size)).unwrap_or(0), 0);
             if image.source().read(offset, &mut buf).is_err() {
-                return found;
+                return sorted;
             }
             while let Some(entry) = entries.next_if(|entry| entry.index < start + count) {
                 let at = usize::try_from((entry.index - start) * size).unwrap_or(usize::MAX);
-                let word = at.checked_add(field).and_then(|at| buf.get(at..at.checked_add(8)?));
-                if word.is_some_and(|word| word == wanted.to_ne_bytes()) {
-                    found.push(*entry);
+                let bytes = at.checked_add(field).and_then(|at| buf.get(at..at.checked_add(width)?));
+                if let Some(value) = bytes.map(number).filter(|value| *value != 0) {
+                    sorted.entry(value).or_default().push(*entry);
                 }
             }
         }
         first = end;
     }
-    found
+    sorted
+}
+
+/// A number as this host, which wrote the image, stores it.
+fn number(bytes: &[u8]) -> u64 {
+    match (bytes.try_into(), bytes.try_into()) {
+        (Ok(word), _) => u64::from_ne_bytes(word),
+        (_, Ok(half)) => u64::from(u32::from_ne_bytes(half)),
+        _ => 0,
+    }
 }

@@ -137,11 +137,9 @@ impl Build for Window {
                 pending_by_target: reader.words(&record.targets),
             },
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
-            errhandler: reader.attached(
-                Kind::Errhandler,
-                record.errhandler.get(),
-                record.errhandler_uid.get(),
-            ),
+            errhandler: reader
+                .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
+                .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL")),
             attributes: attributes::of(reader, common.uid),
             common,
         }

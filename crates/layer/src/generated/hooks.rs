@@ -32,14 +32,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::accumulate }
+    after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_Accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::accumulate }
+    after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_Add_error_class (errorclass: *mut c_int)
@@ -396,7 +396,7 @@ hook! {
     note { object: comm_old }
     bytes { }
     before { traffic::collectives::enter(comm_old) }
-    after { objects::comms::cart_create, traffic::collectives::leave() }
+    after { objects::comms::arrange(comm_old, comm_cart), traffic::collectives::leave() }
 }
 hook! {
     MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
@@ -431,7 +431,7 @@ hook! {
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::comms::cart_sub, traffic::collectives::leave() }
+    after { objects::comms::arrange(comm, newcomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
@@ -452,7 +452,7 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_accept, objects::comms::accept, traffic::collectives::leave() }
+    after { debugger::dynamic::after_accept, objects::comms::connect(comm, newcomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
@@ -487,7 +487,7 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_connect, objects::comms::accept, traffic::collectives::leave() }
+    after { debugger::dynamic::after_connect, objects::comms::connect(comm, newcomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_create (comm: A::Handle, group: A::Handle, newcomm: *mut A::Handle)
@@ -718,14 +718,14 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_spawn, objects::comms::spawn, traffic::collectives::leave() }
+    after { debugger::dynamic::after_spawn, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_spawn_multiple, objects::comms::spawn_multiple, traffic::collectives::leave() }
+    after { debugger::dynamic::after_spawn_multiple, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_split (comm: A::Handle, color: c_int, key: c_int, newcomm: *mut A::Handle)
@@ -753,7 +753,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { 1 * datatype }
     before { }
-    after { objects::windows::compare_and_swap }
+    after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
@@ -767,14 +767,14 @@ hook! {
     note { object: comm_old }
     bytes { }
     before { traffic::collectives::enter(comm_old) }
-    after { objects::comms::dist_graph_create, traffic::collectives::leave() }
+    after { objects::comms::dist_graph(comm_old, info, comm_dist_graph), traffic::collectives::leave() }
 }
 hook! {
     MPI_Dist_graph_create_adjacent (comm_old: A::Handle, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
     before { traffic::collectives::enter(comm_old) }
-    after { objects::comms::dist_graph_create_adjacent, traffic::collectives::leave() }
+    after { objects::comms::dist_graph(comm_old, info, comm_dist_graph), traffic::collectives::leave() }
 }
 hook! {
     MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
@@ -865,7 +865,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { 1 * datatype }
     before { }
-    after { objects::windows::fetch_and_op }
+    after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: c_int)
@@ -1327,7 +1327,7 @@ hook! {
     note { object: fh, datatype: etype }
     bytes { }
     before { }
-    after { objects::files::set_view }
+    after { objects::files::set_view(fh, disp, (etype, filetype), datarep, info) }
 }
 hook! {
     MPI_File_sync (fh: usize)
@@ -1565,21 +1565,21 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::get }
+    after { objects::windows::get(target_rank, win) }
 }
 hook! {
     MPI_Get_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { objects::windows::get_accumulate }
+    after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_Get_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { objects::windows::get_accumulate }
+    after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_Get_address (location: *const c_void, address: *mut i64)
@@ -1593,7 +1593,7 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::get }
+    after { objects::windows::get(target_rank, win) }
 }
 hook! {
     MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
@@ -1649,7 +1649,7 @@ hook! {
     note { object: comm_old }
     bytes { }
     before { traffic::collectives::enter(comm_old) }
-    after { objects::comms::graph_create, traffic::collectives::leave() }
+    after { objects::comms::arrange(comm_old, comm_graph), traffic::collectives::leave() }
 }
 hook! {
     MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
@@ -2146,14 +2146,14 @@ hook! {
     note { object: local_comm, peer: remote_leader, tag: tag }
     bytes { }
     before { traffic::collectives::enter(local_comm) }
-    after { objects::comms::intercomm_create, traffic::collectives::leave() }
+    after { objects::comms::intercomm_create(local_comm, peer_comm, tag, newintercomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Intercomm_create_from_groups (local_group: A::Handle, local_leader: c_int, remote_group: A::Handle, remote_leader: c_int, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newintercomm: *mut A::Handle)
     note { object: local_group, peer: remote_leader }
     bytes { }
     before { }
-    after { objects::comms::intercomm_create_from_groups }
+    after { objects::comms::intercomm_create_from_groups(stringtag, info, errhandler, newintercomm) }
 }
 hook! {
     MPI_Intercomm_merge (intercomm: A::Handle, high: c_int, newintracomm: *mut A::Handle)
@@ -2692,14 +2692,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::put }
+    after { objects::windows::put(target_rank, win) }
 }
 hook! {
     MPI_Put_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::put }
+    after { objects::windows::put(target_rank, win) }
 }
 hook! {
     MPI_Query_thread (provided: *mut c_int)
@@ -2713,14 +2713,14 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::raccumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Raccumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::raccumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Recv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
@@ -2923,42 +2923,42 @@ hook! {
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::rget, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::get(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { objects::windows::rget_accumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
     bytes { result_count * result_datatype }
     before { }
-    after { objects::windows::rget_accumulate, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_c (origin_addr: *mut c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::rget, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::get(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::rput, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rput_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { origin_count * origin_datatype }
     before { }
-    after { objects::windows::rput, traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
@@ -3175,7 +3175,7 @@ hook! {
     note { object: at(session) }
     bytes { }
     before { objects::sessions::before_finalize }
-    after { objects::sessions::after_finalize }
+    after { lifecycle::after_session_finalize, objects::sessions::after_finalize }
 }
 hook! {
     MPI_Session_flush_buffer (session: A::Handle)
@@ -3230,7 +3230,7 @@ hook! {
     MPI_Session_init (info: A::Handle, errhandler: A::Handle, session: *mut A::Handle)
     note { object: info }
     bytes { }
-    before { }
+    before { lifecycle::before_session_init() }
     after { lifecycle::after_session_init, objects::sessions::init, traffic::session_initialized() }
 }
 hook! {
@@ -3378,14 +3378,14 @@ hook! {
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
-    after { objects::datatypes::darray }
+    after { objects::datatypes::darray((size, rank, ndims), (array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes), order, oldtype, newtype) }
 }
 hook! {
     MPI_Type_create_darray_c (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const i64, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
-    after { objects::datatypes::darray }
+    after { objects::datatypes::darray((size, rank, ndims), (array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes), order, oldtype, newtype) }
 }
 hook! {
     MPI_Type_create_f90_complex (p: c_int, r: c_int, newtype: *mut A::Handle)
@@ -3504,14 +3504,14 @@ hook! {
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { objects::datatypes::subarray }
+    after { objects::datatypes::subarray(ndims, (array_of_sizes, array_of_subsizes, array_of_starts), order, oldtype, newtype) }
 }
 hook! {
     MPI_Type_create_subarray_c (ndims: c_int, array_of_sizes: *const i64, array_of_subsizes: *const i64, array_of_starts: *const i64, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
-    after { objects::datatypes::subarray }
+    after { objects::datatypes::subarray(ndims, (array_of_sizes, array_of_subsizes, array_of_starts), order, oldtype, newtype) }
 }
 hook! {
     MPI_Type_delete_attr (datatype: A::Handle, type_keyval: c_int)
@@ -3560,14 +3560,14 @@ hook! {
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { objects::datatypes::get_contents }
+    after { objects::datatypes::get_contents(datatype, max_datatypes, array_of_datatypes) }
 }
 hook! {
     MPI_Type_get_contents_c (datatype: A::Handle, max_integers: i64, max_addresses: i64, max_large_counts: i64, max_datatypes: i64, array_of_integers: *mut c_int, array_of_addresses: *mut i64, array_of_large_counts: *mut i64, array_of_datatypes: *mut A::Handle)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
-    after { objects::datatypes::get_contents_c }
+    after { objects::datatypes::get_contents(datatype, max_datatypes, array_of_datatypes) }
 }
 hook! {
     MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
@@ -3812,28 +3812,28 @@ hook! {
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::windows::allocate, traffic::collectives::leave() }
+    after { objects::windows::allocate((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::windows::allocate, traffic::collectives::leave() }
+    after { objects::windows::allocate((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::windows::allocate_shared, traffic::collectives::leave() }
+    after { objects::windows::allocate_shared((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_allocate_shared_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::windows::allocate_shared, traffic::collectives::leave() }
+    after { objects::windows::allocate_shared((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_attach (win: A::Handle, base: *const c_void, size: i64)
@@ -3861,14 +3861,14 @@ hook! {
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::windows::create, traffic::collectives::leave() }
+    after { objects::windows::create((base, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_c (base: *const c_void, size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { objects::windows::create, traffic::collectives::leave() }
+    after { objects::windows::create((base, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
 hook! {
     MPI_Win_create_dynamic (info: A::Handle, comm: A::Handle, win: *mut A::Handle)

@@ -78,14 +78,10 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, function: *const c_void, er
 /// The program got a handle of an attached error handler, which it has to free.
 fn got<A: Abi>(call: &Call<A>, result: c_int, place: *const A::Handle, uid: u64, kind: ErrhandlerKind) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(place).filter(|raw| !is_null::<A>(ObjectKind::ERRHANDLER, *raw)) else { return };
-    let known = ERRHANDLERS.find(raw).or_else(|| {
-        let record = ERRHANDLERS.tombstone(writer, uid).filter(|e| e.head.handle.get() == raw)?;
-        ERRHANDLERS.revive(writer, record, Site::of(call));
-        Some(record)
-    });
-    if let Some(record) = known {
-        ERRHANDLERS.locked(|| record.handles.set(record.handles.get() + 1));
+    let Some(raw) = output(place).filter(|raw| !is_null(ObjectKind::ERRHANDLER, *raw)) else { return };
+    let lives = || ERRHANDLERS.share(raw).is_some();
+    let freed = || ERRHANDLERS.tombstone(writer, uid).filter(|e| e.head.handle.get() == raw);
+    if lives() || freed().is_some_and(|record| ERRHANDLERS.revive(writer, record, Site::of(call))) {
         return;
     }
     // Made where we do not look: by the Fortran binding of a library that does not go through C.

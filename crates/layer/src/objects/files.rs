@@ -63,8 +63,7 @@ pub fn set_view<A: Abi>(
     result: c_int,
     file: usize,
     disp: i64,
-    etype: A::Handle,
-    filetype: A::Handle,
+    (etype, filetype): (A::Handle, A::Handle),
     datarep: *const c_char,
     info: A::Handle,
 ) {

@@ -25,11 +25,8 @@ pub fn before<A: Abi, T: Object>(call: &Call<A>, table: &'static Table<T>, handl
     if record.head().flags.get() & Flag::PREDEFINED.0 != 0 {
         return;
     }
-    let shared = record.handles().is_some_and(|handles| handles.get() > 1);
-    if !shared {
-        table.mark(record);
-    }
-    call.stash.set(std::ptr::from_ref(record).addr() as u64 | if shared { SHARED } else { 0 });
+    let last = table.mark(record);
+    call.stash.set(std::ptr::from_ref(record).addr() as u64 | if last { 0 } else { SHARED });
 }
 
 /// After the call. `last` tidies up when the object is really freed.
@@ -44,15 +41,11 @@ pub fn after<A: Abi, T: Object>(
     let place = (stashed & !SHARED) as usize as *const T;
     // SAFETY: null, or a record that `before` found; records stay mapped.
     let (Some(record), Some(writer)) = (unsafe { place.as_ref() }, recorder()) else { return };
-    if stashed & SHARED != 0 {
-        if let (true, Some(handles)) = (result == A::SUCCESS, record.handles()) {
-            table.locked(|| handles.set(handles.get().saturating_sub(1)));
-        }
-    } else if result == A::SUCCESS {
+    if result != A::SUCCESS {
+        table.unmark(record);
+    } else if stashed & SHARED == 0 {
         facts::freed(kind_of(record.head().uid.get()), record.head());
         last(writer, record);
         table.retire(writer, record, Site::of(call));
-    } else {
-        table.unmark(record);
     }
 }

@@ -82,12 +82,8 @@ impl Known {
 /// The new group; nothing if there is none, or if the handle is known: then it is counted.
 fn fresh<A: Abi>(result: c_int, place: *const A::Handle) -> Option<(&'static Writer, A::Handle)> {
     let writer = succeeded::<A>(result)?;
-    let raw = output(place).filter(|raw| !is_null::<A>(ObjectKind::GROUP, *raw))?;
-    let Some(record) = GROUPS.find(raw) else { return Some((writer, A::Handle::from_raw(raw))) };
-    if record.head.flags.get() & Flag::PREDEFINED.0 == 0 {
-        GROUPS.locked(|| record.handles.set(record.handles.get() + 1));
-    }
-    None
+    let raw = output(place).filter(|raw| !is_null(ObjectKind::GROUP, *raw))?;
+    GROUPS.share(raw).is_none().then(|| (writer, A::Handle::from_raw(raw)))
 }
 
 fn enter<A: Abi>(

@@ -81,8 +81,8 @@ impl<T: 'static> Slots<T> {
     #[inline(always)]
     pub fn get(&self, handle: u64) -> Option<&'static T> {
         let key = handle.wrapping_add(1);
-        let mut place = self.home(key);
-        for _ in 0..=self.mask {
+        let home = self.home(key);
+        for place in home..=home + self.mask {
             let entry = self.entry(place);
             let found = entry.key.load(Ordering::Acquire);
             if found == key {
@@ -92,7 +92,6 @@ impl<T: 'static> Slots<T> {
             if found == 0 {
                 return None;
             }
-            place += 1;
         }
         None
     }

@@ -8,7 +8,7 @@
 use super::table::{Object, Table};
 use super::{Site, arena, ask, comms, facts, files, free, is_null, output, sessions, succeeded, windows};
 use crate::call::Call;
-use crate::{objects, resolve};
+use crate::resolve;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::{Loss, SectionKind, Text};
 use mpiscope_image::objects::{Flag, Head, Info, pairs};
@@ -54,7 +54,7 @@ pub fn predefined<A: Abi>(writer: &'static Writer, raw: u64, name: &str) {
     if INFOS.find(raw).is_some() {
         return;
     }
-    let found = if objects::comms::world_is_there() { ask_pairs::<A>(raw) } else { Vec::new() };
+    let found = if comms::world_is_there() { ask_pairs::<A>(raw) } else { Vec::new() };
     let record = enter(writer, raw, Site::NONE, 0, &found);
     if let Some(record) = record {
         record.head.seq.write(|| {
@@ -179,7 +179,7 @@ pub fn delete<A: Abi>(_: &Call<A>, result: c_int, info: A::Handle, key: *const c
 /// An info that the library filled.
 fn got<A: Abi>(call: &Call<A>, result: c_int, info: *const A::Handle, parent: u64) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(raw) = output(info).filter(|raw| !is_null::<A>(ObjectKind::INFO, *raw)) else { return };
+    let Some(raw) = output(info).filter(|raw| !is_null(ObjectKind::INFO, *raw)) else { return };
     enter(writer, raw, Site::of(call), parent, &ask_pairs::<A>(raw));
 }
 

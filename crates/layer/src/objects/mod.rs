@@ -69,13 +69,13 @@ static NULLS: [AtomicU64; 12] = [const { AtomicU64::new(u64::MAX) }; 12];
 
 /// Whether a handle is the null handle of its kind.
 #[inline(always)]
-pub fn is_null<A: Abi>(kind: ObjectKind, raw: u64) -> bool {
+pub fn is_null(kind: ObjectKind, raw: u64) -> bool {
     NULLS.get(usize::from(kind.0)).is_some_and(|null| null.load(Ordering::Relaxed) == raw)
 }
 
 /// Whether a handle is `MPI_DATATYPE_NULL`.
-pub fn is_null_datatype<A: Abi>(raw: u64) -> bool {
-    is_null::<A>(ObjectKind::DATATYPE, raw)
+pub fn is_null_datatype(raw: u64) -> bool {
+    is_null(ObjectKind::DATATYPE, raw)
 }
 
 /// The writing end of the image, if objects are recorded.

@@ -18,7 +18,7 @@ pub fn enter<A: Abi>(writer: &'static Writer) {
     }
     for object in &PREDEFINED {
         let Some(raw) = real::predefined_raw::<A>(object.name) else { continue };
-        if is_null::<A>(object.kind, raw) {
+        if is_null(object.kind, raw) {
             continue;
         }
         match object.kind {

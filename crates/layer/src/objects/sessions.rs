@@ -1,9 +1,10 @@
 //! Sessions. Memory: 128 bytes and an index entry.
 
 use super::table::{Object, Table};
-use super::{Site, errhandlers, facts, free, infos, output, succeeded};
+use super::{Site, arena, errhandlers, facts, free, infos, output, succeeded};
 use crate::call::Call;
 use mpi_abi::{Abi, Handle};
+use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Session};
 use std::ffi::c_int;
@@ -14,6 +15,10 @@ pub static SESSIONS: Table<Session> = Table::new(SectionKind::SESSIONS, 4);
 impl Object for Session {
     fn head(&self) -> &Head {
         &self.head
+    }
+
+    fn scrap(&'static self, writer: &'static Writer, _: &mut dyn FnMut(&'static Self)) {
+        arena::release_text(writer, &self.hints);
     }
 }
 
@@ -42,8 +47,7 @@ pub fn init<A: Abi>(
     let Some(raw) = output(session) else { return };
     super::predefined::enter::<A>(writer);
     let record = SESSIONS.insert(writer, raw, Site::of(call), |record| {
-        record.info.set(info.raw());
-        record.info_uid.set(infos::uid(info.raw()));
+        infos::given(writer, info.raw(), (&record.info, &record.info_uid), &record.hints);
         record.errhandler.set(errhandler.raw());
         record.errhandler_uid.set(errhandlers::uid(errhandler.raw()));
     });

@@ -234,17 +234,6 @@ impl<T: Object> Table<T> {
         Some(record)
     }
 
-    /// Enters a record that had no handle when it was made.
-    pub fn name_handle(&self, writer: &'static Writer, record: &'static T, handle: u64, site: Site) {
-        let mut locked = self.lock();
-        if !self.room() {
-            writer.lose(Loss::OBJECTS, 1);
-            return;
-        }
-        record.head().seq.write(|| record.head().handle.set(handle));
-        self.enter(writer, &mut locked, handle, record, site);
-    }
-
     fn enter(
         &self,
         writer: &'static Writer,
@@ -300,15 +289,40 @@ impl<T: Object> Table<T> {
         Some(record)
     }
 
-    /// The program has called a function that frees the object.
+    /// The program has called a function that frees a handle of the object. True if that is the last one: the
+    /// object is marked, and will be [retired](Self::retire).
     #[inline(always)]
-    pub fn mark(&self, record: &'static T) {
+    pub fn mark(&self, record: &'static T) -> bool {
+        if let Some(handles) = record.handles() {
+            let _locked = self.lock();
+            let left = handles.get().saturating_sub(1);
+            handles.set(left);
+            if left != 0 {
+                return false;
+            }
+        }
         record.head().life.set(Life::MARKED.0);
+        true
     }
 
     /// That function failed.
     pub fn unmark(&self, record: &'static T) {
+        let _locked = self.lock();
+        if let Some(handles) = record.handles() {
+            handles.set(handles.get() + 1);
+        }
         record.head().life.set(Life::LIVE.0);
+    }
+
+    /// The library gave the program one more handle of an object that lives, with the same value. `None` if no such
+    /// object lives, or its last handle is just being freed: then this is a new one.
+    pub fn share(&self, handle: u64) -> Option<&'static T> {
+        let _locked = self.lock();
+        let record = self.find(handle).filter(|r| r.head().life.get() == Life::LIVE.0)?;
+        if let (Some(handles), 0) = (record.handles(), record.head().flags.get() & Flag::PREDEFINED.0) {
+            handles.set(handles.get() + 1);
+        }
+        Some(record)
     }
 
     /// The object was freed: its record becomes a tombstone, its handle means nothing any more.
@@ -345,12 +359,12 @@ impl<T: Object> Table<T> {
     }
 
     /// The library gave the program a handle of a freed object again: the object lives. `record` is a tombstone that
-    /// is held, or one of the chain.
-    pub fn revive(&self, writer: &'static Writer, record: &'static T, site: Site) {
+    /// is held, or one of the chain. False if it is none.
+    pub fn revive(&self, writer: &'static Writer, record: &'static T, site: Site) -> bool {
         let mut locked = self.lock();
         let head = record.head();
         if head.life.get() != Life::FREED.0 || !self.room() {
-            return;
+            return false;
         }
         Self::unlink(writer, &mut locked, record);
         head.seq.write(|| {
@@ -358,11 +372,12 @@ impl<T: Object> Table<T> {
             head.freed_at.set(0);
             head.freed_from.set(0);
             if let Some(handles) = record.handles() {
-                handles.set(0);
+                handles.set(1);
             }
             head.life.set(Life::LIVE.0);
         });
         self.enter(writer, &mut locked, head.handle.get(), record, site);
+        true
     }
 
     /// The tombstone of the object with this uid.

@@ -5,12 +5,14 @@
 //! gives out again is not taken for it.
 #![allow(unsafe_code)]
 
+use super::own::Sent;
 use super::{handles, handles::with_abi, lifecycle, recording};
+use crate::image as record;
 use crate::objects::table::{Object, Table};
 use crate::objects::{self, comms};
 use crate::traffic;
 use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard};
-use mpiscope_image::layout::Recording;
+use mpiscope_image::layout::{Recording, SectionKind};
 use mpiscope_image::objects::{self as image, Comm};
 use mpiscope_image::traffic::Peer;
 use mpit::{Bind, Error, Result};
@@ -92,6 +94,7 @@ pub struct Bound {
     /// Its record, which may become another's when it has been freed.
     comm: &'static Comm,
     uid: u64,
+    handle: u64,
     /// See `Head::identity`.
     pub identity: u64,
     /// This process's rank.
@@ -105,6 +108,9 @@ pub struct Bound {
     /// What is known of the other ranks.
     pub others: super::own::Others,
     next: AtomicPtr<Bound>,
+    /// What has taken its place, if it was made while `MPI_Init` had not returned to us: another tool's wrapper of
+    /// `MPI_Init` may run inside of ours.
+    now: AtomicPtr<Bound>,
 }
 
 /// The list of them, newest first.
@@ -152,6 +158,7 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
     let bound = Box::leak(Box::new(Bound {
         comm,
         uid,
+        handle: object,
         identity: comm.head.identity.get(),
         rank: comm.rank.get() as usize,
         size: if comm.remote_size.get() == 0 { size } else { comm.remote_size.get() as usize },
@@ -159,6 +166,7 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
         waited: AtomicU64::new(0),
         others: super::own::Others::find(comm),
         next: AtomicPtr::new(LIST.load(Ordering::Acquire)),
+        now: AtomicPtr::new(std::ptr::null_mut()),
     }));
     LIST.store(bound, Ordering::Release);
     Some(bound)
@@ -172,7 +180,27 @@ impl Bound {
     pub fn of(token: u64) -> Result<&'static Self> {
         // SAFETY: words reach the instruments only from `token`, and what they point to is leaked.
         let bound = unsafe { (token as *const Self).as_ref() }.ok_or(Error::INVALID_HANDLE)?;
-        if bound.comm.head.uid.get() == bound.uid { Ok(bound) } else { Err(Error::INVALID_HANDLE) }
+        if bound.comm.head.uid.get() == bound.uid && bound.comm.head.life.get() != image::Life::EMPTY.0 {
+            let stale = bound.comm.head.life.get() == image::Life::FREED.0 && is_predefined(bound.handle);
+            return if stale { bound.renewed() } else { Ok(bound) };
+        }
+        bound.renewed()
+    }
+
+    /// A predefined communicator that has got another record.
+    #[cold]
+    fn renewed(&self) -> Result<&'static Self> {
+        // SAFETY: null, or leaked by `bind`.
+        if let Some(now) = unsafe { self.now.load(Ordering::Acquire).as_ref() } {
+            return Ok(now);
+        }
+        let handle = self.handle;
+        if !is_predefined(handle) || comms::COMMS.find(handle).is_none() {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let now = with_abi!(bind(handle)).ok_or(Error::INVALID_HANDLE)?;
+        self.now.store(std::ptr::from_ref(now).cast_mut(), Ordering::Release);
+        Ok(now)
     }
 
     /// Its record.
@@ -182,13 +210,33 @@ impl Bound {
 
     /// What was exchanged with a rank.
     pub fn peer(&self, rank: usize) -> Option<&'static Peer> {
-        let peers = self.peers.load(Ordering::Acquire);
-        if peers.is_null() || rank >= self.size {
+        let mut peers = self.peers.load(Ordering::Acquire);
+        if peers.is_null() {
+            // They are made with the first message.
+            let index = self.comm.peers.get().checked_sub(1)?;
+            let first = record::writer()?.record::<Peer>(SectionKind::PEERS, index)?;
+            peers = std::ptr::from_ref(first).cast_mut();
+            self.peers.store(peers, Ordering::Release);
+        }
+        if rank >= self.size {
             return None;
         }
         // SAFETY: `size` records lie there, in the image, which is never unmapped.
         Some(unsafe { &*peers.add(rank) })
     }
+}
+
+/// When a message to us was sent, as its sender recorded it.
+pub fn sent_at(uid: u64, from: i32, nth: u64, tag: i32, bytes: u64) -> Option<u64> {
+    let bound = list().find(|bound| bound.uid == uid)?;
+    let message = Sent {
+        identity: bound.identity,
+        to: bound.rank as u32,
+        nth: nth as u32,
+        tag: tag.cast_unsigned(),
+        bytes,
+    };
+    bound.others.sent_at(usize::try_from(from).ok()?, &message)
 }
 
 /// A thread spent `ticks` in a blocking collective on a communicator.

@@ -149,16 +149,18 @@ fn foreign(list: &[i64], own: u32) -> c_int {
 }
 
 macro_rules! translations {
-    ($($list:ident: $type:ident, $to:ident, $from:ident;)*) => {$(
+    ($($list:ident: $type:ident, $to:ident $(, $from:ident)?;)*) => {$(
         /// The ABI's number.
         pub fn $to(&self, value: $type) -> c_int {
             foreign(&self.$list, value.0)
         }
 
-        /// What the ABI's number means.
-        pub fn $from(&self, number: c_int) -> $type {
-            $type(own(&self.$list, number))
-        }
+        $(
+            /// What the ABI's number means.
+            pub fn $from(&self, number: c_int) -> $type {
+                $type(own(&self.$list, number))
+            }
+        )?
     )*};
 }
 
@@ -169,7 +171,7 @@ impl Codes {
         scope: Scope, scope, scope_of;
         class: PvarClass, class, class_of;
         safety: CbSafety, safety, safety_of;
-        order: SourceOrder, order, order_of;
+        order: SourceOrder, order;
     }
 
     /// The error class, or a library's own error code.

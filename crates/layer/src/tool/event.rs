@@ -147,6 +147,9 @@ c::entry_points! {
         event_registration: Registration,
         info_used: *mut c_void,
     ) {
+        if info_used.is_null() {
+            return Err(Error::INVALID);
+        }
         let hints = REGISTRY.event_handle_get_info(RegistrationWord(event_registration))?;
         // SAFETY: the caller's OUT argument.
         unsafe { info::put(info_used, &hints) };
@@ -197,6 +200,9 @@ c::entry_points! {
         info_used: *mut c_void,
     ) {
         let (word, safety) = (RegistrationWord(event_registration), codes().safety_of(cb_safety));
+        if info_used.is_null() {
+            return Err(Error::INVALID);
+        }
         let hints = REGISTRY.event_callback_get_info(word, safety)?;
         // SAFETY: the caller's OUT argument.
         unsafe { info::put(info_used, &hints) };

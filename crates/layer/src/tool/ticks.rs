@@ -37,5 +37,5 @@ pub fn units(ticks: u64) -> u64 {
     const SHIFT: u32 = 32;
     static FACTOR: OnceLock<u64> = OnceLock::new();
     let factor = FACTOR.get_or_init(|| (1u64 << (UNITS_LOG + SHIFT)) / per_second());
-    (u128::from(ticks) * u128::from(*factor) >> SHIFT) as u64
+    ((u128::from(ticks) * u128::from(*factor)) >> SHIFT) as u64
 }

@@ -31,7 +31,7 @@ pub fn before_send<A: Abi>(
     let to = Envelope::new(&channel, dest, tag);
     let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
     let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
-    scratch.entry = facts::send_posted(&held, &to, bytes, call.since, flags);
+    scratch.entry = facts::send_posted(&held, to, bytes, call.since, flags);
     scratch.send_bytes = bytes;
     scratch.sending = true;
     scratch.channel = channel;
@@ -49,10 +49,10 @@ pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int
     }
     let to = Envelope::new(&scratch.channel, dest, tag);
     // A call that sends and receives may have failed in its receive.
-    if result == A::SUCCESS || status::class::<A>(result) == A::ERR_TRUNCATE {
-        facts::send_completed(&held, &to, scratch.send_bytes, scratch.entry, call.returned());
+    if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
+        facts::send_completed(&held, to, scratch.send_bytes, scratch.entry, call.returned());
     } else {
-        facts::send_failed(&held, &to, scratch.send_bytes, scratch.entry);
+        facts::send_failed(&held, to, scratch.send_bytes, scratch.entry);
     }
 }
 
@@ -72,7 +72,7 @@ pub fn before_receive<A: Abi>(
     }
     scratch.channel = channel::<A>(&held, comm);
     let from = Envelope::new(&scratch.channel, source, tag);
-    scratch.order = facts::receive_posted(&held, &from);
+    scratch.order = facts::receive_posted(&held, from);
     lend::<A>(scratch, status);
 }
 
@@ -91,9 +91,9 @@ pub fn after_receive<A: Abi>(
         return;
     }
     let named = Envelope::new(&scratch.channel, source, tag);
-    facts::receive_ended(&held, &named);
+    facts::receive_ended(&held, named);
     let posted = Posted { at: call.since, order };
-    arrived(&held, call, result, &named, RequestKind::RECV, &posted, given::<A>(status));
+    arrived(&held, call, result, named, RequestKind::RECV, posted, given::<A>(status));
 }
 
 /// A blocking receive has ended: counts the message, if there is one.
@@ -102,14 +102,14 @@ pub fn arrived<A: Abi>(
     held: &Held,
     call: &Call<A>,
     result: c_int,
-    named: &Envelope,
+    named: Envelope,
     kind: RequestKind,
-    posted: &Posted,
+    posted: Posted,
     status: *const c_void,
 ) {
     let error = if result == A::SUCCESS {
         0
-    } else if status::class::<A>(result) == A::ERR_TRUNCATE {
+    } else if status::class(result) == A::ERR_TRUNCATE {
         EntryFlag::ERROR.0
     } else {
         return;
@@ -118,7 +118,7 @@ pub fn arrived<A: Abi>(
         return;
     }
     let got = status::read::<A>(held, status);
-    let from = Envelope { rank: got.source, tag: got.tag, ..*named };
+    let from = Envelope { rank: got.source, tag: got.tag, ..named };
     let flags = mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error;
-    facts::receive_completed(held, &from, got.bytes, posted, call.returned(), flags);
+    facts::receive_completed(held, from, got.bytes, posted, call.returned(), flags);
 }

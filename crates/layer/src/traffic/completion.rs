@@ -191,7 +191,7 @@ fn all_failed<A: Abi>(
     array: *const A::Handle,
     statuses: *const c_void,
 ) {
-    let each = status::class::<A>(result) == A::ERR_IN_STATUS;
+    let each = status::class(result) == A::ERR_IN_STATUS;
     for (index, item) in scratch.items.iter().enumerate() {
         let Some(request) = resolve(held, item) else { continue };
         let (handle, status) = (scratch::element(array, index), nth::<A>(statuses, index));
@@ -202,7 +202,7 @@ fn all_failed<A: Abi>(
         };
         if error == A::SUCCESS {
             complete(held, call, request, status, error);
-        } else if status::class::<A>(error) != A::ERR_PENDING && each {
+        } else if status::class(error) != A::ERR_PENDING && each {
             fail(held, call, request, handle, status, error);
         } else {
             forget(item);
@@ -394,7 +394,7 @@ pub fn after_some<A: Abi>(
     statuses: *mut c_void,
 ) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let each = result == A::SUCCESS || status::class::<A>(result) == A::ERR_IN_STATUS;
+    let each = result == A::SUCCESS || status::class(result) == A::ERR_IN_STATUS;
     let complete_now = if each { usize::try_from(scratch::int(outcount)).unwrap_or(0) } else { 0 };
     for place in 0..complete_now {
         let Ok(index) = usize::try_from(scratch::int_at(indices, place)) else { continue };

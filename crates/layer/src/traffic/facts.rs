@@ -12,6 +12,7 @@ use crate::tool::own as tool;
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
 use mpiscope_image::traffic::{EntryFlag, Message, Request, Traffic, size_class};
+use std::sync::atomic::AtomicU64;
 
 /// A message or a receive, as far as it is known.
 #[derive(Clone, Copy)]
@@ -58,18 +59,19 @@ fn less(word: &W64, by: u64) {
 }
 
 #[inline(always)]
-fn raise(now: &W64, high: &W64) {
+fn raise(now: &W64, high: &W64, variable: &AtomicU64) {
     let value = now.get() + 1;
     now.set(value);
     if value > high.get() {
         high.set(value);
+        observe::watermark(variable, value);
     }
 }
 
 /// The send of a message has begun. Gives the number of its ledger entry, zero for none.
 #[inline(always)]
-pub fn send_posted(held: &Held, to: &Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
-    observe::message(Kind::SEND_POSTED, to, bytes, at);
+pub fn send_posted(held: &Held, to: Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
+    observe::message(Kind::SEND_POSTED, &to, bytes, at);
     let totals = held.totals;
     totals.sent.add_mine(1);
     totals.sent_bytes.add_mine(bytes);
@@ -100,8 +102,8 @@ pub fn send_posted(held: &Held, to: &Envelope, bytes: u64, at: u64, flags: u32) 
 
 /// The program knows that its send is complete.
 #[inline(always)]
-pub fn send_completed(held: &Held, to: &Envelope, bytes: u64, entry: u64, at: u64) {
-    observe::message(Kind::SEND_COMPLETED, to, bytes, at);
+pub fn send_completed(held: &Held, to: Envelope, bytes: u64, entry: u64, at: u64) {
+    observe::message(Kind::SEND_COMPLETED, &to, bytes, at);
     if entry != 0
         && let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry)
     {
@@ -111,8 +113,8 @@ pub fn send_completed(held: &Held, to: &Envelope, bytes: u64, entry: u64, at: u6
 
 /// A send was cancelled in time: its message never arrives.
 #[cold]
-pub fn send_cancelled(held: &Held, to: &Envelope, entry: u64, at: u64) {
-    observe::message(Kind::SEND_CANCELLED, to, 0, at);
+pub fn send_cancelled(held: &Held, to: Envelope, entry: u64, at: u64) {
+    observe::message(Kind::SEND_CANCELLED, &to, 0, at);
     held.totals.cancelled_sends.add_mine(1);
     if let Some(peer) = peer(held, to.peers, to.rank) {
         peer.cancelled.add_mine(1);
@@ -127,7 +129,7 @@ pub fn send_cancelled(held: &Held, to: &Envelope, entry: u64, at: u64) {
 
 /// A call that was to send a message failed: there is no message.
 #[cold]
-pub fn send_failed(held: &Held, to: &Envelope, bytes: u64, entry: u64) {
+pub fn send_failed(held: &Held, to: Envelope, bytes: u64, entry: u64) {
     let totals = held.totals;
     less(&totals.sent, 1);
     less(&totals.sent_bytes, bytes);
@@ -145,10 +147,10 @@ pub fn send_failed(held: &Held, to: &Envelope, bytes: u64, entry: u64) {
 
 /// A receive was posted. Gives its place among the receives of this process.
 #[inline(always)]
-pub fn receive_posted(held: &Held, from: &Envelope) -> u64 {
-    observe::message(Kind::RECEIVE_POSTED, from, 0, 0);
+pub fn receive_posted(held: &Held, from: Envelope) -> u64 {
+    observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
     let totals = held.totals;
-    raise(&totals.posted, &totals.posted_high);
+    raise(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
     tool::totals::POSTED.note(0, 0, totals.posted.get());
     if let Some(peer) = peer(held, from.peers, from.rank) {
         peer.posted.add_mine(1);
@@ -165,7 +167,7 @@ fn next_order(totals: &Traffic) -> u64 {
 
 /// A posted receive is no longer posted: `named` is the envelope that it was posted with.
 #[inline(always)]
-pub fn receive_ended(held: &Held, named: &Envelope) {
+pub fn receive_ended(held: &Held, named: Envelope) {
     less(&held.totals.posted, 1);
     tool::totals::POSTED.note(0, 0, held.totals.posted.get());
     if let Some(peer) = peer(held, named.peers, named.rank) {
@@ -175,8 +177,8 @@ pub fn receive_ended(held: &Held, named: &Envelope) {
 
 /// A posted receive was cancelled in time.
 #[cold]
-pub fn receive_cancelled(held: &Held, named: &Envelope) {
-    observe::message(Kind::RECEIVE_CANCELLED, named, 0, 0);
+pub fn receive_cancelled(held: &Held, named: Envelope) {
+    observe::message(Kind::RECEIVE_CANCELLED, &named, 0, 0);
     held.totals.cancelled_receives.add_mine(1);
     receive_ended(held, named);
 }
@@ -184,8 +186,7 @@ pub fn receive_cancelled(held: &Held, named: &Envelope) {
 /// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
 /// was posted.)
 #[inline(always)]
-pub fn receive_completed(held: &Held, from: &Envelope, bytes: u64, posted: &Posted, at: u64, flags: u32) {
-    observe::received(from, bytes, posted.at, at);
+pub fn receive_completed(held: &Held, from: Envelope, bytes: u64, posted: Posted, at: u64, flags: u32) {
     let totals = held.totals;
     totals.received.add_mine(1);
     totals.received_bytes.add_mine(bytes);
@@ -196,6 +197,7 @@ pub fn receive_completed(held: &Held, from: &Envelope, bytes: u64, posted: &Post
         peer.received.set(nth);
         peer.received_bytes.add_mine(bytes);
     }
+    observe::received(&from, nth, bytes, posted.at, at, flags & EntryFlag::PROBED.0 != 0);
     if ledger::recorded() {
         let line = Line {
             comm: from.identity,
@@ -220,7 +222,8 @@ pub fn probe_hit(held: &Held) {
 
 /// A probe matched a message and took it out of the queue. Gives its place among the receives.
 #[inline(always)]
-pub fn message_matched(held: &Held) -> u64 {
+pub fn message_matched(held: &Held, from: &Envelope, bytes: u64, at: u64) -> u64 {
+    observe::message(Kind::RECEIVE_MATCHED, from, bytes, at);
     held.totals.probe_hits.add_mine(1);
     held.totals.matched.add_mine(1);
     next_order(held.totals)
@@ -238,7 +241,7 @@ pub fn request_started(held: &Held, request: &Request) {
     observe::request(Kind::REQUEST_STARTED, request);
     let totals = held.totals;
     totals.started.add_mine(1);
-    raise(&totals.pending, &totals.pending_high);
+    raise(&totals.pending, &totals.pending_high, &tool::totals::PENDING_HIGH);
     tool::totals::PENDING.note(0, 0, totals.pending.get());
 }
 

@@ -60,7 +60,7 @@ pub fn send<A: Abi>(
     let mut entry = 0;
     if dest >= 0 && !persistent {
         let to = Envelope::new(&channel, dest, tag);
-        entry = facts::send_posted(&held, &to, bytes, call.since, send_flags(kind));
+        entry = facts::send_posted(&held, to, bytes, call.since, send_flags(kind));
     }
     let new = New {
         object: comm.raw(),
@@ -101,7 +101,7 @@ pub fn receive<A: Abi>(
     let handle = scratch::pointed(request);
     let mut order = 0;
     if source != A::PROC_NULL && !persistent {
-        order = facts::receive_posted(&held, &Envelope::new(&channel, source, tag));
+        order = facts::receive_posted(&held, Envelope::new(&channel, source, tag));
     }
     let new = New {
         object: comm.raw(),
@@ -139,10 +139,10 @@ pub fn send_receive<A: Abi>(
     let (mut entry, mut order) = (0, 0);
     if dest >= 0 {
         let to = Envelope::new(&channel, dest, send_tag);
-        entry = facts::send_posted(&held, &to, bytes, call.since, 0);
+        entry = facts::send_posted(&held, to, bytes, call.since, 0);
     }
     if source != A::PROC_NULL {
-        order = facts::receive_posted(&held, &Envelope::new(&channel, source, tag));
+        order = facts::receive_posted(&held, Envelope::new(&channel, source, tag));
     }
     let new = New {
         object: comm.raw(),
@@ -198,6 +198,7 @@ pub fn partitioned<A: Abi>(
 }
 
 /// `MPI_File_iread` and its like.
+#[allow(clippy::too_many_arguments)]
 pub fn file<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -215,6 +216,7 @@ pub fn file<A: Abi>(
 }
 
 /// `MPI_Rput` and its like.
+#[allow(clippy::too_many_arguments)]
 pub fn one_sided<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -280,10 +282,10 @@ fn begin<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
     };
     let (mut entry, mut order) = (0, request.order.get());
     if kind.sends() && envelope.rank >= 0 {
-        entry = facts::send_posted(held, &envelope, request.bytes.get(), call.since, send_flags(kind));
+        entry = facts::send_posted(held, envelope, request.bytes.get(), call.since, send_flags(kind));
     }
     if kind.receives() && envelope.rank != A::PROC_NULL {
-        order = facts::receive_posted(held, &envelope);
+        order = facts::receive_posted(held, envelope);
     }
     request.head.seq.write(|| {
         let kept = request.head.flags.get() & !(Flag::COMPLETE.0 | Flag::CANCELLED.0);

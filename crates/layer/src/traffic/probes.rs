@@ -67,7 +67,8 @@ pub fn matched<A: Abi>(
     };
     let serial = held.serials.1.get() + 1;
     held.serials.1.set(serial);
-    let order = facts::message_matched(&held);
+    let from = Envelope::new(&channel, got.source, got.tag);
+    let order = facts::message_matched(&held, &from, got.bytes, call.returned());
     {
         let _open = open(&record.head.seq);
         let head = &record.head;
@@ -124,9 +125,9 @@ pub fn before_matched_receive<A: Abi>(call: &Call<A>, message: *const A::Handle)
 pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let Some(message) = scratch.message.take() else { return };
-    if result == A::SUCCESS || status::class::<A>(result) == A::ERR_TRUNCATE {
+    if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
         let (from, posted) = taken(&held, call, message);
-        arrived(&held, call, result, &from, RequestKind::MRECV, &posted, given::<A>(status));
+        arrived(&held, call, result, from, RequestKind::MRECV, posted, given::<A>(status));
     }
 }
 

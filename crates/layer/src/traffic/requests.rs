@@ -92,38 +92,47 @@ fn is_shared<A: Abi>(held: &Held, handle: u64) -> bool {
 }
 
 /// A request was made (and started, unless it is persistent).
+///
+/// `new` must not leave this function: then it is never written to memory.
 #[inline(always)]
-pub fn create<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<&'static Request> {
+pub fn create<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) {
     if handle == held.null_request || handle == 0 {
-        return None;
+        return;
     }
-    if is_shared::<A>(held, handle) && !new.persistent {
-        return share(held, call, handle, new);
-    }
-    if let Some(old) = held.requests.find(handle)
-        && let Some(shared) = displace::<A>(held, call, old, new)
-    {
-        return Some(shared);
+    let mut shared = is_shared::<A>(held, handle) && !new.persistent;
+    if let Some(known) = held.requests.find(handle) {
+        if shared || displace(held, call, known, new.kind, new.persistent) {
+            return share_again(held, call, known, new);
+        }
+        shared = false;
     }
     let Some(request) = held.requests.take(held) else {
-        held.writer.lose(Loss::REQUESTS, 1);
-        return None;
+        return held.writer.lose(Loss::REQUESTS, 1);
     };
     {
         let _open = open(&request.head.seq);
         fill(held, call, request, handle, new);
-        let started = if new.persistent { Flag::PERSISTENT.0 } else { Flag::STARTED.0 | Flag::ACTIVE.0 };
-        request.head.flags.set(started);
-        request.starts.set(u64::from(!new.persistent));
+        request.head.flags.set(match (new.persistent, shared) {
+            (true, _) => Flag::PERSISTENT.0,
+            (_, true) => Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0,
+            _ => Flag::STARTED.0 | Flag::ACTIVE.0,
+        });
+        if shared {
+            request.outstanding.set(0);
+            request.starts.set(0);
+        }
     }
     held.requests.insert(request);
-    if !new.persistent {
+    if shared {
+        share_again(held, call, request, new);
+    } else if !new.persistent {
         facts::request_started(held, request);
     }
-    Some(request)
 }
 
-/// All fields of a new request but flags, starts and outstanding.
+/// The fields of a new request that mean something for its kind, but for flags, starts and outstanding.
+///
+/// What means nothing is left as it was: this is the hottest path of all, and its cost is the number of stores.
 #[inline(always)]
 fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new: &New) {
     let serial = held.serials.0.get() + 1;
@@ -135,11 +144,8 @@ fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new
     head.made_by.set(u32::from(call.function().0) + 1);
     head.made_at.set(call.since);
     head.made_from.set(call.return_address);
-    head.freed_by.set(0);
-    head.freed_at.set(0);
     head.parent.set(new.channel.uid);
     request.kind.set(new.kind.0);
-    request.partitions.set(new.partitions.cast_unsigned());
     request.object.set(new.object);
     request.comm_identity.set(new.channel.identity);
     request.peers.set(new.channel.peers);
@@ -148,73 +154,73 @@ fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new
     request.count.set(new.count as u64);
     request.datatype.set(new.datatype);
     request.buffer.set(new.buffer);
-    request.started_at.set(if new.persistent { 0 } else { call.since });
-    request.started_from.set(call.return_address);
-    request.completed_at.set(0);
     request.bytes.set(new.bytes);
-    request.order.set(new.order);
-    request.entry.set(new.entry);
     request.error.set(0);
-    request.dest.set(new.send.0.cast_unsigned());
-    request.send_tag.set(new.send.1.cast_unsigned());
+    if new.kind.receives() || new.kind == RequestKind::COLLECTIVE {
+        request.order.set(new.order);
+    }
+    if new.kind.sends() {
+        request.entry.set(new.entry);
+    }
+    if new.kind.is_partitioned() {
+        request.partitions.set(new.partitions.cast_unsigned());
+    }
+    if new.kind == RequestKind::SENDRECV {
+        request.dest.set(new.send.0.cast_unsigned());
+        request.send_tag.set(new.send.1.cast_unsigned());
+    }
+    if new.persistent {
+        request.starts.set(0);
+    }
 }
 
-/// A request with a handle that many requests share: it is complete.
-#[inline(never)]
-fn share<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) -> Option<&'static Request> {
-    let known = held.requests.find(handle);
-    let Some(request) = known.or_else(|| held.requests.take(held)) else {
-        held.writer.lose(Loss::REQUESTS, 1);
-        return None;
-    };
-    {
-        let _open = open(&request.head.seq);
-        let outstanding = if known.is_some() { request.outstanding.get() } else { 0 };
-        let starts = if known.is_some() { request.starts.get() } else { 0 };
-        fill(held, call, request, handle, new);
-        request.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
-        request.completed_at.set(call.returned());
-        request.outstanding.set(outstanding + 1);
-        request.starts.set(starts + 1);
-    }
-    if known.is_none() {
-        held.requests.insert(request);
-    }
+/// A further request with a handle that many requests share: it is complete.
+#[inline(always)]
+fn share_again<A: Abi>(held: &Held, call: &Call<A>, request: &Request, new: &New) {
+    request.head.seq.write(|| {
+        request.head.made_by.set(u32::from(call.function().0) + 1);
+        request.head.made_at.set(call.since);
+        request.head.made_from.set(call.return_address);
+        request.kind.set(new.kind.0);
+        request.outstanding.set(request.outstanding.get() + 1);
+        request.starts.add_mine(1);
+    });
     if new.kind.sends() && new.peer >= 0 {
         let to = Envelope::new(&new.channel, new.peer, new.tag);
-        facts::send_completed(held, &to, new.bytes, new.entry, call.returned());
+        facts::send_completed(held, to, new.bytes, new.entry, call.returned());
     }
     facts::request_complete_at_start(held, request);
-    Some(request)
 }
 
-/// A new request has the handle of one that we think lives. Gives the record if the handle is shared.
+/// A new request has the handle of one that we think lives. True if they share it.
 #[cold]
 fn displace<A: Abi>(
     held: &Held,
     call: &Call<A>,
     old: &'static Request,
-    new: &New,
-) -> Option<&'static Request> {
+    new: RequestKind,
+    persistent: bool,
+) -> bool {
     if old.is(Flag::WAITED) && held.is_multiple() {
         // Another thread is about to find out that it is complete.
         held.requests.remove(old);
-        return None;
+        return false;
     }
     // A receive has a status of its own, so it never shares a handle.
     let kind = RequestKind(old.kind.get());
     let alone = |kind: RequestKind, persistent: bool| persistent || kind.receives();
     let marked = old.head.life.get() == Life::MARKED.0;
-    if !marked && !alone(kind, old.is(Flag::PERSISTENT)) && !alone(new.kind, new.persistent) {
+    if !marked && !alone(kind, old.is(Flag::PERSISTENT)) && !alone(new, persistent) {
         if !old.is(Flag::SHARED_HANDLE) {
             // The first one was complete at start too.
             settle(held, call, old);
             old.head.seq.write(|| {
                 old.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
                 old.outstanding.set(1);
+                old.starts.set(1);
             });
         }
-        return share(held, call, old.head.handle.get(), new);
+        return true;
     }
     if !marked {
         // Its end was not seen: completed while nothing was recorded, or in a call that we could not follow.
@@ -222,7 +228,7 @@ fn displace<A: Abi>(
     }
     settle(held, call, old);
     release(held, call, old);
-    None
+    false
 }
 
 /// Ends the operation of a request without knowing how it went.
@@ -250,11 +256,23 @@ pub fn mark<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
 pub fn release<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
     {
         let _open = open(&request.head.seq);
-        request.head.life.set(Life::FREED.0);
-        request.head.freed_by.set(u32::from(call.function().0) + 1);
-        request.head.freed_at.set(call.since);
-        request.head.freed_from.set(call.return_address);
+        bury(call, request);
     }
+    give_back(held, request);
+}
+
+/// Writes into the open record that its request is gone.
+#[inline(always)]
+fn bury<A: Abi>(call: &Call<A>, request: &Request) {
+    request.head.life.set(Life::FREED.0);
+    request.head.freed_by.set(u32::from(call.function().0) + 1);
+    request.head.freed_at.set(call.returned());
+    request.head.freed_from.set(call.return_address);
+}
+
+/// The record may be used again.
+#[inline(always)]
+fn give_back(held: &Held, request: &'static Request) {
     held.requests.remove(request);
     facts::request_freed(held, request);
     held.requests.give(request);
@@ -269,11 +287,24 @@ pub fn finish<A: Abi>(
     status: *const c_void,
     error: i32,
 ) {
+    finish_and(held, call, request, status, error, false);
+}
+
+/// The same; `last`: and the request is gone.
+#[inline(always)]
+fn finish_and<A: Abi>(
+    held: &Held,
+    call: &Call<A>,
+    request: &'static Request,
+    status: *const c_void,
+    error: i32,
+    last: bool,
+) {
     let kind = RequestKind(request.kind.get());
     let at = call.returned();
     let flags = request.head.flags.get();
     let mut ended = Ended::default();
-    if flags & Flag::CANCELLED.0 != 0 && (status.is_null() || !status::cancelled::<A>(status)) {
+    if flags & Flag::CANCELLED.0 != 0 && (status.is_null() || !status::cancelled(status)) {
         ended.not_cancelled = true;
     }
     let cancelled = flags & Flag::CANCELLED.0 != 0 && !ended.not_cancelled;
@@ -289,9 +320,9 @@ pub fn finish<A: Abi>(
             tag: request.tag.get().cast_signed(),
         };
         if cancelled {
-            facts::send_cancelled(held, &to, request.entry.get(), at);
+            facts::send_cancelled(held, to, request.entry.get(), at);
         } else if to.rank >= 0 {
-            facts::send_completed(held, &to, request.bytes.get(), request.entry.get(), at);
+            facts::send_completed(held, to, request.bytes.get(), request.entry.get(), at);
         }
     }
     {
@@ -299,7 +330,11 @@ pub fn finish<A: Abi>(
         let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if ended.not_cancelled { Flag::CANCELLED.0 } else { 0 };
         request.head.flags.set((flags | Flag::COMPLETE.0) & !off);
         request.completed_at.set(at);
-        request.completed_from.set(call.return_address);
+        if last {
+            bury(call, request);
+        } else {
+            request.completed_from.set(call.return_address);
+        }
         if let Some((source, tag, bytes)) = ended.message {
             request.source.set(source.cast_unsigned());
             request.actual_tag.set(tag.cast_unsigned());
@@ -343,16 +378,16 @@ fn receive_finished<A: Abi>(
     }
     let matched = kind == RequestKind::MRECV;
     if cancelled {
-        return facts::receive_cancelled(held, &named);
+        return facts::receive_cancelled(held, named);
     }
     if !matched {
-        facts::receive_ended(held, &named);
+        facts::receive_ended(held, named);
     }
-    let arrived = error == A::SUCCESS || status::class::<A>(error) == A::ERR_TRUNCATE;
+    let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
     if !arrived || (status.is_null() && !kind.is_partitioned()) {
         return;
     }
-    let mut flags = mode_of::<A>(kind, &named);
+    let mut flags = mode_of::<A>(kind, named);
     if error != A::SUCCESS {
         flags |= EntryFlag::ERROR.0;
     }
@@ -368,14 +403,14 @@ fn receive_finished<A: Abi>(
         let got = status::read::<A>(held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
-    let posted = Posted { at: request.started_at.get(), order: request.order.get() };
-    facts::receive_completed(held, &from, bytes, &posted, at, flags);
+    let posted = Posted { at: request.started(), order: request.order.get() };
+    facts::receive_completed(held, from, bytes, posted, at, flags);
     ended.message = Some((from.rank, from.tag, bytes));
 }
 
 /// Ledger flags that follow from how a receive was posted.
 #[inline(always)]
-pub fn mode_of<A: Abi>(kind: RequestKind, named: &Envelope) -> u32 {
+pub fn mode_of<A: Abi>(kind: RequestKind, named: Envelope) -> u32 {
     let mut flags = 0;
     if named.rank == A::ANY_SOURCE {
         flags |= EntryFlag::ANY_SOURCE.0;
@@ -405,10 +440,13 @@ pub fn complete<A: Abi>(
     if flags & Flag::SHARED_HANDLE.0 != 0 {
         return shared_completed(held, call, request);
     }
-    if flags & Flag::ACTIVE.0 != 0 {
+    let (active, last) = (flags & Flag::ACTIVE.0 != 0, flags & Flag::PERSISTENT.0 == 0);
+    if active && last {
+        finish_and(held, call, request, status, error, true);
+        give_back(held, request);
+    } else if active {
         finish(held, call, request, status, error);
-    }
-    if flags & Flag::PERSISTENT.0 == 0 {
+    } else if last {
         release(held, call, request);
     } else if flags & Flag::WAITED.0 != 0 {
         request.head.flags.set(request.head.flags.get() & !Flag::WAITED.0);

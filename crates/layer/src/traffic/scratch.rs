@@ -57,6 +57,7 @@ pub struct Stack([UnsafeCell<Scratch>; LEVELS]);
 
 /// The scratch of a call; nothing if too many calls are nested.
 #[inline(always)]
+#[allow(clippy::mut_from_ref)] // The memory is the thread's, reached through the call that is under way on it.
 pub fn of<A: Abi>(call: &Call<A>) -> Option<&mut Scratch> {
     let place = call.local()?.traffic.0.get(call.level())?;
     // SAFETY: the memory belongs to the thread, this level of it to this call, and a hook takes it once.

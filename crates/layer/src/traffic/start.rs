@@ -42,11 +42,18 @@ fn begin<A: Abi>() -> Option<&'static State> {
         );
         match A::CODE {
             AbiKind::OPENMPI => openmpi_shared(&state.shared),
-            AbiKind::STANDARD => probe_shared::<A>(&state.shared),
+            // A program that has sessions only has no MPI_COMM_SELF to ask with.
+            AbiKind::STANDARD if world_is_up::<A>() => probe_shared::<A>(&state.shared),
             _ => {}
         }
         state
     })
+}
+
+/// Whether `MPI_Init` has been called.
+fn world_is_up<A: Abi>() -> bool {
+    let mut flag = 0;
+    real::initialized::<A>(&mut flag) == Some(A::SUCCESS) && flag != 0
 }
 
 /// Open MPI has variables for requests that are complete at start.

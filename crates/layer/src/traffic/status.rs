@@ -55,7 +55,7 @@ fn words<A: Abi>(status: *const c_void) -> [u32; WORDS] {
 
 /// Reads the int at a byte offset of a status.
 #[inline(always)]
-fn int<A: Abi>(status: *const c_void, offset: usize) -> i32 {
+fn int(status: *const c_void, offset: usize) -> i32 {
     // SAFETY: the offsets are those of ints inside of a status.
     unsafe { status.byte_add(offset).cast::<i32>().read_unaligned() }
 }
@@ -64,15 +64,15 @@ fn int<A: Abi>(status: *const c_void, offset: usize) -> i32 {
 #[inline(always)]
 pub fn read<A: Abi>(held: &Held, status: *const c_void) -> Received {
     Received {
-        source: int::<A>(status, A::STATUS_SOURCE),
-        tag: int::<A>(status, A::STATUS_TAG),
+        source: int(status, A::STATUS_SOURCE),
+        tag: int(status, A::STATUS_TAG),
         bytes: bytes::<A>(held.sizes, status),
     }
 }
 
 /// The error code in a status of an array; only valid if the call returned `MPI_ERR_IN_STATUS`.
 pub fn error<A: Abi>(status: *const c_void) -> i32 {
-    int::<A>(status, A::STATUS_ERROR)
+    int(status, A::STATUS_ERROR)
 }
 
 /// Bytes of the message.
@@ -115,7 +115,7 @@ fn ask<A: Abi>(status: *const c_void) -> u64 {
 
 /// Whether the operation of a status was cancelled.
 #[cold]
-pub fn cancelled<A: Abi>(status: *const c_void) -> bool {
+pub fn cancelled(status: *const c_void) -> bool {
     let mut flag = 0;
     // SAFETY: the C type of the function; the status is whole.
     unsafe {
@@ -131,7 +131,7 @@ pub fn cancelled<A: Abi>(status: *const c_void) -> bool {
 
 /// Class of an error code.
 #[cold]
-pub fn class<A: Abi>(code: i32) -> i32 {
+pub fn class(code: i32) -> i32 {
     let mut class = code;
     // SAFETY: the C type of the function.
     unsafe {

@@ -48,7 +48,7 @@ pub struct Table<T> {
     base: usize,
     buckets: Cell<&'static [Cell<u64>]>,
     shift: Cell<u32>,
-    live: Cell<usize>,
+    records: Cell<usize>,
     free: Cell<u64>,
     kind: PhantomData<T>,
 }
@@ -64,7 +64,7 @@ impl<T: Linked> Table<T> {
             base,
             buckets: Cell::new(new_buckets(BUCKETS)),
             shift: Cell::new(64 - BUCKETS.trailing_zeros()),
-            live: Cell::new(0),
+            records: Cell::new(0),
             free: Cell::new(0),
             kind: PhantomData,
         }
@@ -104,11 +104,6 @@ impl<T: Linked> Table<T> {
         let Some(bucket) = self.bucket(record.head().handle.get()) else { return };
         record.head().link.set(bucket.get());
         bucket.set(self.offset(record));
-        let live = self.live.get() + 1;
-        self.live.set(live);
-        if live > self.buckets.get().len() {
-            self.grow();
-        }
     }
 
     /// Takes a record out of the table; false if it is not in.
@@ -129,7 +124,6 @@ impl<T: Linked> Table<T> {
             let Some(before) = before else { return false };
             before.head().link.set(after);
         }
-        self.live.set(self.live.get().saturating_sub(1));
         true
     }
 
@@ -154,9 +148,12 @@ impl<T: Linked> Table<T> {
     /// Makes a batch of records, all of them free.
     #[cold]
     fn fetch(&self, held: &Held) -> Option<&'static T> {
-        for _ in 0..BATCH {
-            let Some((_, record)) = held.writer.new_record::<T>(T::KIND, FIRST) else { break };
-            self.give(record);
+        let fresh = held.writer.new_records::<T>(T::KIND, FIRST, BATCH)?;
+        fresh.iter().rev().for_each(|record| self.give(record));
+        self.records.set(self.records.get() + fresh.len());
+        // There are never more records in the table than there are records.
+        if self.records.get() > self.buckets.get().len() {
+            self.grow();
         }
         self.at(self.free.get())
     }

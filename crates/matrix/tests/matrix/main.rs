@@ -13,10 +13,12 @@ use mpiscope_testkit::{mpi, paths};
 mod endings;
 mod imb;
 mod inert;
+mod inspected;
 mod mock;
 mod programs;
 mod python;
 mod subject;
+mod tool;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -28,8 +30,10 @@ fn main() -> ExitCode {
     for library in libraries.into_iter().map(Arc::new) {
         trials.extend(programs::trials(&subject, &library));
         trials.extend(endings::trials(&subject, &library));
+        trials.extend(inspected::trials(&subject, &library));
         trials.extend(python::trials(&subject, &library));
         trials.extend(imb::trials(&subject, &library));
+        trials.extend(tool::trials(&library));
     }
     if !wanted {
         eprintln!("the matrix runs in `cargo xtask test`, which builds what it tests");

@@ -220,7 +220,7 @@ static void do_everything(MPI_T_event_instance instance, MPI_T_event_registratio
         b->inaccessible += codes[i] == MPI_T_ERR_NOT_ACCESSIBLE;
         b->failed += codes[i] != MPI_SUCCESS;
     }
-    b->failed += event_find(EVENT_SEND, &e) == 0 || MPI_T_pvar_get_num(&n) != MPI_SUCCESS || MPI_Wtime() <= 0;
+    b->failed += event_find(EVENT_SEND, &e) == 0 || MPI_T_pvar_get_num(&n) != MPI_SUCCESS || MPI_Wtime() < 0;
     MPI_T_event_registration extra;
     if (MPI_T_event_handle_alloc(e.index, &own_comm[conform_thread], MPI_INFO_NULL, &extra) == MPI_SUCCESS)
         b->failed += MPI_T_event_handle_free(extra, NULL, NULL) != MPI_SUCCESS;

@@ -16,7 +16,7 @@ use std::ffi::{c_char, c_int};
 /// The new communicator, unless this process is not in it.
 fn made<A: Abi>(place: *const A::Handle) -> Option<A::Handle> {
     let raw = output(place)?;
-    (!is_null::<A>(ObjectKind::COMM, raw)).then(|| A::Handle::from_raw(raw))
+    (!is_null(ObjectKind::COMM, raw)).then(|| A::Handle::from_raw(raw))
 }
 
 /// `MPI_Comm_dup`.
@@ -192,79 +192,17 @@ pub fn merge<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, _: c_int, n
     }
 }
 
-/// `MPI_Cart_create`.
-pub fn cart_create<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    comm: A::Handle,
-    _: c_int,
-    _: *const c_int,
-    _: *const c_int,
-    _: c_int,
-    new: *mut A::Handle,
-) {
+/// `MPI_Cart_create`, `MPI_Cart_sub`, `MPI_Graph_create`.
+pub fn arrange<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
     with_topology::<A>(derived(call, result, comm, 0, new), new);
 }
 
-/// `MPI_Cart_sub`.
-pub fn cart_sub<A: Abi>(
+/// `MPI_Dist_graph_create`, `MPI_Dist_graph_create_adjacent`.
+pub fn dist_graph<A: Abi>(
     call: &Call<A>,
     result: c_int,
     comm: A::Handle,
-    _: *const c_int,
-    new: *mut A::Handle,
-) {
-    with_topology::<A>(derived(call, result, comm, 0, new), new);
-}
-
-/// `MPI_Graph_create`.
-pub fn graph_create<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    comm: A::Handle,
-    _: c_int,
-    _: *const c_int,
-    _: *const c_int,
-    _: c_int,
-    new: *mut A::Handle,
-) {
-    with_topology::<A>(derived(call, result, comm, 0, new), new);
-}
-
-/// `MPI_Dist_graph_create`.
-pub fn dist_graph_create<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    comm: A::Handle,
-    _: c_int,
-    _: *const c_int,
-    _: *const c_int,
-    _: *const c_int,
-    _: *const c_int,
     info: A::Handle,
-    _: c_int,
-    new: *mut A::Handle,
-) {
-    let record = derived(call, result, comm, 0, new);
-    with_topology::<A>(record, new);
-    if let Some(record) = record {
-        given_info(record, info.raw());
-    }
-}
-
-/// `MPI_Dist_graph_create_adjacent`.
-pub fn dist_graph_create_adjacent<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    comm: A::Handle,
-    _: c_int,
-    _: *const c_int,
-    _: *const c_int,
-    _: c_int,
-    _: *const c_int,
-    _: *const c_int,
-    info: A::Handle,
-    _: c_int,
     new: *mut A::Handle,
 ) {
     let record = derived(call, result, comm, 0, new);
@@ -326,9 +264,7 @@ pub fn intercomm_create<A: Abi>(
     call: &Call<A>,
     result: c_int,
     local: A::Handle,
-    _: c_int,
     peer: A::Handle,
-    _: c_int,
     tag: c_int,
     new: *mut A::Handle,
 ) {
@@ -348,10 +284,6 @@ pub fn intercomm_create<A: Abi>(
 pub fn intercomm_create_from_groups<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    _: A::Handle,
-    _: c_int,
-    _: A::Handle,
-    _: c_int,
     tag: *const c_char,
     info: A::Handle,
     errhandler: A::Handle,
@@ -379,49 +311,8 @@ fn connected<A: Abi>(call: &Call<A>, result: c_int, parent: Option<A::Handle>, n
     enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
 }
 
-/// `MPI_Comm_spawn`.
-pub fn spawn<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    _: *const c_char,
-    _: *const *const c_char,
-    _: c_int,
-    _: A::Handle,
-    _: c_int,
-    comm: A::Handle,
-    new: *mut A::Handle,
-    _: *mut c_int,
-) {
-    connected(call, result, Some(comm), new);
-}
-
-/// `MPI_Comm_spawn_multiple`.
-pub fn spawn_multiple<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    _: c_int,
-    _: *const *const c_char,
-    _: *const *const *const c_char,
-    _: *const c_int,
-    _: *const A::Handle,
-    _: c_int,
-    comm: A::Handle,
-    new: *mut A::Handle,
-    _: *mut c_int,
-) {
-    connected(call, result, Some(comm), new);
-}
-
-/// `MPI_Comm_accept`, `MPI_Comm_connect`.
-pub fn accept<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    _: *const c_char,
-    _: A::Handle,
-    _: c_int,
-    comm: A::Handle,
-    new: *mut A::Handle,
-) {
+/// `MPI_Comm_spawn`, `MPI_Comm_spawn_multiple`, `MPI_Comm_accept`, `MPI_Comm_connect`.
+pub fn connect<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
     connected(call, result, Some(comm), new);
 }
 

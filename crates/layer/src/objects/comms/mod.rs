@@ -16,7 +16,7 @@
 //! # Members
 //!
 //! Ranks in `MPI_COMM_WORLD` are stored once: a duplicate shares its parent's array, and the world's own order is no
-//! array at all. [`world_rank`] reads them without a lock.
+//! array at all.
 //!
 //! # Memory
 //!
@@ -32,12 +32,12 @@ pub use members::{store_ranks, world_ranks};
 use super::table::{Object, Table};
 use super::{Site, arena, facts, hash};
 use crate::call::Call;
-use crate::{identity, real};
+use crate::{identity, real, resolve};
 use members::Members;
 use mpi_abi::{Abi, Handle};
+use mpiscope_image::Writer;
 use mpiscope_image::layout::{Chars, SectionKind};
 use mpiscope_image::objects::{Comm, Flag, Head};
-use mpiscope_image::{W64, Writer};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -77,22 +77,6 @@ pub fn find<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
 #[inline]
 pub fn find_or_adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     find::<A>(comm).or_else(|| adopt::<A>(comm))
-}
-
-/// The rank in `MPI_COMM_WORLD` of a member: of the remote group for an intercommunicator, else of the group.
-/// `None` if there is no such rank or the process is outside of the world.
-#[inline]
-pub fn world_rank(writer: &'static Writer, comm: &Comm, rank: i32) -> Option<u32> {
-    let rank = u32::try_from(rank).ok()?;
-    let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
-    let (size, words) = if inter { (&comm.remote_size, &comm.remote) } else { (&comm.size, &comm.members) };
-    if rank >= size.get() {
-        return None;
-    }
-    if words.offset.get() == 0 {
-        return Some(rank);
-    }
-    arena::get(writer, words).get(rank as usize).and_then(|world: &W64| u32::try_from(world.get()).ok())
 }
 
 /// Enters the predefined communicators.
@@ -237,10 +221,16 @@ fn inherit(comm: &'static Comm, parent: Option<&'static Comm>) {
 #[cold]
 fn adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     let writer = super::recorder()?;
-    if comm.raw() == 0 || super::is_null::<A>(mpi_abi::ObjectKind::COMM, comm.raw()) {
+    if comm.raw() == 0 || super::is_null(mpi_abi::ObjectKind::COMM, comm.raw()) {
         return None;
     }
     let record = enter::<A>(writer, Site::NONE, comm, &Origin::of(None), |_| 0)?;
     topology::record::<A>(writer, record, comm);
+    // Longer than the longest name of all ABIs (128).
+    let (mut name, mut len) = ([0; 1024], 0);
+    if real::comm_get_name::<A>(comm, name.as_mut_ptr(), &mut len) == Some(A::SUCCESS) {
+        let name = Chars::new(resolve::text(name.as_ptr(), 128).as_bytes());
+        record.head.seq.write(|| writer.put_chars(&record.name, &name));
+    }
     Some(record)
 }

@@ -223,9 +223,7 @@ pub fn subarray<A: Abi>(
     call: &Call<A>,
     result: c_int,
     ndims: c_int,
-    sizes: *const impl Count,
-    subsizes: *const impl Count,
-    starts: *const impl Count,
+    (sizes, subsizes, starts): (*const impl Count, *const impl Count, *const impl Count),
     order: c_int,
     old: A::Handle,
     new: *mut A::Handle,
@@ -239,13 +237,8 @@ pub fn subarray<A: Abi>(
 pub fn darray<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    size: c_int,
-    rank: c_int,
-    ndims: c_int,
-    sizes: *const impl Count,
-    distributions: *const c_int,
-    arguments: *const c_int,
-    grid: *const c_int,
+    (size, rank, ndims): (c_int, c_int, c_int),
+    (sizes, distributions, arguments, grid): (*const impl Count, *const c_int, *const c_int, *const c_int),
     order: c_int,
     old: A::Handle,
     new: *mut A::Handle,
@@ -273,7 +266,7 @@ pub fn resized<A: Abi>(
 fn unnamed<A: Abi>(call: &Call<A>, result: c_int, new: *const A::Handle, combiner: Combiner, args: [u64; 4]) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = output(new) else { return };
-    if DATATYPES.find(raw).is_some() || crate::objects::is_null_datatype::<A>(raw) {
+    if DATATYPES.find(raw).is_some() || crate::objects::is_null_datatype(raw) {
         return;
     }
     let record = DATATYPES.insert(writer, raw, Site::of(call), |record| {

@@ -1,11 +1,13 @@
 //! `MPI_Type_get_contents` gives the program handles of the old types, each to be freed once more.
 #![allow(unsafe_code)]
 
-use super::{DATATYPES, find};
+use super::{DATATYPES, fill, find, made_from};
+use crate::bytes::Count;
 use crate::call::Call;
-use crate::objects::{Site, arena, succeeded};
+use crate::objects::{Site, arena, facts, succeeded};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;
+use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Combiner, Datatype, Flag};
 use std::ffi::c_int;
 
@@ -14,52 +16,44 @@ pub fn get_contents<A: Abi>(
     call: &Call<A>,
     result: c_int,
     datatype: A::Handle,
-    _: c_int,
-    _: c_int,
-    room: c_int,
-    _: *mut c_int,
-    _: *mut i64,
-    types: *mut A::Handle,
+    room: impl Count,
+    types: *const A::Handle,
 ) {
-    contents(call, result, datatype, i64::from(room), types);
-}
-
-/// `MPI_Type_get_contents_c`.
-pub fn get_contents_c<A: Abi>(
-    call: &Call<A>,
-    result: c_int,
-    datatype: A::Handle,
-    _: i64,
-    _: i64,
-    _: i64,
-    room: i64,
-    _: *mut c_int,
-    _: *mut i64,
-    _: *mut i64,
-    types: *mut A::Handle,
-) {
-    contents(call, result, datatype, room, types);
-}
-
-fn contents<A: Abi>(call: &Call<A>, result: c_int, datatype: A::Handle, room: i64, types: *const A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = find::<A>(datatype) else { return };
     let olds = old_types(writer, record);
-    if types.is_null() || room < olds.len() as i64 {
+    if types.is_null() || room.count() < olds.len() as i64 {
         return;
     }
     for (place, old) in olds.into_iter().enumerate() {
         // SAFETY: the call succeeded, so it filled as many handles as the datatype has old types.
         let raw = unsafe { types.add(place).read() }.raw();
-        let Some(old) = writer.at_offset::<Datatype>(old).filter(|old| old.head.handle.get() == raw) else {
-            continue;
-        };
-        if old.head.flags.get() & Flag::PREDEFINED.0 != 0 {
-            continue;
+        if let Some(old) = writer.at_offset::<Datatype>(old) {
+            got(writer, Site::of(call), old, raw);
         }
+    }
+}
+
+/// The program got a handle for an old type: its own again (MPICH), or one of a copy (Open MPI).
+fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
+    let predefined = |record: &Datatype| record.head.flags.get() & Flag::PREDEFINED.0 != 0;
+    if predefined(old) || DATATYPES.find(raw).is_some_and(predefined) {
+        return;
+    }
+    if old.head.handle.get() == raw {
         // The program may have freed its own handle of it long ago.
-        DATATYPES.revive(writer, old, Site::of(call));
-        DATATYPES.locked(|| old.handles.set(old.handles.get() + 1));
+        if !DATATYPES.revive(writer, old, site) {
+            DATATYPES.share(raw);
+        }
+        return;
+    }
+    let record = DATATYPES.insert(writer, raw, site, |record| {
+        fill(record, Combiner::DUP, [0; 4]);
+        made_from(writer, record, old.head.handle.get(), Some(old));
+        record.head.flags.set(old.head.flags.get() & Flag::COMMITTED.0);
+    });
+    if let Some(record) = record {
+        facts::created(SectionKind::DATATYPES, &record.head);
     }
 }
 

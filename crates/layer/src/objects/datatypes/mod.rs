@@ -26,7 +26,7 @@ use crate::resolve;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype, Flag, Head, Life, SIZE_UNKNOWN};
-use mpiscope_image::{W32, W64, Writer};
+use mpiscope_image::{W32, Writer};
 use std::ffi::{c_char, c_int};
 
 /// All datatypes.
@@ -192,9 +192,4 @@ pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, datatype: A::Handle, name: *
         arena::put_text(writer, &record.name, name.as_bytes());
     });
     facts::named(SectionKind::DATATYPES, &record.head);
-}
-
-/// Place of the first attribute of a datatype.
-pub fn attributes_of(record: &'static Datatype) -> &'static W64 {
-    &record.attributes
 }

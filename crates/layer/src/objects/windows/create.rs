@@ -62,9 +62,7 @@ fn model<A: Abi>(win: A::Handle) -> Model {
 pub fn create<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    base: *const c_void,
-    size: i64,
-    unit: impl Count,
+    (base, size, unit): (*const c_void, i64, impl Count),
     info: A::Handle,
     comm: A::Handle,
     win: *mut A::Handle,
@@ -87,11 +85,9 @@ fn allocated<A: Abi>(result: c_int, place: *const c_void) -> u64 {
 pub fn allocate<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    size: i64,
-    unit: impl Count,
+    (base, size, unit): (*mut c_void, i64, impl Count),
     info: A::Handle,
     comm: A::Handle,
-    base: *mut c_void,
     win: *mut A::Handle,
 ) {
     let base = allocated::<A>(result, base);
@@ -103,11 +99,9 @@ pub fn allocate<A: Abi>(
 pub fn allocate_shared<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    size: i64,
-    unit: impl Count,
+    (base, size, unit): (*mut c_void, i64, impl Count),
     info: A::Handle,
     comm: A::Handle,
-    base: *mut c_void,
     win: *mut A::Handle,
 ) {
     let base = allocated::<A>(result, base);

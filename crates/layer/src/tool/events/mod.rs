@@ -9,8 +9,8 @@
 //!
 //! What a hook observes is put into a queue of its thread with its time, and delivered when the MPI call has
 //! returned to this library and all its locks are free: the callback runs where the program itself would run next, so
-//! that it may call any MPI function. Events that MPI calls of a callback cause are delivered after the program's
-//! next MPI call: they never nest.
+//! that it may call any MPI function. Events that MPI calls of a callback cause come after those under way: they never
+//! nest, and a chain of them is cut off after some rounds, to go on after the program's next MPI call.
 //!
 //! # Sources
 //!

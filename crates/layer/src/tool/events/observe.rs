@@ -6,10 +6,10 @@ use super::{anybody, queue, wanted};
 use crate::call::Call;
 use crate::objects::{files, table::Object, windows};
 use crate::threads;
-use crate::tool::own;
+use crate::tool::{bound, own};
 use crate::traffic::facts::Envelope;
 use crate::{image, real};
-use mpi_abi::{Abi, FUNCTIONS, FunctionId, f};
+use mpi_abi::{Abi, FUNCTIONS, FunctionId};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Head;
 use mpiscope_image::traffic::Request;
@@ -137,15 +137,34 @@ pub fn message(kind: Kind, on: &Envelope, bytes: u64, at: u64) {
     note(kind, on.comm, at, || Payload::new().int(on.rank).int(on.tag).word(bytes));
 }
 
-/// A message was received.
+/// A message was received, the `nth` from its sender.
 #[inline(always)]
-pub fn received(from: &Envelope, bytes: u64, posted: u64, at: u64) {
+pub fn received(from: &Envelope, nth: u64, bytes: u64, posted: u64, at: u64, probed: bool) {
     if anybody() {
-        message(Kind::RECEIVE_MATCHED, from, bytes, at);
+        compare(from, nth, bytes, posted, at);
+        // A message that a probe matched is told then.
+        if !probed {
+            message(Kind::RECEIVE_MATCHED, from, bytes, at);
+        }
         note(Kind::RECEIVE_COMPLETED, from.comm, at, || {
             Payload::new().int(from.rank).int(from.tag).word(bytes).word(posted)
         });
     }
+}
+
+/// Compares with what the sender recorded: who was first?
+#[cold]
+fn compare(from: &Envelope, nth: u64, bytes: u64, posted: u64, at: u64) {
+    let heard = |kind| wanted(kind, from.comm).is_some();
+    if posted == 0 || !(heard(Kind::RECEIVE_UNEXPECTED) || heard(Kind::RECEIVE_LATE)) {
+        return;
+    }
+    let sent = bound::sent_at(from.comm, from.rank, nth, from.tag, bytes);
+    let Some(sent) = sent.filter(|sent| *sent != 0) else { return };
+    let kind = if sent < posted { Kind::RECEIVE_UNEXPECTED } else { Kind::RECEIVE_LATE };
+    note(kind, from.comm, at, || {
+        Payload::new().int(from.rank).int(from.tag).word(bytes).word(sent).word(posted)
+    });
 }
 
 /// A request was started or freed.
@@ -261,6 +280,7 @@ pub fn cvar_written(index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpi_abi::f;
 
     #[test]
     fn functions_are_sorted_by_what_they_do() {

@@ -17,6 +17,9 @@ const MOST: usize = 1 << 16;
 /// How long a thread waits for its turn.
 const TURN: Duration = Duration::from_millis(50);
 
+/// How often a delivery goes on with what its callbacks caused.
+const ROUNDS: usize = 8;
+
 struct Event {
     kind: Kind,
     object: u64,
@@ -72,22 +75,25 @@ fn deliver(thread: u64, context: CbSafety, event: &Event) {
 
 /// Delivers what this thread has observed so far. To be called outside of all locks, at depth 0.
 ///
-/// What the callbacks themselves cause waits for the next time.
+/// What the callbacks themselves cause comes after it, and what these callbacks cause after that; what is left after
+/// some rounds waits for the next call of the program.
 #[cold]
 pub fn flush(tls: &Tls) {
     let Some(local) = threads::local(tls) else { return };
     let pending = &local.pending;
-    let count = pending.events.try_borrow().map_or(0, |events| events.len());
-    if count == 0 || pending.delivering.replace(true) {
+    if pending.events.try_borrow().is_ok_and(|events| events.is_empty()) || pending.delivering.replace(true) {
         return;
     }
     let turn = Turn::take();
     let context = context(tls, &turn);
     let thread = local.index.load(Ordering::Relaxed);
-    for _ in 0..count {
-        let event = pending.events.try_borrow_mut().ok().and_then(|mut events| events.pop_front());
-        let Some(event) = event else { break };
-        deliver(thread, context, &event);
+    for _ in 0..ROUNDS {
+        let count = pending.events.try_borrow().map_or(0, |events| events.len());
+        for _ in 0..count {
+            let event = pending.events.try_borrow_mut().ok().and_then(|mut events| events.pop_front());
+            let Some(event) = event else { break };
+            deliver(thread, context, &event);
+        }
     }
     drop(turn);
     pending.delivering.set(false);

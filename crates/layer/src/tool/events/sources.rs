@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// How many threads have a source of their own.
 pub const MOST: usize = 32;
 
+/// How many there are from the beginning, for tools that ask only once.
+const FIRST: usize = 8;
+
 /// Index of a thread's source; [`NONE`] while it has none.
 static SOURCES: [AtomicUsize; MOST] = [const { AtomicUsize::new(NONE) }; MOST];
 /// The last timestamp of each.
@@ -21,9 +24,11 @@ static ADDING: Mutex<()> = Mutex::new(());
 
 const NONE: usize = usize::MAX;
 
-/// The first thread's source, and the one for those that have none of their own.
+/// The first threads' sources, and the one for those that have none of their own.
 pub fn publish() {
-    add(0);
+    for thread in 0..FIRST {
+        add(thread);
+    }
     let shared = SourceSpec::new("mpiscope.threads", ticks::per_second(), clock::now).desc(
         "Threads beyond the first 32 that called MPI, one after the other or at the same time. Ticks of the processor's \
          time stamp counter",

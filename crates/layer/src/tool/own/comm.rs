@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const OBJECTS: u32 = Recording::OBJECTS.0;
 
+/// Name, description, and the word of a peer's record.
+type PeerVariable = (&'static str, &'static str, fn(&Peer) -> u64);
+
 /// Something of each rank of a communicator.
 pub struct PerRank(fn(&Peer) -> u64, Interest);
 
@@ -67,7 +70,7 @@ pub fn waits_wanted() -> bool {
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
-    let mut add = |place: Place, added: Result<usize>| {
+    let add = |place: Place, added: Result<usize>| {
         if let Some(index) = publish_one("a variable of communicators", added) {
             categories.add(place, Member::Pvar(index));
         }
@@ -75,7 +78,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     let counter = |name: &str, desc: &str| {
         PvarSpec::new(name, PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG).desc(desc).bind(Bind::MPI_COMM)
     };
-    let per_rank: [(&str, &str, fn(&Peer) -> u64); 4] = [
+    let per_rank: [PeerVariable; 4] = [
         ("mpiscope_messages_sent", "Messages whose send was started", |peer| peer.sent.get()),
         ("mpiscope_bytes_sent", "Bytes of messages whose send was started", |peer| peer.sent_bytes.get()),
         ("mpiscope_messages_received", "Messages received", |peer| peer.received.get()),

@@ -15,6 +15,7 @@ pub mod totals;
 
 pub use categories::{Categories, Place};
 pub use comm::waits_wanted;
+pub use neighbours::Sent;
 pub use others::Others;
 
 use super::REGISTRY;
@@ -45,7 +46,7 @@ pub fn publish() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         super::recording::start();
-        let mut categories = categories::Categories::new();
+        let mut categories = Categories::new();
         settings::publish(&REGISTRY, &categories);
         calls::publish(&REGISTRY, &mut categories);
         process::publish(&REGISTRY, &mut categories);

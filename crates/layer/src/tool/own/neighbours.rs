@@ -9,7 +9,7 @@ use mpiscope_image::layout::{
     DIRECTORY_LEN, HEADER_SIZE, Header, MAGIC, Process, Section, SectionKind, VERSION,
 };
 use mpiscope_image::objects::{Comm, Life};
-use mpiscope_image::traffic::Peer;
+use mpiscope_image::traffic::{Entry, Peer, Traffic};
 use std::ffi::{CString, OsString, c_void};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -23,6 +23,23 @@ pub struct Neighbour {
     base: usize,
     file: i32,
     rank: u32,
+}
+
+/// How far back a sender's ledger is looked through.
+const FAR: u64 = 4096;
+
+/// A message as its receiver knows it.
+pub struct Sent {
+    /// Of the communicator.
+    pub identity: u64,
+    /// The receiver's rank.
+    pub to: u32,
+    /// Which it is of all messages between the two.
+    pub nth: u32,
+    #[allow(missing_docs)]
+    pub tag: u32,
+    #[allow(missing_docs)]
+    pub bytes: u64,
 }
 
 /// Those that were found.
@@ -182,6 +199,27 @@ impl Neighbour {
             place -= capacity;
         }
         None
+    }
+
+    /// When this process began to send a message, in ticks, as its ledger says; nothing if that does not go back so far.
+    pub fn sent_at(&self, message: &Sent) -> Option<u64> {
+        let size = self.size();
+        let totals = self.records::<Traffic>(size, SectionKind::TRAFFIC).next()?;
+        let (capacity, written) = (totals.ledger_capacity.get(), totals.ledger_sent.get());
+        let first = totals.ledger_first.get();
+        let kept = written.min(capacity).min(FAR);
+        (1..=kept).find_map(|back| {
+            let place = (written - back).checked_rem(capacity)?;
+            let entry: &Entry = self.record(size, SectionKind::LEDGER, first.checked_add(place)?)?;
+            let before = entry.seq.get();
+            let same = entry.comm.get() == message.identity
+                && entry.peer.get() == message.to
+                && entry.nth.get() == message.nth
+                && entry.tag.get() == message.tag
+                && entry.bytes.get() == message.bytes;
+            let at = entry.posted.get();
+            (same && before.is_multiple_of(2) && entry.seq.get() == before).then_some(at)
+        })
     }
 
     /// What this process recorded of `rank` of the communicator with this identity. Async-signal-safe.

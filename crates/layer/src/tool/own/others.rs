@@ -1,13 +1,30 @@
 //! What the other ranks of a communicator recorded, as far as they are on this node.
 #![allow(unsafe_code)]
 
-use super::neighbours::{self, Neighbour};
+use super::neighbours::{self, Neighbour, Sent};
 use crate::image;
-use crate::objects::comms;
+use crate::objects::arena;
 use crate::tool::bound::Bound;
+use mpiscope_image::Writer;
 use mpiscope_image::objects::{Comm, Flag};
 use mpiscope_image::traffic::Peer;
 use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The rank in `MPI_COMM_WORLD` of a member: of the remote group for an intercommunicator, else of the group.
+/// `None` if there is no such rank or the process is outside of the world.
+fn world_rank(writer: &'static Writer, comm: &Comm, rank: i32) -> Option<u32> {
+    let rank = u32::try_from(rank).ok()?;
+    let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
+    let (size, words) = if inter { (&comm.remote_size, &comm.remote) } else { (&comm.size, &comm.members) };
+    if rank >= size.get() {
+        return None;
+    }
+    // The world's own order is no array at all.
+    if words.offset.get() == 0 {
+        return Some(rank);
+    }
+    arena::get(writer, words).get(rank as usize).and_then(|world| u32::try_from(world.get()).ok())
+}
 
 /// One rank: its image, and its record of what it exchanged with us, once it has one.
 struct Other {
@@ -27,7 +44,7 @@ impl Others {
         let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
         let size = if inter { comm.remote_size.get() } else { comm.size.get() };
         let ranks = (0..size.cast_signed())
-            .map(|rank| image::writer().and_then(|writer| comms::world_rank(writer, comm, rank)))
+            .map(|rank| image::writer().and_then(|writer| world_rank(writer, comm, rank)))
             .collect::<Vec<_>>();
         let images = neighbours::of_world(&ranks);
         let others = images
@@ -39,6 +56,11 @@ impl Others {
     /// Are they the members of a remote group, to which this process does not belong?
     pub fn is_remote(&self) -> bool {
         self.inter
+    }
+
+    /// When `rank` began to send a message, in ticks.
+    pub fn sent_at(&self, rank: usize, message: &Sent) -> Option<u64> {
+        self.others.get(rank)?.as_ref()?.image.sent_at(message)
     }
 
     /// What `rank` recorded of us. Async-signal-safe.

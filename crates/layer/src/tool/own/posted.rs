@@ -2,9 +2,10 @@
 
 use crate::image;
 use crate::threads;
+use crate::tls::Tls;
 use crate::tool::bound::Bound;
 use mpi_abi::f;
-use mpiscope_image::layout::SectionKind;
+use mpiscope_image::layout::{SectionKind, Thread};
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
 
@@ -16,13 +17,26 @@ pub fn from_any_source(bound: &Bound) -> u64 {
         let Some(request) = writer.record::<Request>(SectionKind::REQUESTS, index) else { break };
         count += u64::from(is_posted(request, bound) && is_any(request.peer.get()));
     }
-    let handle = bound.comm().head.handle.get();
-    for thread in threads::all() {
-        let call = &thread.call;
-        let receives = [f::MPI_Recv, f::MPI_Recv_c].iter().any(|r| call.function.get() == u32::from(r.0) + 1);
-        count += u64::from(receives && call.object.get() == handle && is_any(call.peer.get() as u32));
+    let own = Tls::get().thread.get();
+    for thread in threads::all().filter(|thread| !std::ptr::eq(*thread, own)) {
+        count += u64::from(receive_of(thread, bound).is_some_and(|source| is_any(source.cast_unsigned())));
     }
     count
+}
+
+/// The source that a thread names in a blocking receive on the communicator.
+fn receive_of(thread: &Thread, bound: &Bound) -> Option<i32> {
+    let call = &thread.call;
+    let receives = [f::MPI_Recv, f::MPI_Recv_c].iter().any(|r| call.function.get() == u32::from(r.0) + 1);
+    let here = call.object.get() == bound.comm().head.handle.get();
+    (receives && here).then(|| call.peer.get() as i32)
+}
+
+/// The source of the blocking receive that this thread is in.
+pub fn own_receive(bound: &Bound) -> Option<i32> {
+    let own = Tls::get().thread.get();
+    let thread = threads::all().find(|thread| std::ptr::eq(*thread, own))?;
+    receive_of(thread, bound)
 }
 
 fn is_posted(request: &Request, bound: &Bound) -> bool {

@@ -30,6 +30,7 @@ struct New<'a> {
 }
 
 impl<'a> New<'a> {
+    #[allow(clippy::self_named_constructors)]
     fn new(name: &str, env: &str, desc: &str, categories: &'a Categories) -> Self {
         Self {
             name: name.to_owned(),

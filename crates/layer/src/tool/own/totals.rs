@@ -10,10 +10,17 @@ use mpit::{
     Binding, Datatype, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Verbosity, WatchList,
 };
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// Pending requests, for the watermarks: told by the hooks.
 pub static PENDING: WatchList = WatchList::new();
 /// Posted receives, likewise.
 pub static POSTED: WatchList = WatchList::new();
+
+/// Indices of their high watermarks.
+pub static PENDING_HIGH: AtomicU64 = AtomicU64::new(0);
+#[allow(missing_docs)]
+pub static POSTED_HIGH: AtomicU64 = AtomicU64::new(0);
 
 /// Something of the totals.
 pub struct Total {
@@ -61,7 +68,7 @@ type Value = fn(&Traffic, usize) -> u64;
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
-    let mut add = |place: Place, spec: PvarSpec, count: usize, value: Value, watch| {
+    let add = |place: Place, spec: PvarSpec, count: usize, value: Value, watch| {
         let added = registry
             .add_pvar(spec, Total { count, value, watch, interest: Interest::new(Recording::OBJECTS.0) });
         if let Some(index) = publish_one("a total of messages", added) {
@@ -82,13 +89,14 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
             .verbosity(Verbosity::USER_DETAIL);
         add(Place::MESSAGES, spec, SIZE_CLASSES, value, None);
     }
-    let levels: [(&str, &str, Place, Value, &'static WatchList); 2] = [
+    let levels: [(&str, &str, Place, Value, &'static WatchList, &AtomicU64); 2] = [
         (
             "mpiscope_pending_requests",
             "Requests that were started and that the program does not know to be complete",
             Place::REQUESTS,
             pending,
             &PENDING,
+            &PENDING_HIGH,
         ),
         (
             "mpiscope_posted_receives",
@@ -96,9 +104,10 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
             Place::MESSAGES,
             posted,
             &POSTED,
+            &POSTED_HIGH,
         ),
     ];
-    for (name, what, place, value, watch) in levels {
+    for (name, what, place, value, watch, high) in levels {
         let classes = [
             (PvarClass::LEVEL, "now", None),
             (PvarClass::HIGHWATERMARK, "the most since the start", Some(watch)),
@@ -110,6 +119,9 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
             );
             let spec = PvarSpec::new(name, class, Datatype::UNSIGNED).desc(desc);
             add(place, spec, 1, value, watch);
+            if let Ok(index) = registry.pvar_index(name, PvarClass::HIGHWATERMARK) {
+                high.store(index as u64, Ordering::Relaxed);
+            }
         }
     }
 }

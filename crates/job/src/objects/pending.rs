@@ -1,0 +1,250 @@
+//! What is pending on a communicator: requests that are active, calls that block, messages that a probe has matched, and
+//! who is in which collective.
+
+use super::common::Standing;
+use super::kind::{Hex, Kind};
+use super::reader::Reader;
+use super::{communicator, datatype, request};
+use mpi_abi::{FunctionId, constant};
+use mpiscope_image::layout::{Call, SectionKind, Thread};
+use mpiscope_image::objects::{Comm, Flag, Head, Life};
+use mpiscope_image::traffic::{self, RequestKind};
+use mpiscope_image::{Error, Source};
+use serde::Serialize;
+use std::mem::offset_of;
+
+/// More threads than this are not looked at.
+const MOST_THREADS: u64 = 4096;
+
+/// A communicator with what is pending on it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Queue {
+    /// Its handle.
+    pub handle: Hex,
+    /// Names it within the process.
+    pub uid: u64,
+    /// The same on all its processes.
+    pub identity: Hex,
+    /// Its name, or empty.
+    pub name: String,
+    /// This process's rank in it.
+    pub rank: Option<u32>,
+    /// Processes in the (local) group.
+    pub size: u32,
+    /// Ranks in the world of the (local) group.
+    pub members: Option<Vec<i64>>,
+    /// Ranks in the world of those that can be sent to: the remote group of an intercommunicator.
+    pub partners: Option<Vec<i64>>,
+    /// Sends that are not complete.
+    pub sends: Vec<Pending>,
+    /// Receives that are not complete.
+    pub receives: Vec<Pending>,
+    /// Messages that a probe has matched and nobody has received. Others that have arrived are the library's secret.
+    pub matched: Vec<request::Message>,
+}
+
+/// An operation that is not complete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pending {
+    /// `MPI_Irecv`, or the blocking function that is open.
+    pub function: Option<String>,
+    /// Its request; none for a blocking call.
+    pub request: Option<Hex>,
+    /// Rank in the communicator; none for any.
+    pub peer: Option<i64>,
+    /// None for any.
+    pub tag: Option<i64>,
+    /// Elements.
+    pub count: u64,
+    /// The datatype's handle.
+    pub datatype: Hex,
+    /// Name of a predefined datatype.
+    pub datatype_name: Option<&'static str>,
+    /// Bytes that are sent, or room that there is; none if the datatype is not known.
+    pub bytes: Option<u64>,
+    /// Address of the buffer; none for a blocking call, whose buffer is not recorded.
+    pub buffer: Option<Hex>,
+    /// The address behind the call.
+    pub from: Hex,
+}
+
+/// Which way an operation goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Send,
+    Receive,
+}
+
+impl<S: Source> Reader<'_, S> {
+    /// All communicators that live, with what is pending on them.
+    pub fn queues(&self) -> Result<Vec<Queue>, Error> {
+        let calls = open_calls(self)?;
+        let mut queues = Vec::new();
+        for entry in self.index(Kind::Communicator)?.entries.iter().filter(|e| e.life != Life::FREED.0) {
+            let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
+            if record.head.life.get() != Life::EMPTY.0 {
+                queues.push(queue(self, &record, &calls)?);
+            }
+        }
+        Ok(queues)
+    }
+
+    /// Whether a thread is inside one of these functions on a communicator.
+    pub fn is_inside(&self, comm: Hex, functions: &[&str]) -> Result<bool, Error> {
+        let inside = |call: &Call| {
+            call.object.get() == comm.0
+                && self.function(call.function.get()).is_some_and(|name| functions.contains(&base(&name)))
+        };
+        Ok(open_calls(self)?.iter().any(inside))
+    }
+
+    /// How often one of these functions was called on a communicator; none if that cannot be told: the image counts calls
+    /// by function, and collectives by communicator, so it can be told while all collectives were on one.
+    pub fn collectives(&self, comm: Hex, functions: &[&str]) -> Result<Option<u64>, Error> {
+        let mut elsewhere = false;
+        for entry in &self.index(Kind::Communicator)?.entries {
+            let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
+            elsewhere |= record.head.handle.get() != comm.0 && record.collectives.get() != 0;
+        }
+        if elsewhere {
+            return Ok(None);
+        }
+        let threads = self.image.table::<Thread>(SectionKind::THREADS)?;
+        let mut calls = 0u64;
+        for index in 0..threads.len().min(MOST_THREADS) {
+            let thread = self.image.get::<Thread>(&threads, index)?.value;
+            for (number, counter) in (1u32..).zip(&thread.counters) {
+                if counter.count.get() != 0
+                    && self.function(number).is_some_and(|name| functions.contains(&base(&name)))
+                {
+                    calls = calls.saturating_add(counter.count.get());
+                }
+            }
+        }
+        Ok(Some(calls))
+    }
+}
+
+/// A function without the suffix of its large-count twin.
+fn base(name: &str) -> &str {
+    name.strip_suffix("_c").unwrap_or(name)
+}
+
+fn open_calls<S: Source>(reader: &Reader<'_, S>) -> Result<Vec<Call>, Error> {
+    let threads = reader.image.table::<Thread>(SectionKind::THREADS)?;
+    let mut calls = Vec::new();
+    for index in 0..threads.len().min(MOST_THREADS) {
+        let call = reader.image.call(&threads, index)?;
+        if call.value.function.get() != 0 && !call.torn {
+            calls.push(call.value);
+        }
+    }
+    Ok(calls)
+}
+
+fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Result<Queue, Error> {
+    let (handle, uid) = (record.head.handle.get(), record.head.uid.get());
+    let given = record.name.text().into_owned();
+    let known = reader.predefined().name(Kind::Communicator, handle);
+    let members = communicator::members(reader, &record.members, record.size.get());
+    let inter = record.head.flags.get() & Flag::INTER.0 != 0;
+    let partners = if inter {
+        communicator::members(reader, &record.remote, record.remote_size.get())
+    } else {
+        members.clone()
+    };
+    let (mut sends, mut receives) = (Vec::new(), Vec::new());
+    for entry in reader.entries_by((SectionKind::REQUESTS, offset_of!(Head, parent), 8), uid) {
+        let record = reader.record::<traffic::Request>(Kind::Request, entry.index)?.value;
+        // Active, and still of this communicator: the record may have found a new use.
+        if record.is(Flag::ACTIVE) && record.comm() == uid {
+            let kind = RequestKind(record.kind.get());
+            sends.extend(kind.sends().then(|| of_request(reader, &record, Way::Send)));
+            receives.extend(kind.receives().then(|| of_request(reader, &record, Way::Receive)));
+        }
+    }
+    for call in calls.iter().filter(|call| call.object.get() == handle) {
+        sends.extend(of_call(reader, call, Way::Send));
+        receives.extend(of_call(reader, call, Way::Receive));
+    }
+    let matched = reader.entries_by((SectionKind::MESSAGES, offset_of!(Head, parent), 8), uid);
+    let matched = matched.into_iter().filter(|entry| entry.life == Life::LIVE.0);
+    let matched = matched.filter_map(|entry| reader.by_uid::<request::Message>(entry.uid).ok().flatten());
+    Ok(Queue {
+        handle: Hex(handle),
+        uid,
+        identity: Hex(record.head.identity.get()),
+        name: if given.is_empty() { known.unwrap_or_default().to_owned() } else { given },
+        rank: Some(record.rank.get()).filter(|rank| *rank != u32::MAX),
+        size: record.size.get(),
+        members,
+        partners,
+        sends,
+        receives,
+        matched: matched.filter(|message| message.common.standing == Standing::Live).collect(),
+    })
+}
+
+/// A rank, unless it stands for any.
+fn peer<S: Source>(reader: &Reader<'_, S>, value: u32) -> Option<i64> {
+    let value = i64::from(value.cast_signed());
+    (Some(value) != constant::value_of(reader.abi(), "MPI_ANY_SOURCE")).then_some(value)
+}
+
+fn tag<S: Source>(reader: &Reader<'_, S>, value: u32) -> Option<i64> {
+    let value = i64::from(value.cast_signed());
+    (Some(value) != constant::value_of(reader.abi(), "MPI_ANY_TAG")).then_some(value)
+}
+
+fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way: Way) -> Pending {
+    // A send and receive in one: the fields are the receive's, the send has two of its own.
+    let both = RequestKind(record.kind.get()) == RequestKind::SENDRECV && way == Way::Send;
+    let (rank, with) = if both { (&record.dest, &record.send_tag) } else { (&record.peer, &record.tag) };
+    let datatype = record.datatype.get();
+    let size = datatype::size_of(reader, datatype, record.datatype_uid.get());
+    let parts = u64::from(record.partitions.get()).max(1);
+    let count = record.count.get().saturating_mul(parts);
+    Pending {
+        function: reader.function(record.head.made_by.get()),
+        request: Some(Hex(record.head.handle.get())),
+        peer: peer(reader, rank.get()),
+        tag: tag(reader, with.get()),
+        count,
+        datatype: Hex(datatype),
+        datatype_name: reader.predefined().name(Kind::Datatype, datatype),
+        bytes: size.and_then(|size| size.checked_mul(count)),
+        buffer: Some(Hex(record.buffer.get())),
+        from: Hex(record.started_from.get()),
+    }
+}
+
+/// The side of a blocking call that goes this way. Fields that the function does not set are those of an older call, so
+/// the function decides.
+fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<Pending> {
+    let function = reader.function(call.function.get())?;
+    FunctionId::from_name(&function)?;
+    let both = matches!(base(&function), "MPI_Sendrecv" | "MPI_Sendrecv_replace");
+    let sends = matches!(base(&function), "MPI_Send" | "MPI_Ssend" | "MPI_Bsend" | "MPI_Rsend");
+    let (rank, with) = match way {
+        Way::Send if sends || both => (&call.peer, &call.tag),
+        Way::Receive if base(&function) == "MPI_Recv" => (&call.peer, &call.tag),
+        Way::Receive if both => (call.extra.first()?, call.extra.get(1)?),
+        _ => return None,
+    };
+    let (datatype, count) = (call.datatype.get(), call.count.get());
+    // Of a send and receive only the send's count and type are noted.
+    let known = !(both && way == Way::Receive) || base(&function) == "MPI_Sendrecv_replace";
+    let size = datatype::size_of(reader, datatype, 0).filter(|_| known);
+    Some(Pending {
+        peer: peer(reader, rank.get() as u32),
+        tag: tag(reader, with.get() as u32),
+        count: if known { count } else { 0 },
+        datatype: Hex(if known { datatype } else { 0 }),
+        datatype_name: reader.predefined().name(Kind::Datatype, datatype).filter(|_| known),
+        bytes: size.and_then(|size| size.checked_mul(count)),
+        function: Some(function),
+        request: None,
+        buffer: None,
+        from: Hex(call.return_address.get()),
+    })
+}

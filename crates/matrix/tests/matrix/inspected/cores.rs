@@ -1,0 +1,84 @@
+//! Core files that the kernel writes.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use mpiscope_testkit::mpi::Library;
+use serde_json::Value;
+
+use super::job::{Job, json, mpiscope, words};
+use crate::subject::Subject;
+
+/// Why the kernel's core files cannot be had here.
+pub fn missing() -> Option<&'static str> {
+    let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
+    let here = !pattern.trim().is_empty() && !pattern.starts_with(['|', '/', '@']);
+    (!here).then_some("the kernel's core files go elsewhere, see /proc/sys/kernel/core_pattern")
+}
+
+/// The launcher would end the others as soon as one is gone: so every rank has a shell that stays.
+const STAY: [&str; 3] = ["sh", "-c", "\"$@\"; sleep 20"];
+
+pub fn check(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start(subject, library, "crash", &[&STAY[..], &["sh"]].concat())?;
+    let target = job.target();
+    job.until("ranks 0, 1 and 3 are in their calls", || {
+        let answer = json(&["ps", &target, "--json"]).unwrap_or_default();
+        let ranks = answer["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let sits = |rank: u64, function: &str| {
+            ranks
+                .iter()
+                .any(|r| r["rank"].as_u64() == Some(rank) && r["threads"][0]["call"]["function"] == function)
+        };
+        Ok(sits(0, "MPI_Recv") && sits(1, "MPI_Allreduce") && sits(3, "MPI_Allreduce"))
+    })?;
+    job.signal("go")?;
+    let dirs: Vec<_> = (0..4).map(|rank| job.path().join(rank.to_string())).collect();
+    let written = |rank: usize| dirs.get(rank).and_then(|dir| core_in(dir)).is_some();
+    job.until("three core files", || Ok([0, 1, 3].iter().all(|rank| written(*rank))))?;
+    job.signal("rest")?;
+    job.until("the fourth core file", || Ok(written(2)))?;
+    // The process is gone when its file is whole.
+    job.until("all ranks are gone", || {
+        let answer = json(&["ps", &target, "--json"]).unwrap_or_default();
+        let ranks = answer["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Ok(ranks.len() == 4 && ranks.iter().all(|r| r["alive"] == false))
+    })?;
+    let files: Vec<String> =
+        dirs.iter().filter_map(|dir| core_in(dir)).map(|path| path.display().to_string()).collect();
+    ensure!(files.len() == 4, "{files:?}");
+    story(&files)
+}
+
+fn core_in(dir: &Path) -> Option<PathBuf> {
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_core = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("core"));
+    files.into_iter().find(is_core)
+}
+
+fn story(files: &[String]) -> Result<()> {
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let outcome = mpiscope(&words(&[&["core"][..], &files].concat()))?;
+    let told = &outcome.stdout;
+    ensure!(outcome.code() == 1, "{}", outcome.describe());
+    for wanted in [
+        "4 core files: ranks [0-3] of 4",
+        "failed: rank 2 on ",
+        "SIGSEGV, null pointer used (address 0x10)",
+        "at crash at inspected.c:",
+        "rank 0 in MPI_Recv on \"solver\" (inspected.c:",
+        "was waiting for a message from rank 2 (outside of MPI, died of SIGSEGV)",
+        "ranks [1,3] in MPI_Allreduce ",
+        "had not entered it: rank 0 (in MPI_Recv), rank 2 (outside of MPI, died of SIGSEGV)",
+        "-> ranks [0-1,3] waited, directly or through others, for rank 2",
+    ] {
+        ensure!(told.contains(wanted), "no {wanted:?} in\n{told}{}", outcome.stderr);
+    }
+    let story = json(&[&["core", "--json"][..], &files].concat())?;
+    ensure!(story["first"]["rank"] == 2 && story["first"]["failed"] == "2", "{}", story["first"]);
+    let first: &Value = &story["deaths"][0];
+    ensure!(first["signal"]["name"] == "SIGQUIT" && first["signal"]["own"] == false, "{first}");
+    let call = &first["threads"][0]["call"];
+    ensure!(call["peer"]["rank"] == 2 && call["tag"] == "7" && call["datatype"] == "MPI_INT", "{call}");
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! A job that stands still while it is looked at.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::PROGRAM;
+use crate::subject::{LIMIT, Subject};
+
+/// A job under `mpiscope run`; it is ended with everything below it.
+pub struct Job {
+    child: Child,
+    dir: TempDir,
+    ended: bool,
+}
+
+impl Job {
+    /// Starts the program in a mode, each rank below `wrapper`.
+    pub fn start(subject: &Subject, library: &Library, mode: &str, wrapper: &[&str]) -> Result<Self> {
+        let binary = subject.binary(&PROGRAM, library)?;
+        let dir = tempfile::tempdir()?;
+        let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
+        let mut command = Command::new(&mpiscope);
+        command.args(["run", "--out"]).arg(dir.path().join("out"));
+        library.set_environment(&mut command);
+        command.arg(&library.mpirun).args(library.launch_arguments(PROGRAM.ranks)).args(wrapper);
+        command.args([binary.as_os_str(), mode.as_ref(), dir.path().as_os_str()]);
+        let file = |name: &str| File::create(dir.path().join(name)).map(Stdio::from);
+        command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?).process_group(0);
+        Ok(Self { child: command.spawn()?, dir, ended: false })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The name of the job for the command: the process that `mpiscope run` is.
+    pub fn target(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    fn told(&self) -> String {
+        let text = |name: &str| std::fs::read_to_string(self.path().join(name)).unwrap_or_default();
+        format!("--- stdout\n{}\n--- stderr\n{}", text("stdout"), text("stderr"))
+    }
+
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(self.path().join("stderr")).unwrap_or_default()
+    }
+
+    /// Waits until something is so.
+    pub fn until(&mut self, what: &str, mut so: impl FnMut() -> Result<bool>) -> Result<()> {
+        let end = Instant::now() + LIMIT;
+        loop {
+            if so()? {
+                return Ok(());
+            }
+            if let Some(status) = self.child.try_wait()? {
+                self.ended = true;
+                bail!("the job ended ({status}) before {what}\n{}", self.told());
+            }
+            ensure!(Instant::now() < end, "no end of waiting for {what}\n{}", self.told());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until every rank has said so.
+    pub fn all_ready(&mut self) -> Result<()> {
+        let files: Vec<PathBuf> =
+            (0..PROGRAM.ranks).map(|r| self.path().join(format!("ready.{r}"))).collect();
+        self.until("all ranks are ready", || Ok(files.iter().all(|file| file.exists())))
+    }
+
+    /// Lets the program go on.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        File::create(self.path().join(name))?;
+        Ok(())
+    }
+
+    /// Waits for the end of the job.
+    pub fn finish(&mut self) -> Result<()> {
+        let end = Instant::now() + LIMIT;
+        while self.child.try_wait()?.is_none() {
+            ensure!(Instant::now() < end, "the job does not end\n{}", self.told());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.ended = true;
+        Ok(())
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _gone = run::end(&mut self.child);
+        }
+    }
+}
+
+/// Runs the command.
+pub fn mpiscope(arguments: &[OsString]) -> Result<run::Outcome> {
+    let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
+    Ok(run::bounded(Command::new(mpiscope).args(arguments), LIMIT)?)
+}
+
+/// Words of a command.
+pub fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+/// The JSON that the command prints.
+pub fn json(arguments: &[&str]) -> Result<Value> {
+    let outcome = mpiscope(&words(arguments))?;
+    serde_json::from_str(&outcome.stdout).with_context(|| format!("{arguments:?}: {}", outcome.describe()))
+}
+
+/// The lines that the command prints; it must find nothing wrong.
+pub fn text(arguments: &[&str]) -> Result<String> {
+    let outcome = mpiscope(&words(arguments))?;
+    ensure!(outcome.success(), "{arguments:?}: {}", outcome.describe());
+    Ok(outcome.stdout)
+}

@@ -1,0 +1,37 @@
+//! What `mpiscope inspect`, `mpiscope core` and gdb say about a program whose objects are known.
+
+mod cores;
+mod debugger;
+mod job;
+mod live;
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+
+use crate::skipped;
+use crate::subject::Subject;
+
+const PROGRAM: Program = Program { name: "inspected", ranks: 4, needs: Needs::Nothing };
+
+type Check = fn(&Subject, &Library) -> Result<()>;
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let checks: [(&str, Check, Option<&'static str>); 3] = [
+        ("objects_are_shown_while_the_program_runs_and_leaks_at_its_end", live::check, None),
+        ("core_files_tell_one_story", cores::check, cores::missing()),
+        ("gdb_shows_objects_live_and_in_a_core_file", debugger::check, debugger::missing()),
+    ];
+    let trial = |(name, check, missing): (&str, Check, Option<&'static str>)| {
+        let name = format!("{}::inspected::{name}", library.name);
+        if let Some(why) = missing {
+            return skipped(name, why);
+        }
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        Trial::test(name, move || check(&subject, &library).map_err(|error| format!("{error:#}").into()))
+    };
+    checks.into_iter().map(trial).collect()
+}

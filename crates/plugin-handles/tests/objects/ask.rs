@@ -1,0 +1,93 @@
+//! Asking the plug-ins about everything that the program made.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use debugger_host::handles::Handles;
+use debugger_host::process::Process;
+use debugger_host::{memory, queues};
+use mpiscope_target::Target;
+use serde_json::{Map, Value, json};
+
+use crate::program::Running;
+
+/// The plug-ins to test.
+#[derive(Clone)]
+pub struct Plugins {
+    pub handles: PathBuf,
+    pub queues: PathBuf,
+}
+
+/// They lie beside the test, or one folder up.
+pub fn plugins() -> Result<Plugins> {
+    let own = std::env::current_exe()?;
+    let find = |name: &str| {
+        let places = own.ancestors().skip(1).take(2).map(|dir| dir.join(name));
+        places.into_iter().find(|path| path.is_file()).with_context(|| format!("{name} was not built"))
+    };
+    Ok(Plugins { handles: find("libmpiscope_handles.so")?, queues: find("libmpiscope_queues.so")? })
+}
+
+/// Plug-ins keep their debugger in a global, and memory is counted for all.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Everything the plug-ins say: by name of the object, or its error.
+pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins) -> Result<Value> {
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = Process::new(target, 0);
+    let mut answers = Map::new();
+    let before = memory::ledger();
+    {
+        let handles = Handles::load(plugins.handles.as_os_str(), &process)?;
+        answers.insert("about".into(), handles.about()?);
+        for (name, kind) in running.handles.keys() {
+            if let Some(kind) = kind.strip_prefix("fortran-") {
+                let number = running.word(name, &format!("fortran-{kind}"))?.parse()?;
+                let found = handles.from_fortran(kind, number);
+                let found = found.map_or_else(|e| e.to_string(), |handle| format!("{handle:#x}"));
+                answers.insert(format!("{name} from fortran"), json!(found));
+            } else if kind != "address" && kind != "number" {
+                let answer = handles.object(kind, running.value(name, kind)?);
+                answers.insert(name.clone(), answer.unwrap_or_else(|error| json!(error.to_string())));
+            }
+        }
+        let says = |kind: &str, handle: u64| {
+            json!(
+                handles
+                    .object(kind, handle)
+                    .map_or_else(|error| error.to_string(), |answer| answer.to_string())
+            )
+        };
+        answers.insert("garbage".into(), says("comm", 0x1234_5678));
+        answers.insert("other kind".into(), says("datatype", running.value("mine", "comm")?));
+        answers.insert("no address".into(), says("status", 8));
+    }
+    let dump = queues::dump(plugins.queues.as_os_str(), &process)?;
+    answers.insert("queues".into(), serde_json::to_value(dump)?);
+    let after = memory::ledger();
+    anyhow::ensure!(
+        after.blocks == before.blocks,
+        "{} blocks were not given back",
+        after.blocks - before.blocks
+    );
+    anyhow::ensure!(
+        after.wrong_frees == before.wrong_frees,
+        "blocks were given back that were never handed out"
+    );
+    let mut answers = Value::Object(answers);
+    forget_times(&mut answers);
+    Ok(answers)
+}
+
+/// Times are worked out with the clock's last reading, which goes on.
+fn forget_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| name != "ns" && !name.ends_with("_ns"));
+            fields.values_mut().for_each(forget_times);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_times),
+        _ => {}
+    }
+}

@@ -1,0 +1,104 @@
+//! The program: compiled, started on two ranks under the layer, made to die.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::run;
+use std::os::unix::process::CommandExt;
+use tempfile::TempDir;
+
+/// The program while it runs; it ends with this value.
+pub struct Running {
+    child: Child,
+    dir: TempDir,
+    /// What rank 0 wrote: name to kind and value.
+    pub handles: HashMap<(String, String), String>,
+    deadline: Instant,
+}
+
+/// Compiles the program and starts it.
+pub fn start(library: &Library, layer: &Path, limit: Duration) -> Result<Running> {
+    let dir = tempfile::tempdir()?;
+    let binary = dir.path().join("objects");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/objects.c");
+    library.cc(&[&source], &binary)?;
+    for rank in ["rank0", "rank1"] {
+        fs::create_dir(dir.path().join(rank))?;
+    }
+    let mut preload = std::ffi::OsString::from("LD_PRELOAD=");
+    preload.push(layer);
+    let mut command = library.launch(2);
+    let errors = fs::File::create(dir.path().join("errors"))?;
+    command.arg("env").arg(preload).arg(&binary).arg(dir.path());
+    command.stdin(Stdio::null()).stdout(errors.try_clone()?).stderr(errors).process_group(0);
+    let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let mut running = Running { child, dir, handles: HashMap::new(), deadline: Instant::now() + limit };
+    let list = running.wait_for("rank0/handles")?;
+    running.handles = fs::read_to_string(list)?.lines().filter_map(parse).collect();
+    Ok(running)
+}
+
+fn parse(line: &str) -> Option<((String, String), String)> {
+    let mut words = line.split_whitespace();
+    Some(((words.next()?.to_owned(), words.next()?.to_owned()), words.next()?.to_owned()))
+}
+
+impl Running {
+    fn wait_for(&mut self, file: &str) -> Result<PathBuf> {
+        let path = self.dir.path().join(file);
+        while !path.exists() {
+            if Instant::now() > self.deadline || self.child.try_wait()?.is_some() {
+                let errors = fs::read_to_string(self.dir.path().join("errors")).unwrap_or_default();
+                bail!("{file} did not appear; the program wrote:\n{errors}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(path)
+    }
+
+    /// The process of rank 0.
+    pub fn pid(&self) -> Result<u32> {
+        Ok(self.word("pid", "number")?.parse()?)
+    }
+
+    /// What the program wrote about an object.
+    pub fn word(&self, name: &str, kind: &str) -> Result<&str> {
+        let key = (name.to_owned(), kind.to_owned());
+        self.handles.get(&key).map(String::as_str).with_context(|| format!("the program did not name {name}"))
+    }
+
+    /// A handle or address that it wrote.
+    pub fn value(&self, name: &str, kind: &str) -> Result<u64> {
+        let word = self.word(name, kind)?;
+        match word.strip_prefix("0x") {
+            Some(digits) => Ok(u64::from_str_radix(digits, 16)?),
+            None => Ok(word.parse()?),
+        }
+    }
+
+    /// Lets rank 0 die; its core file, or none where this system writes them elsewhere.
+    pub fn die(&mut self) -> Result<Option<PathBuf>> {
+        let pid = self.pid()?;
+        fs::write(self.dir.path().join("rank0/die"), "")?;
+        while Path::new(&format!("/proc/{pid}")).exists() && Instant::now() < self.deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let files = fs::read_dir(self.dir.path().join("rank0"))?.flatten().map(|entry| entry.path());
+        let is_core =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("core"));
+        Ok(files.into_iter().find(is_core))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.child.try_wait().ok().flatten().is_none() {
+            let _ = run::end(&mut self.child);
+        }
+    }
+}

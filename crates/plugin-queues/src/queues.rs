@@ -1,0 +1,214 @@
+//! A picture of the queues of one process, and the places of the iterators in it.
+
+use std::ffi::c_int;
+
+use mpiscope_debugger_abi::mqs::{
+    self, Communicator, PendingOperation, ST_MATCHED, ST_PENDING, TAddr, TWord,
+};
+use mpiscope_debugger_abi::plugin::{ImageMemory, Unavailable, View, chars};
+use mpiscope_image::layout::State;
+use mpiscope_job::objects::{Message, OfTarget, Pending, Queue, Reader};
+use mpiscope_target::Target;
+
+/// The collectives of `mqs_get_comm_coll_state`, by their number there.
+const COLLECTIVES: [[&str; 2]; 14] = [
+    ["MPI_Barrier", "MPI_Ibarrier"],
+    ["MPI_Bcast", "MPI_Ibcast"],
+    ["MPI_Allgather", "MPI_Iallgather"],
+    ["MPI_Allgatherv", "MPI_Iallgatherv"],
+    ["MPI_Allreduce", "MPI_Iallreduce"],
+    ["MPI_Alltoall", "MPI_Ialltoall"],
+    ["MPI_Alltoallv", "MPI_Ialltoallv"],
+    ["MPI_Reduce_scatter", "MPI_Ireduce_scatter"],
+    ["MPI_Reduce", "MPI_Ireduce"],
+    ["MPI_Gather", "MPI_Igather"],
+    ["MPI_Gatherv", "MPI_Igatherv"],
+    ["MPI_Scan", "MPI_Iscan"],
+    ["MPI_Scatter", "MPI_Iscatter"],
+    ["MPI_Scatterv", "MPI_Iscatterv"],
+];
+
+/// A collective on a communicator: how often it was entered, as far as that is known, and whether a thread is inside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collective {
+    /// None: there were collectives on several communicators, and calls are counted by function only.
+    pub count: Option<u64>,
+    /// A thread is inside.
+    pub active: bool,
+}
+
+/// A communicator in the picture.
+struct Row {
+    queue: Queue,
+    collectives: [Collective; COLLECTIVES.len()],
+}
+
+/// The picture, and where the iterators are.
+#[derive(Default)]
+pub struct Picture {
+    rows: Vec<Row>,
+    row: usize,
+    operations: Vec<PendingOperation>,
+    operation: usize,
+    /// Why there is no picture, for `mqs_process_has_queues`.
+    pub trouble: Option<Unavailable>,
+}
+
+impl Picture {
+    /// Looks at the process as it is now. The iterators begin anew.
+    pub fn take(view: &View) -> Self {
+        match read(view) {
+            Ok(rows) => Self { rows, ..Self::default() },
+            Err(trouble) => Self { trouble: Some(trouble), ..Self::default() },
+        }
+    }
+
+    /// Begins with the first communicator.
+    pub fn begin(&mut self) -> c_int {
+        self.row = 0;
+        self.status()
+    }
+
+    /// Goes on to the next.
+    pub fn next(&mut self) -> c_int {
+        self.row = self.row.saturating_add(1);
+        self.status()
+    }
+
+    fn status(&self) -> c_int {
+        if self.row < self.rows.len() { mqs::OK } else { mqs::END_OF_LIST }
+    }
+
+    /// The communicator that the iterator stands at.
+    pub fn communicator(&self) -> Option<Communicator> {
+        let queue = &self.rows.get(self.row)?.queue;
+        let name = if queue.name.is_empty() { queue.handle.to_string() } else { queue.name.clone() };
+        Some(Communicator {
+            // The same number on all processes, so that a debugger can put their queues together.
+            unique_id: if queue.identity.0 != 0 { queue.identity.0 } else { queue.uid },
+            local_rank: queue.rank.map_or(TWord::from(mqs::INVALID_PROCESS), TWord::from),
+            size: TWord::from(queue.size),
+            name: chars(&name),
+        })
+    }
+
+    /// Ranks in the world of the communicator's (local) group.
+    pub fn group(&self) -> Option<Vec<c_int>> {
+        let members = self.rows.get(self.row)?.queue.members.as_ref()?;
+        Some(members.iter().map(|rank| c_int::try_from(*rank).unwrap_or(mqs::INVALID_PROCESS)).collect())
+    }
+
+    /// Begins with the operations of a class.
+    pub fn begin_operations(&mut self, class: c_int) -> c_int {
+        self.operation = 0;
+        self.operations.clear();
+        let Some(Row { queue, .. }) = self.rows.get(self.row) else { return mqs::NO_INFORMATION };
+        match class {
+            mqs::PENDING_SENDS => self.operations = queue.sends.iter().map(|p| pending(queue, p)).collect(),
+            mqs::PENDING_RECEIVES => {
+                self.operations = queue.receives.iter().map(|p| pending(queue, p)).collect();
+            }
+            mqs::UNEXPECTED_MESSAGES if !queue.matched.is_empty() => {
+                self.operations = queue.matched.iter().map(|m| matched(queue, m)).collect();
+            }
+            // An empty list would be a claim.
+            _ => return mqs::NO_INFORMATION,
+        }
+        if self.operations.is_empty() { mqs::END_OF_LIST } else { mqs::OK }
+    }
+
+    /// The next operation.
+    pub fn next_operation(&mut self) -> Option<PendingOperation> {
+        let operation = self.operations.get(self.operation).copied()?;
+        self.operation += 1;
+        Some(operation)
+    }
+
+    /// A collective on the communicator that the iterator stands at.
+    pub fn collective(&self, which: c_int) -> Option<Collective> {
+        let row = self.rows.get(self.row)?;
+        row.collectives.get(usize::try_from(which).ok()?).copied()
+    }
+}
+
+fn read(view: &View) -> Result<Vec<Row>, Unavailable> {
+    let target = view.target()?;
+    let target: &dyn Target = &target;
+    let image = ImageMemory::open(target)?;
+    let around = OfTarget::new(target);
+    let reader = Reader::new(&image, &around)?;
+    if reader.state().0 < State::INITIALIZED.0 {
+        return Err(Unavailable::NoImage);
+    }
+    let mut rows = Vec::new();
+    for queue in reader.queues()? {
+        let mut collectives = [Collective::default(); COLLECTIVES.len()];
+        for (collective, functions) in collectives.iter_mut().zip(&COLLECTIVES) {
+            collective.count = reader.collectives(queue.handle, functions)?;
+            collective.active = reader.is_inside(queue.handle, functions)?;
+        }
+        rows.push(Row { queue, collectives });
+    }
+    Ok(rows)
+}
+
+/// A rank of the communicator in the world.
+fn in_world(queue: &Queue, rank: i64) -> TWord {
+    let place = usize::try_from(rank).ok();
+    let partners = queue.partners.as_deref().unwrap_or_default();
+    place.and_then(|place| partners.get(place).copied()).unwrap_or_else(|| TWord::from(mqs::INVALID_PROCESS))
+}
+
+fn word(value: u64) -> TWord {
+    TWord::try_from(value).unwrap_or(TWord::MAX)
+}
+
+fn pending(queue: &Queue, of: &Pending) -> PendingOperation {
+    let any = TWord::from(mqs::INVALID_PROCESS);
+    let function = of.function.as_deref().unwrap_or("an operation");
+    let called = match of.request {
+        Some(request) => format!("{function}, request {request}"),
+        None => format!("{function} is blocking"),
+    };
+    let kind = of.datatype_name.map_or_else(|| format!("datatype {}", of.datatype), str::to_owned);
+    let what =
+        if of.datatype.0 == 0 { "of unknown length".to_owned() } else { format!("{} x {kind}", of.count) };
+    let mut text = [[0; 64]; 5];
+    let lines = [called, what, format!("called before {}", of.from)];
+    for (line, from) in text.iter_mut().zip(&lines) {
+        *line = chars(from);
+    }
+    PendingOperation {
+        status: ST_PENDING,
+        desired_local_rank: of.peer.unwrap_or(any),
+        desired_global_rank: of.peer.map_or(any, |peer| in_world(queue, peer)),
+        tag_wild: c_int::from(of.tag.is_none()),
+        desired_tag: of.tag.unwrap_or(0),
+        desired_length: of.bytes.map_or(0, word),
+        system_buffer: 0,
+        buffer: of.buffer.map_or(0, |buffer| buffer.0 as TAddr),
+        extra_text: text,
+        ..PendingOperation::default()
+    }
+}
+
+fn matched(queue: &Queue, message: &Message) -> PendingOperation {
+    let mut text = [[0; 64]; 5];
+    let lines = ["matched by a probe, not yet received", "other messages that have arrived cannot be seen"];
+    for (line, from) in text.iter_mut().zip(lines) {
+        *line = chars(from);
+    }
+    PendingOperation {
+        status: ST_MATCHED,
+        desired_local_rank: message.source,
+        desired_global_rank: in_world(queue, message.source),
+        desired_tag: message.tag,
+        desired_length: word(message.bytes),
+        actual_local_rank: message.source,
+        actual_global_rank: in_world(queue, message.source),
+        actual_tag: message.tag,
+        actual_length: word(message.bytes),
+        extra_text: text,
+        ..PendingOperation::default()
+    }
+}
