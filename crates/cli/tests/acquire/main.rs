@@ -7,4 +7,5 @@
 mod attaching;
 mod common;
 mod growing;
+mod hosts;
 mod symbols;

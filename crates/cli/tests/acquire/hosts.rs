@@ -1,0 +1,79 @@
+//! Ranks on two hosts: name spaces of one machine, with nothing in common but the network and the folders.
+
+use crate::common::{self, LIMIT, MPISCOPE, compile, folder};
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// What the test does on the first host; `$1`… are set by the head of the script.
+const SCRIPT: &str = r#"
+"$mpiscope" run -q "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 4 -ppn 2 "$program" "$PWD" > said 2>&1 &
+job=$!
+i=0
+until [ -e at.idle.1 ]; do
+    i=$((i + 1)); sleep 0.05
+    [ $i -lt 600 ] && kill -0 $job || { cat said; exit 1; }
+done
+here=$(sed -n 's/rank [01] of 4 is process //p' said)
+there=$(sed -n 's/rank [23] of 4 is process //p' said)
+for pid in $here $job; do "$mpiscope" procs --json $pid; done
+for pid in $there; do ./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' procs --json $pid"; done
+"$mpiscope" attach $job --batch 'bt -1'
+"$mpiscope" attach $job --ranks 3 --batch 'info inferiors' --json
+touch go.1
+wait $job
+"#;
+
+#[test]
+fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    let hydra = |library: &&Library| library.family == Family::Mpich && library.bin.is_some();
+    for library in common::libraries().iter().filter(hydra) {
+        let dir = folder();
+        let program = compile(library, "idle", dir.path());
+        let programs = paths::programs().join("acquire");
+        let shell = programs.join("remote_shell.py");
+        let rsh = dir.path().join("rsh");
+        std::fs::write(&rsh, format!("#!/bin/sh\nexec python3 {} \"$@\"\n", shell.display())).unwrap();
+        assert!(Command::new("chmod").arg("+x").arg(&rsh).status().unwrap().success());
+        let head = format!(
+            "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={}\n",
+            library.mpirun.display(),
+            program.display()
+        );
+        std::fs::write(dir.path().join("job.sh"), head + SCRIPT).unwrap();
+        let mut command = Command::new("sh");
+        command.arg(programs.join("two_hosts.sh")).arg(&shell).arg(dir.path()).arg("sh ./job.sh");
+        common::prepare(&mut command, library, &layer);
+        let outcome = run::bounded(&mut command, LIMIT * 2).unwrap();
+        if outcome.code() == 77 {
+            return eprintln!("skipped: hosts cannot be made here (needs root, unshare, ip)");
+        }
+        check(&outcome.stdout, &outcome.describe());
+    }
+}
+
+fn check(stdout: &str, all: &str) {
+    let reports: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let lists: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.procs/1").collect();
+    assert_eq!(lists.len(), 5, "{all}");
+    for list in &lists {
+        let place = |p: &Value| (p["rank"].as_u64().unwrap(), p["host"].as_str().unwrap().to_owned());
+        let places: BTreeSet<_> = list["processes"].as_array().unwrap().iter().map(place).collect();
+        let wanted = [(0, "nodea"), (1, "nodea"), (2, "nodeb"), (3, "nodeb")].map(|(r, h)| (r, h.to_owned()));
+        assert_eq!(places, BTreeSet::from(wanted), "{all}");
+        assert_eq!(list["processes"], lists[0]["processes"], "{all}");
+        assert_eq!(list["problems"], Value::Array(Vec::new()), "{all}");
+    }
+    assert!(stdout.contains("ranks [0-3] (4 processes)"), "{all}");
+    let answers: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.answers/1").collect();
+    let outputs = answers.first().and_then(|a| a["outputs"].as_array()).unwrap_or_else(|| panic!("{all}"));
+    assert_eq!(outputs.len(), 1, "{all}");
+    assert!(
+        outputs[0]["rank"] == 3 && outputs[0]["host"] == "nodeb" && outputs[0]["text"].is_string(),
+        "{all}"
+    );
+}
