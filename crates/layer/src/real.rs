@@ -22,6 +22,7 @@ pub unsafe fn function<F: Copy>(function: FunctionId) -> Option<F> {
 macro_rules! wrap {
     ($($(#[$doc:meta])* $wrapper:ident = $name:ident($($p:ident: $t:ty),*);)*) => {$(
         $(#[$doc])*
+        #[allow(clippy::extra_unused_type_parameters)]
         pub fn $wrapper<A: Abi>($($p: $t),*) -> Option<c_int> {
             // SAFETY: the C type of the function; pointers come from references of the caller.
             unsafe {

@@ -11,6 +11,7 @@ macro_rules! entry_points {
     ($($(#[$doc:meta])* $name:ident $profiled:ident ($($p:ident: $t:ty),* $(,)?) $body:block)*) => {$(
         const _: () = {
             #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
             unsafe fn body($($p: $t),*) -> ::mpit::Result<()> {
                 $crate::tool::REGISTRY.lifecycle().check()?;
                 $body

@@ -218,7 +218,7 @@ impl Neighbour {
                 && entry.tag.get() == message.tag
                 && entry.bytes.get() == message.bytes;
             let at = entry.posted.get();
-            (same && before % 2 == 0 && entry.seq.get() == before).then_some(at)
+            (same && before.is_multiple_of(2) && entry.seq.get() == before).then_some(at)
         })
     }
 
