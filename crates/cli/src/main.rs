@@ -11,6 +11,7 @@ mod inspect;
 mod procs;
 mod ps;
 mod run;
+mod vars;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ Start with:
   mpiscope run mpirun -n 4 ./app     run a job and report what it did
   mpiscope ps                        while it runs: what every rank is doing
   mpiscope inspect                   its communicators, datatypes, requests, ...; what is not freed
+  mpiscope vars --library mpirun     what a tool can see in an MPI library; `vars` alone: in a running job
   mpiscope core FILE...              after a crash: who died of what, who waited for whom";
 
 #[derive(Subcommand)]
@@ -38,6 +40,7 @@ enum Verb {
     Procs(procs::Options),
     Attach(attach::Options),
     Inspect(inspect::Options),
+    Vars(vars::Options),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Procs(options) => procs::procs(&options),
         Verb::Attach(options) => attach::attach(&options),
         Verb::Inspect(options) => inspect::inspect(&options),
+        Verb::Vars(options) => vars::vars(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

@@ -32,6 +32,7 @@ pub mod layout;
 pub mod objects;
 mod read;
 pub mod traffic;
+pub mod variables;
 mod write;
 
 pub use cell::{Seq, W32, W64};

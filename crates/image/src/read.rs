@@ -120,7 +120,7 @@ macro_rules! records {
 records! {
     true Process, Module, Note, Call, Head, Comm;
     true Group, Datatype, Op, Errhandler, Info, File, Window, Session, Keyval, Attribute;
-    true Request, Message, Entry;
+    true Request, Message, Entry, crate::variables::Variable;
     false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
     false Peer, Traffic;
 }

@@ -245,6 +245,7 @@ fn install<A: Abi>(library: &Library) {
     if image::start() {
         identity::describe_process::<A>(&library.path);
     }
+    crate::tool::values::publish();
     // SAFETY: the handler only stores to our own tables.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
 }

@@ -15,7 +15,7 @@
 mod banner;
 mod child;
 mod collector;
-mod environment;
+pub mod environment;
 mod form;
 mod launcher;
 mod peers;

@@ -18,6 +18,7 @@ mod c;
 mod category;
 mod codes;
 mod cvar;
+mod describe;
 mod enumeration;
 mod event;
 pub mod events;
@@ -30,6 +31,7 @@ mod pvar;
 mod recording;
 mod source;
 mod ticks;
+pub mod values;
 
 use mpit::Registry;
 

@@ -60,6 +60,11 @@ pub fn allow(on: bool) {
     refresh();
 }
 
+/// Are events delivered?
+pub fn is_allowed() -> bool {
+    ALLOWED.load(Ordering::SeqCst)
+}
+
 fn refresh() {
     let registered = REGISTERED.load(Ordering::SeqCst) != 0;
     ANYBODY.store(registered && ALLOWED.load(Ordering::SeqCst), Ordering::SeqCst);

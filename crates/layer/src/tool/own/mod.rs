@@ -45,7 +45,6 @@ pub fn publish_one<T>(what: &str, added: mpit::Result<T>) -> Option<T> {
 pub fn publish() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        super::recording::start();
         let mut categories = Categories::new();
         settings::publish(&REGISTRY, &categories);
         calls::publish(&REGISTRY, &mut categories);

@@ -2,6 +2,7 @@
 
 use super::categories::{Categories, Place};
 use super::publish_one;
+use crate::tool::values::{self, is_set};
 use crate::tool::{events, recording};
 use crate::traffic::ledger;
 use crate::{arch, image, settings};
@@ -9,16 +10,10 @@ use mpiscope_image::layout::Recording;
 use mpit::{
     CvarInfo, Datatype, Enumeration, Member, Registry, Scope, Setting, SettingValue, Verbosity, When,
 };
-use std::ffi::CString;
 use std::sync::Arc;
 
-/// Is an environment variable set?
-fn is_set(name: &str) -> bool {
-    CString::new(name).is_ok_and(|name| settings::variable(&name).is_some())
-}
-
 /// A variable about to be registered.
-struct New<'a> {
+struct NewCvar<'a> {
     name: String,
     desc: String,
     env: Option<String>,
@@ -29,8 +24,7 @@ struct New<'a> {
     categories: &'a Categories,
 }
 
-impl<'a> New<'a> {
-    #[allow(clippy::self_named_constructors)]
+impl<'a> NewCvar<'a> {
     fn new(name: &str, env: &str, desc: &str, categories: &'a Categories) -> Self {
         Self {
             name: name.to_owned(),
@@ -65,14 +59,18 @@ impl<'a> New<'a> {
 /// An `INT` that is 0 or 1.
 fn switch(
     registry: &Registry,
-    new: New,
+    new: NewCvar,
     default: bool,
     effective: Option<bool>,
     change: impl Fn(bool) + Send + Sync + 'static,
 ) {
+    let name = new.name.clone();
     let setting = Setting::new(Datatype::INT, SettingValue::Int(i64::from(default)))
         .check(|value| matches!(value, SettingValue::Int(0 | 1)))
-        .on_change(move |value| change(*value == SettingValue::Int(1)));
+        .on_change(move |value| {
+            change(*value == SettingValue::Int(1));
+            values::written(&name);
+        });
     new.add(registry, Datatype::INT, setting, effective.map(|on| i32::from(on).to_string()));
 }
 
@@ -95,19 +93,18 @@ pub fn publish(registry: &Registry, categories: &Categories) {
     for (name, what, desc) in RECORDINGS {
         let env = format!("MPISCOPE_RECORD_{}", name.to_uppercase());
         let desc = format!("{desc}. Also a word of the list in MPISCOPE_RECORD");
-        let new = New::new(&format!("mpiscope_record_{name}"), &env, &desc, categories);
+        let new = NewCvar::new(&format!("mpiscope_record_{name}"), &env, &desc, categories);
         let default = settings::DEFAULT_RECORDING & what.0 != 0;
         let effective =
             (is_set("MPISCOPE_RECORD") || is_set(&env)).then(|| recording::setting() & what.0 != 0);
-        switch(registry, New { enumeration: names, ..new }, default, effective, move |on| {
+        switch(registry, NewCvar { enumeration: names, ..new }, default, effective, move |on| {
             recording::set(what, on)
         });
     }
     let desc = "Deliver events to the callbacks that tools registered; 0 delivers none";
-    let new = New::new("mpiscope_record_events", "MPISCOPE_RECORD_EVENTS", desc, categories);
+    let new = NewCvar::new("mpiscope_record_events", "MPISCOPE_RECORD_EVENTS", desc, categories);
     let effective = settings::switch("EVENTS");
-    events::allow(effective.unwrap_or(true));
-    switch(registry, New { enumeration: names, ..new }, true, effective, events::allow);
+    switch(registry, NewCvar { enumeration: names, ..new }, true, effective, events::allow);
     let desc = "Messages that are kept in each of the two rings of the ledger, 0 or a power of two up to 67108864. Can be set \
         until the first message is written down";
     let capacity = Setting::new(Datatype::INT, SettingValue::Int(ledger::DEFAULT_CAPACITY as i64))
@@ -116,11 +113,12 @@ pub fn publish(registry: &Registry, categories: &Categories) {
         .on_change(|value| {
             if let SettingValue::Int(entries) = value {
                 ledger::set_capacity(*entries as usize);
+                values::written("mpiscope_ledger_entries");
             }
         });
-    let new = New::new("mpiscope_ledger_entries", "MPISCOPE_LEDGER", desc, categories);
+    let new = NewCvar::new("mpiscope_ledger_entries", "MPISCOPE_LEDGER", desc, categories);
     let effective = is_set("MPISCOPE_LEDGER").then(|| ledger::capacity().to_string());
-    New { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, capacity, effective);
+    NewCvar { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, capacity, effective);
     constants(registry, categories);
 }
 
@@ -133,17 +131,17 @@ fn is_capacity(value: &SettingValue) -> bool {
 fn constants(registry: &Registry, categories: &Categories) {
     let desc = "Different user functions (operators, attribute functions, error handlers) inside which MPI calls are seen";
     let slots = Setting::new(Datatype::INT, SettingValue::Int(arch::TRAMPOLINES as i64));
-    New {
+    NewCvar {
         scope: Scope::CONSTANT,
         env: None,
         desc: desc.to_owned(),
         verbosity: Verbosity::TUNER_DETAIL,
-        ..New::new("mpiscope_callback_slots", "", desc, categories)
+        ..NewCvar::new("mpiscope_callback_slots", "", desc, categories)
     }
     .add(registry, Datatype::INT, slots, None);
     let desc = "Name of the job under which mpiscope finds the process";
     let job = Setting::new(Datatype::CHAR, SettingValue::Text(image::job()));
-    New { scope: Scope::READONLY, ..New::new("mpiscope_job", "MPISCOPE_JOB", desc, categories) }.add(
+    NewCvar { scope: Scope::READONLY, ..NewCvar::new("mpiscope_job", "MPISCOPE_JOB", desc, categories) }.add(
         registry,
         Datatype::CHAR,
         job,

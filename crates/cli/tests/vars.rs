@@ -1,0 +1,32 @@
+//! `mpiscope vars` as a user meets it when there is nothing to be seen.
+
+use std::process::{Command, Output};
+
+fn vars(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mpiscope"));
+    command.arg("vars").args(arguments).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn something_that_is_neither_library_nor_launcher_is_refused_with_what_to_name() {
+    let output = vars(&["--library", "no-such-launcher"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("name a file such as"), "{}", said(&output));
+}
+
+#[test]
+fn a_library_file_that_is_not_there_is_named() {
+    let output = vars(&["--library", "/nowhere/libmpi.so"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("/nowhere/libmpi.so"), "{}", said(&output));
+}
+
+#[test]
+fn a_job_and_a_library_cannot_both_be_looked_at() {
+    let output = vars(&["job", "--library", "libmpi.so"]);
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,42 @@
+//! The records of variables: values of control variables, for those who look from outside.
+
+use crate::cell::{Seq, W32};
+use crate::layout::{Chars, Text, codes};
+use std::mem::{offset_of, size_of};
+
+codes! {
+    /// Where a value comes from: [`Variable::provenance`].
+    Provenance {
+        DEFAULT = 0 => "default",
+        ENVIRONMENT = 1 => "environment",
+        WRITTEN = 2 => "written",
+        OTHER = 3 => "other",
+    }
+}
+
+/// A control variable and its value. Written when the library was found, and again at each change.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Variable {
+    /// Guards the record.
+    pub seq: Seq,
+    /// A [`Provenance`].
+    pub provenance: W32,
+    /// Nonzero if it can be written.
+    pub writable: W32,
+    /// The name in the tool information interface.
+    pub name: Chars<64>,
+    /// The value as text, cut off if it is long.
+    pub value: Chars<128>,
+    /// The environment variable of the same meaning; empty if there is none.
+    pub environment: Chars<64>,
+    /// What it means.
+    pub desc: Text,
+}
+
+const _: () = {
+    assert!(offset_of!(Variable, name) == 16);
+    assert!(offset_of!(Variable, value) == 80);
+    assert!(offset_of!(Variable, desc) == 272);
+    assert!(size_of::<Variable>() == 288);
+};
