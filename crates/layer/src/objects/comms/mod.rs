@@ -35,9 +35,9 @@ use crate::call::Call;
 use crate::{identity, real, resolve};
 use members::Members;
 use mpi_abi::{Abi, Handle};
+use mpiscope_image::Writer;
 use mpiscope_image::layout::{Chars, SectionKind};
 use mpiscope_image::objects::{Comm, Flag, Head};
-use mpiscope_image::{W64, Writer};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -77,22 +77,6 @@ pub fn find<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
 #[inline]
 pub fn find_or_adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
     find::<A>(comm).or_else(|| adopt::<A>(comm))
-}
-
-/// The rank in `MPI_COMM_WORLD` of a member: of the remote group for an intercommunicator, else of the group.
-/// `None` if there is no such rank or the process is outside of the world. Takes no lock.
-#[inline]
-pub fn world_rank(writer: &'static Writer, comm: &Comm, rank: i32) -> Option<u32> {
-    let rank = u32::try_from(rank).ok()?;
-    let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
-    let (size, words) = if inter { (&comm.remote_size, &comm.remote) } else { (&comm.size, &comm.members) };
-    if rank >= size.get() {
-        return None;
-    }
-    if words.offset.get() == 0 {
-        return Some(rank);
-    }
-    arena::get(writer, words).get(rank as usize).and_then(|world: &W64| u32::try_from(world.get()).ok())
 }
 
 /// Enters the predefined communicators.
