@@ -99,6 +99,7 @@ pub fn after_session_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::
 
 fn initialized<A: Abi>(result: c_int) {
     if result != A::SUCCESS {
+        debugger::failed();
         return;
     }
     WORLD.store(true, Ordering::Release);
