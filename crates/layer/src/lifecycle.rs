@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::tls::Tls;
 use crate::{clock, debugger, identity, image, real, threads};
 use mpi_abi::{Abi, f};
+use mpiscope_image::Writer;
 use mpiscope_image::layout::State;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -98,6 +99,7 @@ pub fn after_session_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::
 
 fn initialized<A: Abi>(result: c_int) {
     if result != A::SUCCESS {
+        debugger::failed();
         return;
     }
     WORLD.store(true, Ordering::Release);
@@ -148,7 +150,7 @@ pub fn before_finalize<A: Abi>(_: &Call<A>) {
     identity::list_modules(writer);
     process.seq.write(|| process.finalize_enter.set(begun));
     clock::latest(&writer.header().clock);
-    writer.header().state.set(State::FINALIZING.0);
+    go_on(writer, State::FINALIZING);
     writer.header().own_ticks.add_mine(clock::now().wrapping_sub(begun));
 }
 
@@ -158,7 +160,15 @@ pub fn after_finalize<A: Abi>(_: &Call<A>, result: c_int) {
     if result == A::SUCCESS {
         process.seq.write(|| process.finalize_leave.set(clock::now()));
         clock::latest(&writer.header().clock);
-        writer.header().state.set(State::FINALIZED.0);
+        go_on(writer, State::FINALIZED);
+    }
+}
+
+/// Changes the state, but for a process that has called `MPI_Abort`: MPICH 5.0's returns before the process is
+/// killed, and a program may get as far as `MPI_Finalize` meanwhile.
+fn go_on(writer: &Writer, state: State) {
+    if writer.header().state.get() != State::ABORTED.0 {
+        writer.header().state.set(state.0);
     }
 }
 

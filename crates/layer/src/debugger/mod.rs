@@ -48,6 +48,13 @@ pub fn entering() {
     }
 }
 
+/// `MPI_Init` has failed.
+pub fn failed() {
+    if let Some(meeting) = MEETING.lock().ok().and_then(|mut meeting| meeting.take()) {
+        meeting.leave();
+    }
+}
+
 /// `MPI_Init` has done its work: finds out who the others are and fills the block. Gives the name of the world, if it
 /// can be told.
 pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {

@@ -2,7 +2,8 @@
 //!
 //! Before `MPI_Init` every rank writes its [`Card`] at the place of its rank into a file that all ranks of the world
 //! on this host name alike. No rank leaves `MPI_Init` before all have entered it (all libraries exchange addresses in
-//! it), so that after it the file is complete. Then the name is removed: it exists only while the job starts.
+//! it), so that after it the file is complete. Then the name is removed: it exists only while the job starts. What jobs
+//! leave behind that are killed at that moment, a later job removes.
 #![allow(unsafe_code)]
 
 use super::card::{self, Card};
@@ -10,10 +11,16 @@ use crate::settings::variable;
 use std::ffi::CStr;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// More ranks than this on one host are not believed.
 const MOST: u64 = 1 << 20;
+
+/// Where shared memory has names.
+const SHARED: &str = "/dev/shm";
+/// No job needs so long to start.
+const STALE: Duration = Duration::from_secs(3600);
 
 /// The file of this world on this host.
 pub struct Meeting {
@@ -29,7 +36,11 @@ impl Meeting {
         let rank = number(&[c"PMIX_RANK", c"OMPI_COMM_WORLD_RANK", c"PMI_RANK"])?;
         // SAFETY: no arguments, always succeeds.
         let user = unsafe { libc::geteuid() };
-        let path = PathBuf::from(format!("/dev/shm/mpiscope.{user}.{:016x}", card::hash(&world()?)));
+        let prefix = format!("mpiscope.{user}.");
+        let path = Path::new(SHARED).join(format!("{prefix}{:016x}", card::hash(&world()?)));
+        if rank == 0 {
+            sweep(Path::new(SHARED), &prefix, STALE);
+        }
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
@@ -56,6 +67,19 @@ impl Meeting {
     pub fn leave(self) {
         // Another rank may have been first.
         let _gone = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Removes files of jobs that were killed while they started.
+fn sweep(dir: &Path, prefix: &str, age: Duration) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(prefix)) {
+        let old =
+            entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
+        if old.is_some_and(|old| old > age) {
+            // Somebody else may have been first, or it is not ours.
+            let _gone = std::fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -91,4 +115,26 @@ fn launcher() -> Option<i32> {
 
 fn number(names: &[&CStr]) -> Option<u32> {
     names.iter().find_map(|name| variable(name)?.to_str().ok()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_old_files_of_this_name_are_swept() -> std::io::Result<()> {
+        let dir = std::env::temp_dir().join(format!("mpiscope-sweep-{}", std::process::id()));
+        std::fs::create_dir_all(&dir)?;
+        for name in ["mpiscope.7.old", "mpiscope.7.new", "other"] {
+            let file = File::create(dir.join(name))?;
+            if name != "mpiscope.7.new" {
+                file.set_modified(std::time::SystemTime::UNIX_EPOCH)?;
+            }
+        }
+        sweep(&dir, "mpiscope.7.", STALE);
+        let left = ["mpiscope.7.old", "mpiscope.7.new", "other"].map(|name| dir.join(name).exists());
+        std::fs::remove_dir_all(&dir)?;
+        assert_eq!(left, [false, true, true]);
+        Ok(())
+    }
 }
