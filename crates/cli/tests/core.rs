@@ -1,6 +1,8 @@
 //! `mpiscope core` on core files of ranks that sample images stand for, and on everything that is none.
 
-use mpiscope_image::layout::State;
+use mpiscope_image::layout::{SectionKind, State};
+use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::sample::Sample;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -182,6 +184,38 @@ fn an_abort_is_the_cause_although_the_signal_came_from_outside() {
     let told = cores.told();
     assert!(told.contains("failed: rank 1 on samplehost: called MPI_Abort with code 42"), "{told}");
     assert!(told.contains("no core file here of ranks [2-3]: what they did is not known"), "{told}");
+}
+
+/// A receive from rank 2 under way.
+fn receive(sample: &Sample, handle: u64) {
+    let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
+    request.head.seq.write(|| {
+        request.head.handle.set(handle);
+        request.head.life.set(Life::LIVE.0);
+        request.head.flags.set(Flag::STARTED.0 | Flag::ACTIVE.0);
+        request.kind.set(RequestKind::RECV.0);
+        request.object.set(SOLVER);
+        request.peer.set(2);
+        request.tag.set(9);
+        request.count.set(3);
+        request.datatype.set(INT);
+    });
+}
+
+#[test]
+fn a_rank_in_waitall_waits_for_the_peers_of_its_requests() {
+    let cores = four();
+    let waiting = rank(1);
+    receive(&waiting, 0xac00_0000);
+    waiting.enters("MPI_Waitall", [0, 0, 1], 0, 0);
+    cores.add("core.1", &waiting, Some(TERM), 300);
+    let told = cores.told();
+    let wait =
+        "rank 1 in MPI_Waitall on \"solver\" (0x1234): was waiting for a message from rank 2 (outside of MPI";
+    assert!(told.contains(wait), "{told}");
+    assert!(told.contains("  rank 1: receive from 2 tag 9 on \"solver\", 3 x MPI_INT"), "{told}");
+    assert!(told.contains("-> ranks [0-1,3] waited"), "{told}");
+    assert_eq!(cores.json()["deaths"][1]["pending"][0]["tag"], "9");
 }
 
 #[test]

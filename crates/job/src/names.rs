@@ -75,6 +75,17 @@ impl<'a> Names<'a> {
         Self { abi: abi_kind(process.abi), comms: comms(image), modules: &process.modules, locate }
     }
 
+    /// What turns addresses into lines.
+    pub fn locate(&self) -> &'a dyn Locate {
+        self.locate
+    }
+
+    /// Living communicators for people, by their identity.
+    pub fn identities(&self) -> HashMap<u64, String> {
+        let known = self.comms.iter().filter(|(_, comm)| comm.identity != 0);
+        known.map(|(handle, comm)| (comm.identity, self.object(ObjectKind::COMM, *handle))).collect()
+    }
+
     /// The communicator with this handle.
     pub fn comm(&self, handle: u64) -> Option<&CommFacts> {
         self.comms.get(&handle)

@@ -107,6 +107,12 @@ impl Sample {
         self.state(State::INITIALIZED);
     }
 
+    /// The rank records something beyond calls and times.
+    pub fn records(&self, what: Recording) {
+        let bits = self.process.recording.get() | what.0;
+        self.process.seq.write(|| self.process.recording.set(bits));
+    }
+
     /// How far the rank has come.
     pub fn state(&self, state: State) {
         if state == State::FINALIZED {

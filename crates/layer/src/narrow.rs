@@ -5,7 +5,12 @@
 //! call is carried out by the small-count function if the counts fit; if not, it fails with
 //! `MPI_ERR_UNSUPPORTED_OPERATION`.
 #![allow(unsafe_code, non_snake_case)]
-#![allow(clippy::too_many_arguments, clippy::missing_safety_doc, clippy::let_and_return)]
+#![allow(
+    clippy::too_many_arguments,
+    clippy::missing_safety_doc,
+    clippy::let_and_return,
+    clippy::useless_conversion
+)]
 
 use crate::{bytes, real, resolve};
 use mpi_abi::{Abi, FunctionId, f};

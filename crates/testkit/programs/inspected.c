@@ -50,6 +50,18 @@ static void say(const char *dir, const char *name) {
     fclose(fopen(path, "w"));
 }
 
+// Intel's libmpi_abi (2021.19) aborts in MPI_File_set_view, also without the layer.
+static int views_abort(void) {
+#ifdef MPI_ABI
+    static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    return strstr(version, "Intel") != NULL;
+#else
+    return 0;
+#endif
+}
+
 static void communicators(MPI_Comm solver) {
     MPI_Comm half, grid, graph, ring, gone;
     MPI_Comm_split(solver, rank % 2, -rank, &half);
@@ -107,7 +119,8 @@ static void objects(const char *mode, const char *dir) {
     char path[4096];
     snprintf(path, sizeof path, "%s/data.%d", dir, rank);
     MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
-    MPI_File_set_view(file, 16, MPI_FLOAT, corner, "native", MPI_INFO_NULL);
+    if (!views_abort())
+        MPI_File_set_view(file, 16, MPI_FLOAT, corner, "native", MPI_INFO_NULL);
     MPI_Request receive, send;
     int buffer[10] = {0}, data[10] = {0};
     MPI_Irecv(buffer, 10, MPI_INT, (rank + 1) % size, 42, solver, &receive);
@@ -153,7 +166,7 @@ static int crash(const char *dir) {
 }
 
 int main(int argc, char **argv) {
-    const char *mode = argc > 1 ? argv[1] : "stop", *dir = argc > 2 ? argv[2] : "/tmp";
+    const char *mode = argc > 1 ? argv[1] : "stop", *dir = argc > 2 ? argv[2] : ".";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

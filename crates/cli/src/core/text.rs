@@ -3,8 +3,13 @@
 use crate::ps::{rows, table};
 use mpiscope_job::RankSet;
 use mpiscope_job::now::ThreadNow;
-use mpiscope_job::story::{Death, First, Place, Story, Wait, What};
+use mpiscope_job::significant::Role;
+use mpiscope_job::story::{Death, First, Pending, Place, Story, Wait, What};
 
+/// Requests or messages of one process that are shown.
+const MOST_PENDING: usize = 6;
+/// Processes whose requests are shown.
+const MOST_PENDING_RANKS: usize = 8;
 /// Frames of the first to fail that are shown.
 const FRAMES: usize = 8;
 
@@ -23,6 +28,8 @@ pub fn lines(story: &Story) -> Vec<String> {
     if let (Some(rank), 1..) = (story.first.as_ref().and_then(|f| f.rank), story.held_up.0.len()) {
         lines.push(format!("-> {} waited, directly or through others, for rank {rank}", who(&story.held_up)));
     }
+    lines.extend(pending(story));
+    lines.extend(messages(story));
     lines.extend(left_out(story));
     lines.iter().map(|line| clean(line)).collect()
 }
@@ -110,12 +117,15 @@ fn own_call(death: &Death) -> Option<String> {
     thread.call.as_ref().map(|call| call.function.clone())
 }
 
+/// Ranks, least and greatest age, the other cells.
+type Row = (RankSet, Option<(f64, f64)>, Vec<String>);
+
 /// A row for every kind of end, equal ranks folded.
 fn rows_of(story: &Story) -> Vec<String> {
     let head =
         ["RANK", "HOST", "END", "AT", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "SINCE", "WHERE"];
     let mut table = vec![head.map(str::to_owned).to_vec()];
-    let mut folded: Vec<(RankSet, Option<(f64, f64)>, Vec<String>)> = Vec::new();
+    let mut folded: Vec<Row> = Vec::new();
     for death in &story.deaths {
         let age = main_thread(death).and_then(|t| t.age_s);
         let row = (death.now.rank.into_iter().collect::<RankSet>(), age.map(|a| (a, a)), cells(death));
@@ -175,6 +185,62 @@ fn wait(wait: &Wait) -> String {
         (What::From, false) => format!("{call}: {verb} waiting for a message from {}", missing.join(", ")),
         (What::To, false) => format!("{call}: {verb} sending to {}", missing.join(", ")),
     }
+}
+
+/// Requests under way, those of one process together.
+fn pending(story: &Story) -> Vec<String> {
+    let mut lines = Vec::new();
+    let ranks = story.deaths.iter().filter(|d| !d.pending.is_empty()).count();
+    if ranks > 0 {
+        lines.push(String::new());
+        lines.push("requests under way:".to_owned());
+    }
+    for death in story.deaths.iter().filter(|d| !d.pending.is_empty()).take(MOST_PENDING_RANKS) {
+        let rank: RankSet = death.now.rank.into_iter().collect();
+        for request in death.pending.iter().take(MOST_PENDING) {
+            lines.push(format!("  {}: {}", who(&rank), told(request)));
+        }
+        if death.pending.len() > MOST_PENDING {
+            lines.push(format!("  {}: and {} more", who(&rank), death.pending.len() - MOST_PENDING));
+        }
+    }
+    if ranks > MOST_PENDING_RANKS {
+        lines.push(format!("  ... and on {} more ranks: --json has all", ranks - MOST_PENDING_RANKS));
+    }
+    lines
+}
+
+fn told(request: &Pending) -> String {
+    let way = match (request.role, &request.peer) {
+        (Some(Role::Source), Some(peer)) => format!(" from {peer}"),
+        (Some(_), Some(peer)) => format!(" to {peer}"),
+        _ => String::new(),
+    };
+    let tag = request.tag.as_ref().map_or_else(String::new, |tag| format!(" tag {tag}"));
+    let datatype =
+        request.datatype.as_ref().map_or_else(String::new, |d| format!(", {} x {d}", request.count));
+    let place = request.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+    let age = request.age_s.map_or_else(String::new, |age| format!(", for {}", table::age((age, age))));
+    format!("{}{way}{tag} on {}{datatype}{age}{place}", request.operation, request.on)
+}
+
+/// The last messages of the first to fail.
+fn messages(story: &Story) -> Vec<String> {
+    let death = story.first.as_ref().and_then(|first| story.deaths.get(first.index));
+    let Some(death) = death.filter(|death| !death.messages.is_empty()) else { return Vec::new() };
+    let rank: RankSet = death.now.rank.into_iter().collect();
+    let mut lines = vec![String::new(), format!("last messages of {}, newest first:", who(&rank))];
+    lines.extend(death.messages.iter().take(MOST_PENDING).map(|message| {
+        let way = if message.sent { "sent to" } else { "received from" };
+        let comm = message.comm.as_ref().map_or_else(String::new, |comm| format!(" on {comm}"));
+        let open = if message.complete { "" } else { ", not known to be complete" };
+        let (peer, tag, bytes) = (message.peer, message.tag, message.bytes);
+        format!(
+            "  {:.3} s after the start: {way} {peer} tag {tag}{comm}, {bytes} bytes{open}",
+            message.seconds
+        )
+    }));
+    lines
 }
 
 /// What could not be seen.

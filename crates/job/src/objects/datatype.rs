@@ -118,7 +118,11 @@ pub(super) fn size_of<S: Source>(reader: &Reader<'_, S>, handle: u64, uid: u64) 
         uid => reader.entry_of(uid).ok()?,
     };
     let record = reader.record::<objects::Datatype>(Kind::Datatype, entry?.index).ok()?.value;
-    Some(record.size.get()).filter(|size| *size != SIZE_UNKNOWN)
+    Some(record.size.get()).filter(|size| *size != SIZE_UNKNOWN).or_else(|| {
+        let mut tree = Tree::new(reader);
+        let node = tree.root(handle, Some(&record));
+        tree.bounds(&node).size
+    })
 }
 
 /// Datatypes made from it.

@@ -89,13 +89,34 @@ impl<'a> FortranTables<'a> {
             AbiKind::STANDARD => {
                 let short = (handle as u32).cast_signed();
                 let fits = i64::from(short).cast_unsigned() == handle || handle >> 32 == 0;
-                fits.then_some(short)
+                if fits { Some(short) } else { self.inside(kind, handle) }
             }
             _ => {
                 let place = self.table(kind).iter().position(|entry| *entry == handle && handle != 0)?;
                 i32::try_from(place).ok()
             }
         }
+    }
+
+    /// MPICH's library for the standard ABI has the addresses of its objects for some handles (derived datatypes), and the
+    /// number that is the handle in its own ABI begins the object. It states the kind, so it is recognised.
+    fn inside(&self, kind: Kind, address: u64) -> Option<i32> {
+        let code = match kind {
+            Kind::Communicator => 1,
+            Kind::Group => 2,
+            Kind::Datatype => 3,
+            Kind::Errhandler => 5,
+            Kind::Op => 6,
+            Kind::Info => 7,
+            Kind::Window => 8,
+            Kind::Request => 11,
+            _ => return None,
+        };
+        let mut bytes = [0; 4];
+        self.around.memory(address, &mut bytes).then_some(())?;
+        let number = u32::from_ne_bytes(bytes);
+        // Two bits tell how the object is stored; 0 is no object.
+        (number >> 26 & 0xf == code && number >> 30 != 0).then_some(number.cast_signed())
     }
 
     fn table(&self, kind: Kind) -> Rc<Vec<u64>> {
@@ -117,14 +138,21 @@ impl<'a> FortranTables<'a> {
         let Some(at) = symbols.iter().find_map(|symbol| self.around.symbol(symbol)) else {
             return Vec::new();
         };
+        // Some symbols are the structure, others a pointer to it.
+        let behind = self.word(at, 0);
+        let places = std::iter::once(at).chain(behind);
+        places.into_iter().find_map(|place| self.table_at(place, &signs)).unwrap_or_default()
+    }
+
+    /// The entries of the structure at an address, if it is one whose array has these entries.
+    fn table_at(&self, at: u64, signs: &[(usize, u64)]) -> Option<Vec<u64>> {
         let mut structure = [0; STRUCTURE];
-        if !self.around.memory(at, &mut structure) {
-            return Vec::new();
-        }
-        let arrays = words(&structure).filter(|address| *address != 0);
+        self.around.memory(at, &mut structure).then_some(())?;
+        let mut arrays = words(&structure).filter(|address| *address != 0);
         let is_table =
-            |array: &u64| signs.iter().all(|(place, value)| self.word(*array, *place) == Some(*value));
-        arrays.filter(is_table).map(|array| self.entries(array, &structure)).next().unwrap_or_default()
+            |array: u64| signs.iter().all(|(place, value)| self.word(array, *place) == Some(*value));
+        let array = arrays.find(|array| is_table(*array))?;
+        Some(self.entries(array, &structure))
     }
 
     fn word(&self, array: u64, place: usize) -> Option<u64> {
@@ -198,6 +226,25 @@ mod tests {
         assert_eq!(tables.to_c(Kind::Communicator, 4), [0u64; 0]);
         assert_eq!(tables.to_c(Kind::Communicator, -1), [0u64; 0]);
         assert!(!tables.knows(Kind::Datatype));
+    }
+
+    /// An object at 0x7f00_0000_1000 that begins with the handle of a datatype in MPICH's own ABI.
+    struct Inside;
+
+    impl Surroundings for Inside {
+        fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
+            buf.copy_from_slice(&0x8c00_0005_u32.to_ne_bytes());
+            address == 0x7f00_0000_1000
+        }
+    }
+
+    #[test]
+    fn an_address_in_the_standard_abi_leads_to_the_number_in_the_object() {
+        let tables = FortranTables::new(AbiKind::STANDARD, &Inside);
+        let number = Some(0x8c00_0005_u32.cast_signed());
+        assert_eq!(tables.index_of(Kind::Datatype, 0x7f00_0000_1000), number);
+        assert_eq!(tables.index_of(Kind::Op, 0x7f00_0000_1000), None);
+        assert_eq!(tables.index_of(Kind::Datatype, 0x7f00_0000_2000), None);
     }
 
     #[test]

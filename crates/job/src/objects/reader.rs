@@ -158,7 +158,15 @@ impl<'a, S: Source> Reader<'a, S> {
     /// The C handles that a Fortran handle may stand for, the likelier first. Whether there is such an object is another
     /// question.
     pub fn fortran_to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
-        self.fortran.to_c(kind, fortran)
+        let mut handles = self.fortran.to_c(kind, fortran);
+        if self.abi == AbiKind::STANDARD
+            && let Ok(index) = self.index(kind)
+        {
+            let alive = index.entries.iter().filter(|entry| entry.life != Life::FREED.0);
+            let same = alive.filter(|entry| self.fortran.index_of(kind, entry.handle) == Some(fortran));
+            handles.extend(same.map(|entry| entry.handle));
+        }
+        handles
     }
 
     /// The object that this handle stands for: the living one, else the one freed last.

@@ -224,7 +224,8 @@ impl<'r, 'a, S: Source> Tree<'r, 'a, S> {
             _ => {}
         }
         let words: Vec<i64> = self.reader.words(&record.array).into_iter().map(u64::cast_signed).collect();
-        let n = usize::try_from(first).ok()?;
+        // Not every constructor's first argument is a length.
+        let n = usize::try_from(first).unwrap_or(0);
         if combiner == Combiner::STRUCT {
             return self.structure(&words, n, depth);
         }

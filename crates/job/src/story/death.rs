@@ -2,6 +2,7 @@
 
 use super::signal::Signal;
 use super::stack::{self, Frame, Stack};
+use super::traffic::{self, LastMessage, Pending};
 use super::wait::{self, Waiting};
 use crate::clock::Moment;
 use crate::names::{Locate, Names};
@@ -51,6 +52,10 @@ pub struct Death {
     pub missing_bytes: Option<u64>,
     /// What could not be seen.
     pub notes: Vec<String>,
+    /// Requests that were started and not complete, oldest first.
+    pub pending: Vec<Pending>,
+    /// The newest messages, newest first; only if messages were recorded.
+    pub messages: Vec<LastMessage>,
     /// Whom its open calls waited for.
     pub waits: Vec<Waiting>,
 }
@@ -105,6 +110,10 @@ impl Death {
         let places = show.places(&stack);
         let place = show.own(&stack);
         notes.extend(stale);
+        let mut pending = traffic::pending(&image, &process, &names);
+        for request in &mut pending {
+            request.age_s = age(&process, died_s, request.since);
+        }
         Ok(Self {
             file: path.display().to_string(),
             job: process.job.clone(),
@@ -119,7 +128,9 @@ impl Death {
             calls: process.threads.iter().fold(0, |sum, t| sum.saturating_add(t.calls)),
             missing_bytes: core.missing(),
             notes,
-            waits: wait::waits(&process, &names),
+            waits: wait::waits(&process, &names, &pending),
+            messages: traffic::last(&image, &process, &names),
+            pending,
             signal,
             now,
         })
@@ -170,13 +181,18 @@ fn time_of(path: &Path) -> Option<f64> {
 
 /// How long the threads had been where they were when the process died.
 fn ages(now: &mut RankNow, process: &Process, died_s: Option<f64>) {
-    let clock = &process.clock;
-    let died_ns = died_s.map(|died| died * 1e9 - clock.start_unix_ns() as f64 + clock.start_ns() as f64);
     for thread in &mut now.threads {
         let since = process.threads.iter().find(|t| t.index == thread.thread).map_or(0, |t| t.since);
-        let age = died_ns.map(|died| (died - clock.ns_at(since) as f64) / 1e9);
-        thread.age_s = age.filter(|age| since != 0 && *age >= 0.0);
+        thread.age_s = age(process, died_s, since);
     }
+}
+
+/// Seconds from a moment in ticks to the death of the process.
+fn age(process: &Process, died_s: Option<f64>, since: u64) -> Option<f64> {
+    let clock = &process.clock;
+    let died_ns = died_s.map(|died| died * 1e9 - clock.start_unix_ns() as f64 + clock.start_ns() as f64);
+    let age = died_ns.map(|died| (died - clock.ns_at(since) as f64) / 1e9);
+    age.filter(|age| since != 0 && *age >= 0.0)
 }
 
 /// Leaves out lines that would be wrong.

@@ -14,12 +14,14 @@ mod death;
 mod join;
 mod signal;
 mod stack;
+mod traffic;
 mod wait;
 
 pub use death::{Death, Place};
 pub use join::{First, Missing, Wait};
 pub use signal::Signal;
 pub use stack::{Frame, Stack, walk};
+pub use traffic::{LastMessage, Pending};
 pub use wait::{Waiting, What};
 
 use crate::rankset::RankSet;

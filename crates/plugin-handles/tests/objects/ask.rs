@@ -30,7 +30,7 @@ pub fn plugins() -> Result<Plugins> {
 }
 
 /// Plug-ins keep their debugger in a global, and memory is counted for all.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Everything the plug-ins say: by name of the object, or its error.
 pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins) -> Result<Value> {

@@ -265,7 +265,7 @@ fn windows(said: &Said<'_>) -> Result<()> {
         &format!("/locked/{w}"),
         json!({
             "name": "locked one", "base": said.handle("memory", "address")?, "size": 128, "displacement_unit": 8,
-            "flavour": "create", "epochs": 8, "last_sync": "MPI_Win_lock", "locks": [[1, true]],
+            "flavour": "create", "epochs": 8, "last_sync": "MPI_Win_lock", "locks": [[0, true]],
             "info_pairs": [["first key", "value one"], ["third", "3"]],
         }),
     )?;

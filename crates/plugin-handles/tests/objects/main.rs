@@ -4,6 +4,7 @@
 
 mod ask;
 mod expect;
+mod hostile;
 mod program;
 
 use std::time::Duration;
@@ -19,7 +20,17 @@ fn main() {
     let mut trials = Vec::new();
     match (paths::libmpiscope(), ask::plugins()) {
         (Some(layer), Ok(plugins)) => {
-            for library in mpi::found() {
+            let libraries = mpi::found();
+            // Damage does not depend on the library: the one whose handles need no symbols will do.
+            if let Some(library) = libraries.iter().find(|library| library.abi == mpi::Abi::Mpich).cloned() {
+                let (layer, plugins) = (layer.clone(), plugins.clone());
+                trials.push(Trial::test("hostile", move || {
+                    let running = program::start(&library, &layer, LIMIT)
+                        .map_err(|e| Failed::from(format!("{e:#}")))?;
+                    hostile::everything(&running, &plugins).map_err(|e| Failed::from(format!("{e:#}")))
+                }));
+            }
+            for library in libraries {
                 let (layer, plugins) = (layer.clone(), plugins.clone());
                 let name = format!("objects::{}", library.name);
                 trials.push(Trial::test(name, move || {

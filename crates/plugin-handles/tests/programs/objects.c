@@ -14,6 +14,19 @@
 
 static FILE *list;
 
+/* In the standard ABI the integer form is the language-neutral one. */
+#ifdef MPI_ABI
+#define MPI_Comm_c2f MPI_Comm_toint
+#define MPI_Type_c2f MPI_Type_toint
+#define MPI_Group_c2f MPI_Group_toint
+#define MPI_Op_c2f MPI_Op_toint
+#define MPI_Errhandler_c2f MPI_Errhandler_toint
+#define MPI_Info_c2f MPI_Info_toint
+#define MPI_File_c2f MPI_File_toint
+#define MPI_Win_c2f MPI_Win_toint
+#define MPI_Request_c2f MPI_Request_toint
+#endif
+
 /* Handles are ints or pointers. */
 #define WORD(h) ((unsigned long long)(sizeof(h) == 4 ? (unsigned)(uintptr_t)(h) : (uintptr_t)(h)))
 #define SAY(name, kind, h) fprintf(list, "%s %s %#llx\n", name, kind, WORD(h))
@@ -163,7 +176,7 @@ static void windows(int rank, MPI_Comm mine, MPI_Info info) {
     MPI_Comm_group(mine, &all);
     MPI_Group_incl(all, 1, peer, &other);
     if (rank == 0) {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, locked);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, locked);
         MPI_Win_start(other, 0, posted);
     } else {
         MPI_Win_post(other, 0, posted);
@@ -225,8 +238,13 @@ int main(int argc, char **argv) {
     requests(rank, mine, vector);
     fclose(list);
     rename("making", "handles");
-    for (int i = 0; i < 1800 && access("die", F_OK) != 0; i++)
-        usleep(100000);
+    for (int i = 0; i < 9000 && access("die", F_OK) != 0; i++) {
+        int flag;
+        /* The other rank may need this one's help. */
+        if (rank == 1)
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        usleep(20000);
+    }
     struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
     setrlimit(RLIMIT_CORE, &all);
     signal(SIGABRT, SIG_DFL);

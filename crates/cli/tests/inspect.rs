@@ -1,0 +1,233 @@
+//! `mpiscope inspect` on images that are made here: what is shown, what is said of what cannot be seen, exit status,
+//! and images that lie. Real programs are looked at by the test matrix.
+
+use mpiscope_image::layout::{Recording, SectionKind, State};
+use mpiscope_image::objects::{Comm, Flag, Head, Life};
+use mpiscope_image::traffic::{Request, RequestKind};
+use mpiscope_job::sample::Sample;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+/// Handles of MPICH's ABI.
+const INT: u64 = 0x4c00_0405;
+const SOLVER: u64 = 0x8400_0001;
+const RECEIVE: u64 = 0xac00_0000;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Saved images of some ranks.
+struct Saved {
+    _dir: TempDir,
+    files: Vec<PathBuf>,
+}
+
+impl Saved {
+    fn new(samples: &[Sample]) -> Self {
+        let dir = TempDir::new().unwrap();
+        let mut files = Vec::new();
+        for (i, sample) in samples.iter().enumerate() {
+            let path = dir.path().join(format!("image.{i}"));
+            std::fs::write(&path, sample.bytes()).unwrap();
+            files.push(path);
+        }
+        Self { _dir: dir, files }
+    }
+
+    fn inspect(&self, args: &[&str]) -> Output {
+        Command::new(MPISCOPE).arg("inspect").args(&self.files).args(args).output().unwrap()
+    }
+
+    /// What is told, with the exit status.
+    fn told(&self, args: &[&str]) -> (String, Option<i32>) {
+        let output = self.inspect(args);
+        (text(&output.stdout) + &text(&output.stderr), output.status.code())
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_slice(&self.inspect(&[args, &["--json"]].concat()).stdout).unwrap()
+    }
+}
+
+fn made(sample: &Sample, head: &Head, kind: SectionKind, handle: u64, by: &str) {
+    head.handle.set(handle);
+    head.uid.set(mpiscope_image::objects::uid(kind, handle & 0xffff | 0x1_0000));
+    head.life.set(Life::LIVE.0);
+    head.made_by.set(sample.number(by) as u32 + 1);
+    head.made_from.set(0x1234);
+}
+
+fn comm(sample: &Sample, handle: u64, identity: u64) {
+    let (_, comm) = sample.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
+    comm.head.seq.write(|| {
+        made(sample, &comm.head, SectionKind::COMMS, handle, "MPI_Comm_dup");
+        comm.head.identity.set(identity);
+        comm.size.set(4);
+        let name = mpiscope_image::layout::Chars::new(b"solver");
+        sample.writer.put_chars(&comm.name, &name);
+    });
+}
+
+fn receive(sample: &Sample, handle: u64, life: Life) {
+    let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
+    request.head.seq.write(|| {
+        made(sample, &request.head, SectionKind::REQUESTS, handle, "MPI_Irecv");
+        request.head.flags.set(Flag::STARTED.0 | Flag::ACTIVE.0);
+        request.head.life.set(life.0);
+        request.kind.set(RequestKind::RECV.0);
+        request.object.set(SOLVER);
+        request.peer.set(3);
+        request.tag.set(42);
+        request.count.set(10);
+        request.datatype.set(INT);
+    });
+}
+
+/// Two ranks that share a communicator; the second has a request too.
+fn two() -> Saved {
+    let samples = [0, 1].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        // Handles are each process's own.
+        comm(&sample, SOLVER + u64::from(rank), 0xabc);
+        sample
+    });
+    receive(&samples[1], RECEIVE, Life::LIVE);
+    Saved::new(&samples)
+}
+
+#[test]
+fn equal_counts_share_a_row_and_what_only_one_rank_has_stands_alone() {
+    let (told, status) = two().told(&[]);
+    assert_eq!(status, Some(0), "{told}");
+    let row = |kind: &str| {
+        let line = told.lines().find(|line| line.starts_with(kind)).unwrap_or_default();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row("comm")[..3], ["comm", "[0-1]", "1"], "{told}");
+    assert_eq!(row("request")[..3], ["request", "1", "1"], "{told}");
+}
+
+#[test]
+fn an_object_of_several_ranks_is_one_line_whatever_its_handles_are() {
+    let saved = two();
+    let (told, _) = saved.told(&["--kind", "comm"]);
+    let line = told.lines().find(|line| line.contains("solver")).unwrap();
+    assert!(line.starts_with("differs  [0-1]  live   \"solver\": 4 processes"), "{told}");
+    let shared = &saved.json(&["--kind", "comm"])["shared"][0];
+    assert_eq!((&shared["name"], &shared["ranks"]), (&"solver".into(), &"[0-1]".into()));
+}
+
+#[test]
+fn a_handle_is_found_in_every_notation_and_by_name() {
+    let saved = two();
+    let negative = (SOLVER as u32).cast_signed().to_string();
+    for handle in ["0x84000001", "2214592513", &negative, "solver", "\"solver\""] {
+        let (told, status) = saved.told(&["--rank", "0", "--handle", handle]);
+        assert!(
+            status == Some(0) && told.contains("MPI_Comm \"solver\", handle 0x84000001"),
+            "{handle}: {told}"
+        );
+    }
+    let (told, status) = saved.told(&["--rank", "0", "--kind", "comm", "--fortran", "--handle", &negative]);
+    assert!(status == Some(0) && told.contains("\"solver\""), "{told}");
+    let (told, _) = saved.told(&["--handle", "MPI_COMM_WORLD", "--rank", "1"]);
+    assert!(told.contains("MPI_COMM_WORLD") && told.contains("predefined"), "{told}");
+}
+
+#[test]
+fn a_request_tells_what_it_waits_for() {
+    let (told, _) = two().told(&["--handle", "0xac000000", "--rank", "1"]);
+    for wanted in ["receive (point-to-point)", "from 3 tag 42", "10 x MPI_INT", "under way"] {
+        assert!(told.contains(wanted), "no {wanted:?}: {told}");
+    }
+}
+
+#[test]
+fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
+    let saved = two();
+    let (told, status) = saved.told(&["--leaks"]);
+    assert_eq!(status, Some(1), "{told}");
+    assert!(told.contains("  2 communicators, MPI_Comm_dup at 0x1234 (rank [0-1])"), "{told}");
+    assert!(told.contains("  1 request, MPI_Irecv at 0x1234 (rank 1)"), "{told}");
+    let (told, status) = saved.told(&["--leaks", "--kind", "win"]);
+    assert!(status == Some(0) && told.contains("everything that was made has been freed"), "{told}");
+    assert_eq!(saved.json(&["--leaks"])["leaks"][0]["count"], 2);
+}
+
+#[test]
+fn freed_objects_are_shown_when_asked_for_and_say_so() {
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    receive(&sample, RECEIVE, Life::FREED);
+    receive(&sample, RECEIVE + 1, Life::MARKED);
+    let saved = Saved::new(&[sample]);
+    let (told, _) = saved.told(&["--kind", "request"]);
+    assert!(told.contains("freed, in use") && !told.contains("0xac000000"), "{told}");
+    let (told, _) = saved.told(&["--kind", "request", "--freed"]);
+    assert!(told.lines().any(|l| l.starts_with("0xac000000") && l.contains("freed  ")), "{told}");
+    let (told, status) = saved.told(&["--handle", "0xac000000"]);
+    assert!(status == Some(0) && told.contains("handle 0xac000000, freed"), "{told}");
+    assert_eq!(saved.told(&["--leaks"]).1, Some(0), "what is freed is no leak");
+}
+
+#[test]
+fn what_cannot_be_seen_is_said_and_never_shown_as_nothing() {
+    let sample = Sample::new("look", 0, 4);
+    let (told, status) = Saved::new(&[sample]).told(&[]);
+    assert!(status == Some(2) && told.contains("cannot see rank 0: objects are not recorded"), "{told}");
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    sample.state(State::STARTED);
+    let (told, status) = Saved::new(&[sample]).told(&["--kind", "comm"]);
+    assert!(status == Some(2) && told.contains("has not been through MPI_Init yet"), "{told}");
+    assert!(!told.contains("no comm"), "{told}");
+}
+
+#[test]
+fn a_handle_of_nothing_and_of_another_kind_is_status_2_with_the_reason() {
+    let saved = two();
+    let (told, status) = saved.told(&["--rank", "0", "--kind", "comm", "--handle", "77"]);
+    assert!(status == Some(2) && told.contains("no comm has the handle 0x4d"), "{told}");
+    let (told, status) = saved.told(&["--rank", "0", "--kind", "datatype", "--handle", "0x84000001"]);
+    assert!(status == Some(2) && told.contains("it is the handle of a comm"), "{told}");
+    let (told, status) = saved.told(&["--handle", "nobody"]);
+    assert!(status == Some(2) && told.contains("no object has the handle or name nobody"), "{told}");
+    let (told, status) = saved.told(&["--rank", "7"]);
+    assert!(status == Some(2) && told.contains("ranks that are: [0-1]"), "{told}");
+    assert_eq!(saved.told(&["--kind", "thread"]).1, Some(2));
+    assert_eq!(saved.told(&["--rank", "x"]).1, Some(2));
+    assert_eq!(saved.told(&["/no/such/file"]).1, Some(0), "the other files are still shown");
+}
+
+#[test]
+fn images_that_lie_never_crash_the_reader_and_never_take_long() {
+    let saved = two();
+    let path = &saved.files[1];
+    let whole = std::fs::read(path).unwrap();
+    let used = whole.iter().rposition(|byte| *byte != 0).unwrap_or(0);
+    let change = |bytes: &[u8], what: &str| {
+        std::fs::write(path, bytes).unwrap();
+        for args in [&["--kind", "request"][..], &["--handle", "0xac000000"], &["--leaks", "--json"]] {
+            let started = Instant::now();
+            let status = saved.inspect(args).status.code();
+            assert!(matches!(status, Some(0..=2)), "{what}: {args:?}: {status:?}");
+            assert!(started.elapsed() < Duration::from_secs(10), "{what}: {args:?}");
+        }
+    };
+    for at in (512..1100).step_by(13).chain((4096..used).step_by(used / 60)) {
+        let mut bytes = whole.clone();
+        for (byte, offset) in bytes.iter_mut().skip(at).take(8).zip(0u8..) {
+            *byte ^= 0xff - offset;
+        }
+        change(&bytes, &format!("8 bytes at {at}"));
+    }
+    for len in [5000, whole.len() / 3, whole.len() - 4096] {
+        change(&whole[..len], &format!("{len} bytes"));
+    }
+}

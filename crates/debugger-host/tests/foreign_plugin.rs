@@ -1,0 +1,41 @@
+//! A plug-in that is not ours: Open MPI's own for message queues, as distributions install it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use debugger_host::process::Process;
+use debugger_host::queues;
+use mpiscope_target::Live;
+
+fn installed() -> Option<PathBuf> {
+    let places = [
+        "/usr/lib/x86_64-linux-gnu/openmpi/lib",
+        "/usr/lib/aarch64-linux-gnu/openmpi/lib",
+        "/usr/lib/openmpi",
+    ];
+    let folders = places.iter().flat_map(std::fs::read_dir).flatten().flatten().map(|entry| entry.path());
+    folders.map(|folder| folder.join("libompi_dbg_msgq.so")).find(|path| path.is_file())
+}
+
+#[test]
+fn the_plug_in_of_open_mpi_loads_and_says_which_type_it_lacks() {
+    let Some(plugin) = installed() else {
+        eprintln!("skipped: libompi_dbg_msgq.so of Open MPI is not installed");
+        return;
+    };
+    // Any process without Open MPI's debug information will do: this one.
+    let process = Process::new(Arc::new(Live::open(std::process::id()).unwrap()), 0);
+    let said = queues::dump(plugin.as_os_str(), &process).unwrap_err().to_string();
+    assert!(said.contains("mqs_image_has_queues gave up"), "{said}");
+    assert!(said.contains("type opal_list_item_t"), "{said}");
+    assert!(said.contains("install the debug symbols"), "{said}");
+}
+
+#[test]
+fn a_library_that_is_no_plug_in_is_refused_with_words() {
+    let process = Process::new(Arc::new(Live::open(std::process::id()).unwrap()), 0);
+    let error = debugger_host::handles::Handles::load("libc.so.6".as_ref(), &process).err().unwrap();
+    assert!(error.to_string().contains("draft"), "{error}");
+    let error = queues::dump("libc.so.6".as_ref(), &process).unwrap_err();
+    assert!(error.to_string().contains("message queue plug-in"), "{error}");
+}

@@ -1,0 +1,161 @@
+//! What a process had under way when it died, and the messages that it exchanged last.
+
+use super::wait::{members, world};
+use crate::names::{Names, place};
+use crate::process::Process;
+use crate::significant::Role;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::traffic::{Entry, Request, RequestKind, Traffic};
+use mpiscope_image::{Image, Source};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Records of requests that are looked at.
+const MOST_RECORDS: u64 = 1 << 22;
+/// Requests that are listed.
+const MOST_PENDING: usize = 1000;
+/// Messages of each direction that are listed.
+const LAST: u64 = 5;
+
+/// A request that was started and not complete.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pending {
+    /// Its handle.
+    pub handle: u64,
+    /// What it stands for.
+    pub operation: String,
+    /// It receives a message.
+    #[serde(skip)]
+    pub role: Option<Role>,
+    /// The other side, as the program gave it.
+    pub peer: Option<String>,
+    /// Ranks of the world that it may wait for.
+    #[serde(skip)]
+    pub ranks: Vec<u32>,
+    /// Its tag.
+    pub tag: Option<String>,
+    /// Elements.
+    pub count: u64,
+    /// Their type.
+    pub datatype: Option<String>,
+    /// Communicator, file or window.
+    pub on: String,
+    /// Where it was started.
+    pub place: Option<String>,
+    /// How long before the death of the process, in seconds.
+    pub age_s: Option<f64>,
+    /// When it was started, in ticks.
+    #[serde(skip)]
+    pub since: u64,
+}
+
+/// A message of the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LastMessage {
+    /// It was sent; else it was received.
+    pub sent: bool,
+    /// The other side, in its communicator.
+    pub peer: i32,
+    /// Its tag.
+    pub tag: i32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The communicator, if it still lives.
+    pub comm: Option<String>,
+    /// Whether the program knew of its completion.
+    pub complete: bool,
+    /// When it was sent or its receive posted, in seconds after the begin of the image.
+    pub seconds: f64,
+}
+
+/// The requests under way, oldest first.
+pub fn pending<S: Source>(image: &Image<S>, process: &Process, names: &Names<'_>) -> Vec<Pending> {
+    let Ok(table) = image.table::<Request>(SectionKind::REQUESTS) else { return Vec::new() };
+    let mut found = Vec::new();
+    for index in 0..table.len().min(MOST_RECORDS) {
+        let Ok(record) = image.get::<Request>(&table, index) else { continue };
+        let request = record.value;
+        let life = Life(request.head.life.get());
+        let open = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
+        if open && (life == Life::LIVE || life == Life::MARKED) && found.len() < MOST_PENDING {
+            found.push(one(&request, process, names));
+        }
+    }
+    found.sort_by_key(|pending| pending.since);
+    found
+}
+
+fn one(request: &Request, process: &Process, names: &Names<'_>) -> Pending {
+    let kind = RequestKind(request.kind.get());
+    let object = match kind {
+        RequestKind::RMA => mpi_abi::ObjectKind::WIN,
+        kind if kind.is_file() => mpi_abi::ObjectKind::FILE,
+        _ => mpi_abi::ObjectKind::COMM,
+    };
+    let handle = request.object.get();
+    let peer = i64::from(request.peer.get().cast_signed());
+    let message = kind.is_point_to_point();
+    let special = names.rank(peer).filter(|_| message);
+    let comm = names.comm(handle);
+    let any = special.as_deref() == Some("MPI_ANY_SOURCE");
+    let ranks = match (message, any, &special) {
+        (true, true, _) => members(process, comm),
+        (true, false, None) => world(process, comm, peer),
+        _ => Vec::new(),
+    };
+    Pending {
+        handle: request.head.handle.get(),
+        operation: kind.name().unwrap_or("operation that is not known").to_owned(),
+        role: message.then_some(if kind.receives() { Role::Source } else { Role::Destination }),
+        peer: message.then(|| special.unwrap_or_else(|| peer.to_string())),
+        ranks,
+        tag: message.then(|| names.tag(i64::from(request.tag.get().cast_signed()))),
+        count: request.count.get(),
+        datatype: (request.datatype.get() != 0).then(|| names.datatype(request.datatype.get())),
+        on: names.object(object, handle),
+        place: place(&process.modules, names.locate(), request.started_from.get()),
+        age_s: None,
+        since: request.started_at.get(),
+    }
+}
+
+/// The newest messages of the ledger, newest first.
+pub fn last<S: Source>(image: &Image<S>, process: &Process, names: &Names<'_>) -> Vec<LastMessage> {
+    read(image, process, names).unwrap_or_default()
+}
+
+fn read<S: Source>(image: &Image<S>, process: &Process, names: &Names<'_>) -> Option<Vec<LastMessage>> {
+    let totals = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;
+    let totals = image.get::<Traffic>(&totals, 0).ok()?.value;
+    let capacity = totals.ledger_capacity.get();
+    let table = image.table::<Entry>(SectionKind::LEDGER).ok()?;
+    let comms: HashMap<u64, String> = names.identities();
+    let first = totals.ledger_first.get();
+    let mut messages = Vec::new();
+    for (sent, written, ring) in
+        [(true, totals.ledger_sent.get(), 0), (false, totals.ledger_received.get(), capacity)]
+    {
+        for back in 1..=LAST.min(written).min(capacity) {
+            let place = (written - back).checked_rem(capacity)?;
+            let index = first.checked_add(ring)?.checked_add(place)?;
+            let Ok(entry) = image.get::<Entry>(&table, index) else { continue };
+            if entry.torn {
+                continue;
+            }
+            let entry = entry.value;
+            let began = process.clock.ns_at(entry.posted.get());
+            messages.push(LastMessage {
+                sent,
+                peer: entry.peer.get().cast_signed(),
+                tag: entry.tag.get().cast_signed(),
+                bytes: entry.bytes.get(),
+                comm: comms.get(&entry.comm.get()).cloned(),
+                complete: entry.completed.get() != 0,
+                seconds: began.saturating_sub(process.clock.start_ns()) as f64 / 1e9,
+            });
+        }
+    }
+    messages.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    Some(messages)
+}

@@ -1,0 +1,190 @@
+//! The image as it must never be: bytes changed at random, cut off, of the other byte order; a debugger without memory.
+//! Every answer is a code or a structure, in bounded time, and no block is left behind.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use debugger_host::handles::Handles;
+use debugger_host::process::Process;
+use debugger_host::{memory, queues};
+use mpiscope_target::{ByteOrder, Error, Live, Module, Target};
+
+use crate::ask::{ONE_AT_A_TIME, Plugins};
+use crate::program::Running;
+
+const SYMBOL: &str = "mpiscope_image";
+/// Where the made-up process has its variable, and its image.
+const VARIABLE: u64 = 0x1000;
+const IMAGE: u64 = 0x10_0000;
+/// Changed images.
+const ROUNDS: u64 = 120;
+/// For all questions about one of them.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A process that consists of an image.
+struct Made {
+    bytes: Vec<u8>,
+    order: ByteOrder,
+}
+
+impl Target for Made {
+    fn read(&self, address: u64, buf: &mut [u8]) -> mpiscope_target::Result<()> {
+        let len = buf.len();
+        let bad = || Error::Unreadable { address, len, why: "nothing is there" };
+        if address == VARIABLE && len == 8 {
+            buf.copy_from_slice(&IMAGE.to_le_bytes());
+            return Ok(());
+        }
+        let from = address.checked_sub(IMAGE).and_then(|at| usize::try_from(at).ok()).ok_or_else(bad)?;
+        let bytes = from.checked_add(len).and_then(|end| self.bytes.get(from..end)).ok_or_else(bad)?;
+        buf.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn width(&self) -> usize {
+        8
+    }
+
+    fn byte_order(&self) -> ByteOrder {
+        self.order
+    }
+
+    fn modules(&self) -> mpiscope_target::Result<Vec<Module>> {
+        Ok(Vec::new())
+    }
+
+    fn symbol(&self, name: &str) -> mpiscope_target::Result<Option<u64>> {
+        Ok((name == SYMBOL).then_some(VARIABLE))
+    }
+
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    fn executable(&self) -> Option<PathBuf> {
+        None
+    }
+}
+
+/// The bytes of the image of the running program.
+fn image(running: &Running) -> Result<Vec<u8>> {
+    let live = Live::open(running.pid()?)?;
+    let variable = live.symbol(SYMBOL)?.ok_or_else(|| anyhow::anyhow!("no {SYMBOL}"))?;
+    let address = live.read_u64(variable)?;
+    let len = live.read_u64(address + 24)?;
+    Ok(live.read_bytes(address, len, 1 << 30)?)
+}
+
+/// A sequence of numbers that is the same at every run.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}
+
+/// Changes words: more often where the image has something, and to values that hurt.
+fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
+    const VALUES: [u64; 10] =
+        [0, 1, u64::MAX, i64::MAX as u64, i64::MIN as u64, 0xffff_ffff, 1 << 40, 64, 0x7fff_ffff, 4096];
+    for _ in 0..=dice.below(40) {
+        let mut at = 8 * dice.below(bytes.len() / 8);
+        for _ in 0..64 {
+            if bytes[at..at + 8] != [0; 8] {
+                break;
+            }
+            at = 8 * dice.below(bytes.len() / 8);
+        }
+        // The magic and the version alone decide too much.
+        let at = at.max(24);
+        let value = match dice.below(3) {
+            0 => VALUES[dice.below(VALUES.len())],
+            1 => dice.next(),
+            _ => u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()) ^ 1 << dice.below(64),
+        };
+        bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
+    }
+    if dice.below(10) == 0 {
+        bytes.truncate(dice.below(bytes.len()));
+    }
+}
+
+/// Asks about everything, and does not mind the answers.
+fn ask_all(made: Made, running: &Running, plugins: &Plugins) {
+    let process = Process::new(Arc::new(made), 0);
+    if let Ok(handles) = Handles::load(plugins.handles.as_os_str(), &process) {
+        for (name, kind) in running.handles.keys() {
+            if let (false, Ok(value)) = (kind.starts_with("fortran-"), running.value(name, kind)) {
+                let _ = handles.object(kind, value);
+            }
+        }
+        let _ = handles.from_fortran("comm", 3);
+    }
+    let _ = queues::dump(plugins.queues.as_os_str(), &process);
+}
+
+/// All of it.
+pub fn everything(running: &Running, plugins: &Plugins) -> Result<()> {
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let original = image(running)?;
+    let before = memory::ledger();
+    for round in 0..ROUNDS {
+        let mut dice = Dice(round);
+        let mut bytes = original.clone();
+        damage(&mut bytes, &mut dice);
+        let start = Instant::now();
+        ask_all(Made { bytes, order: ByteOrder::HOST }, running, plugins);
+        ensure!(start.elapsed() < PATIENCE, "round {round} took {:?}", start.elapsed());
+        let after = memory::ledger();
+        ensure!(after.blocks == before.blocks, "round {round} left {} blocks", after.blocks - before.blocks);
+    }
+    other_order(&original, plugins)?;
+    no_memory(&original, running, plugins)
+}
+
+/// An image of a machine with the other byte order is refused, not misread.
+fn other_order(original: &[u8], plugins: &Plugins) -> Result<()> {
+    let order = if ByteOrder::HOST == ByteOrder::Little { ByteOrder::Big } else { ByteOrder::Little };
+    let process = Process::new(Arc::new(Made { bytes: original.to_vec(), order }), 0);
+    let handles = Handles::load(plugins.handles.as_os_str(), &process)?;
+    let said = handles.object("comm", 0x4400_0000).err().map(|error| error.to_string()).unwrap_or_default();
+    ensure!(said.ends_with("MPIDBG_ERR_UNAVAILABLE"), "{said}");
+    Ok(())
+}
+
+/// A query that runs out of memory at any block says so and gives back what it has.
+fn no_memory(original: &[u8], running: &Running, plugins: &Plugins) -> Result<()> {
+    let process = Process::new(Arc::new(Made { bytes: original.to_vec(), order: ByteOrder::HOST }), 0);
+    let handles = Handles::load(plugins.handles.as_os_str(), &process)?;
+    let before = memory::ledger();
+    for (name, kind) in [("mine", "comm"), ("struct", "datatype"), ("info", "info"), ("locked", "win")] {
+        let mut refusals = 0;
+        for n in 0..64 {
+            memory::refuse_from(Some(n));
+            let said = handles.object(kind, running.value(name, kind)?);
+            memory::refuse_from(None);
+            let Err(error) = said else { break };
+            ensure!(error.to_string().ends_with("MPIDBG_ERR_NO_MEM"), "{name}, block {n}: {error}");
+            let after = memory::ledger();
+            ensure!(
+                after.blocks == before.blocks,
+                "{name}, block {n}: {} blocks",
+                after.blocks - before.blocks
+            );
+            refusals += 1;
+        }
+        ensure!((1..64).contains(&refusals), "{name}: {refusals} refusals");
+    }
+    Ok(())
+}
