@@ -5,6 +5,7 @@
 //! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
 
 mod layer;
+mod tool;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,7 +20,7 @@ use crate::mpi as libraries;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const LIBRARIES: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
-const GROUPS: [(&str, Group); 1] = [("layer", layer::cases)];
+const GROUPS: [(&str, Group); 2] = [("layer", layer::cases), ("tool", tool::cases)];
 
 /// Makes the cases of a group for one library; programs are compiled into the directory.
 type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
@@ -27,7 +28,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer); all when none is named.
+    /// Groups to run (layer, tool); all when none is named.
     groups: Vec<String>,
     /// How often each setting is run.
     #[arg(long, default_value_t = 7)]

@@ -49,9 +49,11 @@ c::entry_points! {
         if cat_index.is_null() {
             return Err(Error::INVALID);
         }
-        library::refresh();
         // SAFETY: the caller's arguments.
-        unsafe { c::put(cat_index, c::int(REGISTRY.category_index(c::name(name)?)?)) };
+        unsafe {
+            let name = c::name(name)?;
+            c::put(cat_index, c::int(library::find(|| REGISTRY.category_index(name))?));
+        }
         Ok(())
     }
 

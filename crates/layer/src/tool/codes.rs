@@ -145,7 +145,7 @@ fn own(list: &[i64], number: c_int) -> u32 {
 const UNKNOWN: u32 = 1 << 31;
 
 fn foreign(list: &[i64], own: u32) -> c_int {
-    number(list, if own & UNKNOWN != 0 { own & !UNKNOWN } else { own })
+    if own & UNKNOWN != 0 { (own & !UNKNOWN) as c_int } else { number(list, own) }
 }
 
 macro_rules! translations {

@@ -49,9 +49,11 @@ c::entry_points! {
         if cvar_index.is_null() {
             return Err(Error::INVALID);
         }
-        library::refresh();
         // SAFETY: the caller's arguments.
-        unsafe { c::put(cvar_index, c::int(REGISTRY.cvar_index(c::name(name)?)?)) };
+        unsafe {
+            let name = c::name(name)?;
+            c::put(cvar_index, c::int(library::find(|| REGISTRY.cvar_index(name))?));
+        }
         Ok(())
     }
 

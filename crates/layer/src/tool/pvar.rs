@@ -82,10 +82,10 @@ c::entry_points! {
         if pvar_index.is_null() {
             return Err(Error::INVALID);
         }
-        library::refresh();
         // SAFETY: the caller's arguments.
         unsafe {
-            let index = REGISTRY.pvar_index(c::name(name)?, codes().class_of(var_class))?;
+            let (name, class) = (c::name(name)?, codes().class_of(var_class));
+            let index = library::find(|| REGISTRY.pvar_index(name, class))?;
             c::put(pvar_index, c::int(index));
         }
         Ok(())

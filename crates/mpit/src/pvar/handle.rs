@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::measured::Measured;
 use super::{Encoding, Pvar, PvarHandle};
@@ -16,6 +16,8 @@ pub(crate) struct PvarInline {
     pub(super) session: AtomicU64,
     /// The raw value of a scalar; null if there is none in memory.
     pub(super) cell: AtomicPtr<AtomicU64>,
+    /// A function that computes it instead; 0 if there is none.
+    function: AtomicUsize,
     pub(super) mark: Mark,
     /// Raw value of a stopped handle whose class is a current value.
     pub(super) frozen: AtomicU64,
@@ -29,6 +31,7 @@ impl Default for PvarInline {
         Self {
             session: AtomicU64::new(0),
             cell: AtomicPtr::new(ptr::null_mut()),
+            function: AtomicUsize::new(0),
             mark: Mark::default(),
             frozen: AtomicU64::new(0),
             factor: AtomicU64::new(0),
@@ -36,6 +39,15 @@ impl Default for PvarInline {
             format: AtomicU32::new(0),
         }
     }
+}
+
+/// Where a scalar's raw value comes from without the instrument.
+#[derive(Clone, Copy)]
+pub(super) enum Direct {
+    /// From memory.
+    Cell(NonNull<AtomicU64>),
+    /// From a function.
+    Function(fn() -> u64),
 }
 
 /// How the value follows from the raw value.
@@ -66,12 +78,13 @@ impl PvarInline {
     pub(super) fn prepare(&self, session: SessionWord, running: bool) {
         self.session.store(session.0, Ordering::Release);
         self.cell.store(ptr::null_mut(), Ordering::Release);
+        self.function.store(0, Ordering::Release);
         self.format.store(0, Ordering::Release);
         self.running.store(u32::from(running), Ordering::Release);
     }
 
-    /// Makes scalar reads fast: the raw value is at `cell`.
-    pub(super) fn prepare_fast(&self, kind: Kind, encoding: Encoding, cell: NonNull<AtomicU64>) {
+    /// Makes scalar reads fast.
+    pub(super) fn prepare_fast(&self, kind: Kind, encoding: Encoding, direct: Direct) {
         let kind = match kind {
             Kind::Cumulative => CUMULATIVE,
             Kind::Current => CURRENT,
@@ -87,8 +100,21 @@ impl PvarInline {
             _ => return,
         };
         self.factor.store(factor.unwrap_or(0.0).to_bits(), Ordering::Release);
-        self.cell.store(cell.as_ptr(), Ordering::Release);
+        match direct {
+            Direct::Cell(cell) => self.cell.store(cell.as_ptr(), Ordering::Release),
+            Direct::Function(function) => self.function.store(function as usize, Ordering::Release),
+        }
         self.format.store(kind | shape, Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn raw(&self, format: u32, now: impl Fn() -> u64) -> Option<u64> {
+        match format & KIND_MASK {
+            CUMULATIVE => self.mark.value(|| Ok(now())).ok(),
+            CURRENT if self.running.load(Ordering::Acquire) == 0 => Some(self.frozen.load(Ordering::Acquire)),
+            CURRENT | WATERMARK => Some(now()),
+            _ => None,
+        }
     }
 
     fn shaped(&self, format: u32, raw: u64) -> u64 {
@@ -118,12 +144,17 @@ pub(super) fn fast_read(
     let format = inline.format.load(Ordering::Acquire);
     // SAFETY: the pointer is null or one that `prepare_fast` got for some life of this slot: a cell that a
     // registered instrument lends for as long as the registry exists, so it can be read in any life.
-    let cell = unsafe { inline.cell.load(Ordering::Acquire).as_ref() }?;
-    let raw = match format & KIND_MASK {
-        CUMULATIVE => inline.mark.value(|| Ok(cell.load(Ordering::Acquire))).ok()?,
-        CURRENT if inline.running.load(Ordering::Acquire) == 0 => inline.frozen.load(Ordering::Acquire),
-        CURRENT | WATERMARK => cell.load(Ordering::Acquire),
-        _ => return None,
+    let raw = match unsafe { inline.cell.load(Ordering::Acquire).as_ref() } {
+        Some(cell) => inline.raw(format, || cell.load(Ordering::Acquire))?,
+        None => {
+            let address = inline.function.load(Ordering::Acquire);
+            if address == 0 {
+                return None;
+            }
+            // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: a function without
+            // arguments, which can be called at any time.
+            inline.raw(format, unsafe { std::mem::transmute::<usize, fn() -> u64>(address) })?
+        }
     };
     let bits = inline.shaped(format, raw);
     fence(Ordering::Acquire);
@@ -179,8 +210,8 @@ impl PvarHandleData {
         let begun = view.initialise().and_then(|()| if continuous { view.start() } else { Ok(()) });
         if begun.is_err() {
             measured.forget_watchers(pvar);
-        } else if let Some(cell) = measured.scalar_cell(pvar) {
-            inline.prepare_fast(measured.kind, pvar.encoding(), cell);
+        } else if let Some(direct) = measured.direct(pvar) {
+            inline.prepare_fast(measured.kind, pvar.encoding(), direct);
         }
         begun
     }

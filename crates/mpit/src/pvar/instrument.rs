@@ -15,12 +15,15 @@ pub struct Binding<'a> {
     /// The raw values, one word an element, if they stand in memory: the fast way. They must stay where
     /// they are and readable after the object is gone.
     pub cells: Option<&'a [AtomicU64]>,
+    /// A function that computes the raw value of a scalar: nearly as fast. As [`Instrument::sample`], it must be
+    /// async-signal-safe.
+    pub function: Option<fn() -> u64>,
 }
 
 impl<'a> Binding<'a> {
     /// Values in memory.
     pub fn cells(cells: &'a [AtomicU64]) -> Self {
-        Self { count: cells.len(), cells: Some(cells) }
+        Self { count: cells.len(), cells: Some(cells), function: None }
     }
 
     /// One value in memory.
@@ -30,7 +33,12 @@ impl<'a> Binding<'a> {
 
     /// Values that [`Instrument::sample`] computes.
     pub fn sampled(count: usize) -> Self {
-        Self { count, cells: None }
+        Self { count, cells: None, function: None }
+    }
+
+    /// One value that a function computes.
+    pub fn computed(function: fn() -> u64) -> Self {
+        Self { count: 1, cells: None, function: Some(function) }
     }
 }
 

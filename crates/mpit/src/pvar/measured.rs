@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::handle::{Kind, PvarInline};
+use super::handle::{Direct, Kind, PvarInline};
 use super::watch::{WatchList, Watcher};
 use super::{Binding, Pvar};
 use crate::codes::{Error, PvarClass, Result};
@@ -15,6 +15,7 @@ pub(super) struct Measured {
     pub(super) kind: Kind,
     pub(super) count: usize,
     cells: Option<NonNull<[AtomicU64]>>,
+    function: Option<fn() -> u64>,
     marks: Box<[Mark]>,
     frozen: Box<[AtomicU64]>,
     watchers: Box<[usize]>,
@@ -47,6 +48,7 @@ impl Measured {
             kind,
             count,
             cells: binding.cells.map(NonNull::from),
+            function: if count == 1 { binding.function } else { None },
             marks: (0..marks).map(|_| Mark::default()).collect(),
             frozen: (0..frozen).map(|_| AtomicU64::new(0)).collect(),
             watchers: Box::default(),
@@ -81,8 +83,16 @@ impl Measured {
         }
     }
 
+    /// Where a scalar's read can go to directly.
+    pub(super) fn direct(&self, pvar: &Pvar) -> Option<Direct> {
+        match self.function {
+            Some(function) if self.kind != Kind::Watermark => Some(Direct::Function(function)),
+            _ => self.scalar_cell(pvar).map(Direct::Cell),
+        }
+    }
+
     /// The raw value in memory that a scalar's read can go to directly.
-    pub(super) fn scalar_cell(&self, pvar: &Pvar) -> Option<NonNull<AtomicU64>> {
+    fn scalar_cell(&self, pvar: &Pvar) -> Option<NonNull<AtomicU64>> {
         if self.count != 1 {
             return None;
         }
@@ -119,9 +129,10 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     /// The current raw value of an element.
     fn raw(&self, element: usize) -> Result<u64> {
-        match self.measured.cells() {
-            Some(cells) => Ok(cells.get(element).ok_or(Error::INVALID)?.load(Ordering::Acquire)),
-            None => {
+        match (self.measured.cells(), self.measured.function) {
+            (Some(cells), _) => Ok(cells.get(element).ok_or(Error::INVALID)?.load(Ordering::Acquire)),
+            (None, Some(function)) => Ok(function()),
+            (None, None) => {
                 self.pvar.instrument().ok_or(Error::NOT_SUPPORTED)?.sample(self.object, element)
             }
         }

@@ -14,6 +14,7 @@ use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Head;
 use mpiscope_image::traffic::Request;
 use std::ffi::c_int;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Queues an event if anybody wants it.
@@ -82,7 +83,16 @@ enum Sort {
     Other,
 }
 
+/// What a function is about, looked up in a table that is made once.
+#[inline]
 fn sort(function: FunctionId) -> Sort {
+    static SORTS: OnceLock<Vec<Sort>> = OnceLock::new();
+    let sorts =
+        SORTS.get_or_init(|| (0..FUNCTIONS.len()).map(|at| sort_by_name(FunctionId(at as u16))).collect());
+    sorts.get(usize::from(function.0)).copied().unwrap_or(Sort::Other)
+}
+
+fn sort_by_name(function: FunctionId) -> Sort {
     let name = FUNCTIONS.get(usize::from(function.0)).map_or("", |function| function.name);
     let name = name.trim_end_matches("_c");
     let is = |names: &[&str]| names.contains(&name);

@@ -81,6 +81,14 @@ pub fn refresh() {
     }
 }
 
+/// Finds an entry by its name; if there is none, once more after the library has been looked at again.
+pub fn find(look: impl Fn() -> mpit::Result<usize>) -> mpit::Result<usize> {
+    look().or_else(|_| {
+        refresh();
+        look()
+    })
+}
+
 fn append(known: &mut Known) {
     if !OPEN.load(Ordering::Acquire) {
         return;

@@ -15,13 +15,26 @@ use mpit::{
 const CALLS: u32 = Recording::CALLS.0;
 const TIMES: u32 = Recording::CALLS.0 | Recording::TIMES.0;
 
-/// A total over all threads.
+/// Totals over all threads, by function.
 pub struct Sum {
     count: usize,
     of: fn(&Thread, usize) -> u64,
     interest: Interest,
     /// From the sum to the raw value.
     unit: fn(u64) -> u64,
+}
+
+/// One total over all threads.
+struct Scalar(fn() -> u64, Interest);
+
+impl Instrument for Scalar {
+    fn bind(&self, _object: u64) -> Result<Binding<'_>> {
+        Ok(Binding::computed(self.0))
+    }
+
+    fn interest(&self, wanted: bool) {
+        self.1.tell(wanted);
+    }
 }
 
 fn as_it_is(sum: u64) -> u64 {
@@ -34,13 +47,30 @@ impl Instrument for Sum {
     }
 
     fn sample(&self, _object: u64, element: usize) -> Result<u64> {
-        let sum = threads::all().map(|thread| (self.of)(thread, element)).fold(0, u64::wrapping_add);
-        Ok((self.unit)(sum))
+        Ok((self.unit)(sum(|thread| (self.of)(thread, element))))
     }
 
     fn interest(&self, wanted: bool) {
         self.interest.tell(wanted);
     }
+}
+
+/// A total over all threads.
+#[inline(always)]
+fn sum(of: impl Fn(&Thread) -> u64) -> u64 {
+    threads::all().map(of).fold(0, u64::wrapping_add)
+}
+
+fn calls_total() -> u64 {
+    sum(|thread| thread.calls.get())
+}
+
+fn time_total() -> u64 {
+    ticks::units(sum(|thread| thread.mpi_ticks.get()))
+}
+
+fn bytes_total() -> u64 {
+    sum(bytes)
 }
 
 fn calls_of(thread: &Thread, function: usize) -> u64 {
@@ -51,7 +81,7 @@ fn ticks_of(thread: &Thread, function: usize) -> u64 {
     thread.counters.get(function).map_or(0, |counter| counter.ticks.get())
 }
 
-fn bytes(thread: &Thread, _: usize) -> u64 {
+fn bytes(thread: &Thread) -> u64 {
     thread.counters.iter().take(COUNT).map(|counter| counter.bytes.get()).fold(0, u64::wrapping_add)
 }
 
@@ -65,8 +95,8 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         .item(NO_FUNCTION, "none");
     let names = publish_one("the functions' names", registry.add_enumeration(names));
     let seconds = Unit::Scaled(ticks::UNIT);
-    let add = |spec: PvarSpec, instrument: Sum| {
-        if let Some(index) = publish_one("a count of calls", registry.add_pvar(spec, instrument)) {
+    let add = |added: Result<usize>| {
+        if let Some(index) = publish_one("a count of calls", added) {
             categories.add(Place::CALLS, Member::Pvar(index));
         }
     };
@@ -76,23 +106,18 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     let timer = |name: &str, desc: &str| {
         PvarSpec::new(name, PvarClass::TIMER, Datatype::DOUBLE).desc(desc).unit(seconds)
     };
-    add(
+    add(registry.add_pvar(
         counter("mpiscope_calls_total", "Completed MPI calls of all threads. About 5 ns per call"),
-        Sum { count: 1, of: |thread, _| thread.calls.get(), interest: Interest::new(CALLS), unit: as_it_is },
-    );
-    add(
+        Scalar(calls_total, Interest::new(CALLS)),
+    ));
+    add(registry.add_pvar(
         timer(
             "mpiscope_time_total",
             "Seconds that all threads spent in completed MPI calls. About 20 ns per call",
         ),
-        Sum {
-            count: 1,
-            of: |thread, _| thread.mpi_ticks.get(),
-            interest: Interest::new(TIMES),
-            unit: ticks::units,
-        },
-    );
-    add(
+        Scalar(time_total, Interest::new(TIMES)),
+    ));
+    add(registry.add_pvar(
         counter(
             "mpiscope_calls",
             "Completed MPI calls by function: element i is item i of the enumeration 'mpiscope_function'. About 5 ns \
@@ -100,8 +125,8 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         )
         .verbosity(Verbosity::USER_DETAIL),
         Sum { count: COUNT, of: calls_of, interest: Interest::new(CALLS), unit: as_it_is },
-    );
-    add(
+    ));
+    add(registry.add_pvar(
         timer(
             "mpiscope_time",
             "Seconds spent in completed MPI calls by function: element i is item i of the enumeration \
@@ -109,11 +134,11 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         )
         .verbosity(Verbosity::USER_DETAIL),
         Sum { count: COUNT, of: ticks_of, interest: Interest::new(TIMES), unit: ticks::units },
-    );
+    ));
     let aggregate = PvarSpec::new("mpiscope_bytes", PvarClass::AGGREGATE, Datatype::UNSIGNED_LONG_LONG).desc(
         "Bytes that the arguments of completed MPI calls named (counts times sizes of datatypes), of all functions \
          together. About 5 ns per call",
     );
-    add(aggregate, Sum { count: 1, of: bytes, interest: Interest::new(CALLS), unit: as_it_is });
+    add(registry.add_pvar(aggregate, Scalar(bytes_total, Interest::new(CALLS))));
     super::process::publish_function(registry, categories, names);
 }

@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const OBJECTS: u32 = Recording::OBJECTS.0;
 
+/// Name, description, and the word of a peer's record.
+type PeerVariable = (&'static str, &'static str, fn(&Peer) -> u64);
+
 /// Something of each rank of a communicator.
 pub struct PerRank(fn(&Peer) -> u64, Interest);
 
@@ -75,8 +78,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     let counter = |name: &str, desc: &str| {
         PvarSpec::new(name, PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG).desc(desc).bind(Bind::MPI_COMM)
     };
-    type Of = fn(&Peer) -> u64;
-    let per_rank: [(&str, &str, Of); 4] = [
+    let per_rank: [PeerVariable; 4] = [
         ("mpiscope_messages_sent", "Messages whose send was started", |peer| peer.sent.get()),
         ("mpiscope_bytes_sent", "Bytes of messages whose send was started", |peer| peer.sent_bytes.get()),
         ("mpiscope_messages_received", "Messages received", |peer| peer.received.get()),

@@ -21,11 +21,7 @@ pub struct Now {
 
 impl Instrument for Now {
     fn bind(&self, _object: u64) -> Result<Binding<'_>> {
-        Ok(Binding::sampled(1))
-    }
-
-    fn sample(&self, _object: u64, _element: usize) -> Result<u64> {
-        Ok((self.value)())
+        Ok(Binding::computed(self.value))
     }
 
     fn interest(&self, wanted: bool) {

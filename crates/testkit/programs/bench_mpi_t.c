@@ -1,0 +1,147 @@
+/* What calls of the tool information interface cost, in ns: the best of 9 runs.
+ *
+ *     bench_mpi_t read|readreset|startstop|info|index|cvar      on mpiscope's variable, or else the library's own
+ *     bench_mpi_t nobody|elsewhere|empty|stamp|element|copy     MPI_Comm_rank with an event at its end
+ *
+ * Prints nan where the library has nothing to be measured.
+ */
+#include <mpi.h>
+#include <mpiscope/mpi_t.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle handle;
+static MPI_T_cvar_handle cvar;
+static char name[512], buffer[1 << 16];
+static int variable = -1, class;
+static long sink;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
+}
+
+static int info(int index)
+{
+    int verbosity, bind, readonly, continuous, atomic, name_len = sizeof name, desc_len = 0;
+    MPI_Datatype type;
+    MPI_T_enum names;
+    if (MPI_T_pvar_get_info(index, name, &name_len, &verbosity, &class, &type, &names, NULL, &desc_len, &bind,
+                            &readonly, &continuous, &atomic) != MPI_SUCCESS)
+        return -1;
+    return bind;
+}
+
+/* mpiscope's counter, else the first variable that is bound to nothing and can be read. */
+static int find(void)
+{
+    int count, n = 0;
+    MPI_T_pvar_session_create(&session);
+    if (MPI_T_pvar_get_index("mpiscope_calls_total", MPI_T_PVAR_CLASS_COUNTER, &variable) != MPI_SUCCESS) {
+        MPI_T_pvar_get_num(&n);
+        for (variable = 0; variable < n && info(variable) != MPI_T_BIND_NO_OBJECT; variable++)
+            ;
+        if (variable >= n)
+            return 0;
+    }
+    info(variable);
+    if (MPI_T_pvar_handle_alloc(session, variable, NULL, &handle, &count) != MPI_SUCCESS || count > 1)
+        return 0;
+    MPI_T_pvar_start(session, handle);
+    return MPI_T_pvar_read(session, handle, buffer) == MPI_SUCCESS;
+}
+
+static int once(const char *what)
+{
+    switch (what[0] == 'r' ? what[4] ? 1 : 0 : what[0] == 's' ? 2 : what[2] == 'f' ? 3 : what[0] == 'i' ? 4 : 5) {
+    case 0: return MPI_T_pvar_read(session, handle, buffer);
+    case 1: return MPI_T_pvar_readreset(session, handle, buffer);
+    case 2: return MPI_T_pvar_stop(session, handle) | MPI_T_pvar_start(session, handle);
+    case 3: return info(variable) < 0;
+    case 4: return MPI_T_pvar_get_index(name, class, &variable);
+    default: return MPI_T_cvar_read(cvar, buffer);
+    }
+}
+
+static double variables(const char *what)
+{
+    double best = INFINITY;
+    int count, index = 0;
+    if (!find())
+        return NAN;
+    MPI_T_cvar_get_index("mpiscope_record_calls", &index);
+    if (MPI_T_cvar_handle_alloc(index, NULL, &cvar, &count) != MPI_SUCCESS || once(what) != MPI_SUCCESS)
+        return NAN;
+    for (int run = 0; run < 9; run++) {
+        double start = now();
+        for (int i = 0; i < 200000; i++)
+            sink += once(what);
+        double each = (now() - start) / 200000;
+        if (each < best)
+            best = each;
+    }
+    return best;
+}
+
+static char mode;
+
+static void heard(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
+                  void *data)
+{
+    MPI_Count stamp = 0;
+    (void) registration;
+    (void) safety;
+    (void) data;
+    if (mode == 's')
+        MPI_T_event_get_timestamp(instance, &stamp);
+    else if (mode == 'l')
+        MPI_T_event_read(instance, 0, buffer);
+    else if (mode == 'c')
+        MPI_T_event_copy(instance, buffer);
+    sink += stamp;
+}
+
+static double events(const char *what)
+{
+    double best = INFINITY;
+    int rank, index;
+    const char *type = !strcmp(what, "elsewhere") ? "mpiscope.object_freed" : "mpiscope.call_ended";
+    mode = !strcmp(what, "element") ? 'l' : what[0];
+    if (!MPISCOPE_HAS(MPI_T_event_get_num))
+        return NAN;
+    if (strcmp(what, "nobody")) {
+        MPI_T_event_registration registration;
+        if (MPI_T_event_get_index(type, &index) != MPI_SUCCESS
+            || MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registration) != MPI_SUCCESS)
+            return NAN;
+        MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, heard);
+    }
+    for (int run = 0; run < 9; run++) {
+        double start = now();
+        for (int i = 0; i < 100000; i++)
+            MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        double each = (now() - start) / 100000;
+        if (each < best)
+            best = each;
+    }
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    const char *what = argc > 1 ? argv[1] : "read";
+    int is_event = strstr("nobody elsewhere empty stamp element copy", what) != NULL;
+    MPI_Init(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    printf("value %f\n", is_event ? events(what) : variables(what));
+    MPI_Finalize();
+    return sink == 42;
+}
