@@ -24,6 +24,15 @@ pub fn release() -> Result<()> {
     run(&mut command)
 }
 
+/// `cargo test` of exactly what [`release`] built, whatever else lies in the target directory.
+pub fn tests() -> Command {
+    let built = paths::target_dir().join("release");
+    let mut command = cargo();
+    command.arg("test").env("MPISCOPE_BIN", built.join("mpiscope"));
+    command.env("MPISCOPE_LIB", built.join("libmpiscope.so")).env("MPISCOPE_MOCK", built.join("libmockmpi.so"));
+    command
+}
+
 /// Runs a command to its end, with our standard output.
 ///
 /// # Errors

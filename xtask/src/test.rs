@@ -26,12 +26,15 @@ pub fn run(args: &Args) -> Result<()> {
     let (found, skipped) = mpi::survey();
     libraries::print_table(&found);
     libraries::print_skipped(&skipped);
-    if args.filter.is_none() {
-        build::run(build::cargo().args(["test", "--workspace", "--exclude", "mpiscope-matrix"]))?;
-    }
+    // All of them, also after a failure: one run tells everything.
+    let tests = if args.filter.is_none() {
+        build::run(build::tests().args(["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"]))
+    } else {
+        Ok(())
+    };
     // One trial at a time: a trial alone has more ranks than a small machine has cores.
-    let mut matrix = build::cargo();
-    matrix.args(["test", "--package", "mpiscope-matrix", "--", "--test-threads=1"]).args(&args.filter);
+    let mut matrix = build::tests();
+    matrix.args(["--package", "mpiscope-matrix", "--", "--test-threads=1"]).args(&args.filter);
     matrix.env("MPISCOPE_MATRIX", "1");
     let ended = build::run(&mut matrix);
     let what = if args.filter.is_none() { "tested on" } else { "at hand for the trials above" };
@@ -40,6 +43,7 @@ pub fn run(args: &Args) -> Result<()> {
         println!("  {}: {}", library.name, library.version);
     }
     libraries::print_skipped(&skipped);
+    tests?;
     ended?;
     if found.is_empty() {
         bail!("no real MPI library was tested; `cargo xtask mpi` says why none could be had");
