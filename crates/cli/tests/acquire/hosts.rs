@@ -20,6 +20,8 @@ here=$(sed -n 's/rank [01] of 4 is process //p' said)
 there=$(sed -n 's/rank [23] of 4 is process //p' said)
 for pid in $here $job; do "$mpiscope" procs --json $pid; done
 for pid in $there; do ./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' procs --json $pid"; done
+"$mpiscope" ps --json
+./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' ps --json"
 "$mpiscope" attach $job --batch 'bt -1'
 "$mpiscope" attach $job --ranks 3 --batch 'info inferiors' --json
 touch go.1
@@ -56,6 +58,11 @@ fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
     }
 }
 
+/// Rank and host of each process.
+fn wanted() -> [(u64, String); 4] {
+    [(0, "nodea"), (1, "nodea"), (2, "nodeb"), (3, "nodeb")].map(|(rank, host)| (rank, host.to_owned()))
+}
+
 fn check(stdout: &str, all: &str) {
     let reports: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let lists: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.procs/1").collect();
@@ -63,10 +70,17 @@ fn check(stdout: &str, all: &str) {
     for list in &lists {
         let place = |p: &Value| (p["rank"].as_u64().unwrap(), p["host"].as_str().unwrap().to_owned());
         let places: BTreeSet<_> = list["processes"].as_array().unwrap().iter().map(place).collect();
-        let wanted = [(0, "nodea"), (1, "nodea"), (2, "nodeb"), (3, "nodeb")].map(|(r, h)| (r, h.to_owned()));
-        assert_eq!(places, BTreeSet::from(wanted), "{all}");
+        assert_eq!(places, BTreeSet::from(wanted()), "{all}");
         assert_eq!(list["processes"], lists[0]["processes"], "{all}");
         assert_eq!(list["problems"], Value::Array(Vec::new()), "{all}");
+    }
+    let looks: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.ps/1").collect();
+    assert_eq!(looks.len(), 2, "{all}");
+    for look in looks {
+        let place = |r: &Value| (r["rank"].as_u64().unwrap(), r["host"].as_str().unwrap().to_owned());
+        let places: Vec<_> = look["ranks"].as_array().unwrap().iter().map(place).collect();
+        assert_eq!(places, wanted(), "{all}");
+        assert_eq!(look["errors"], Value::Array(Vec::new()), "{all}");
     }
     assert!(stdout.contains("ranks [0-3] (4 processes)"), "{all}");
     let answers: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.answers/1").collect();

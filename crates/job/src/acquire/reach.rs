@@ -152,27 +152,8 @@ impl Reach for System {
     }
 
     fn ask(&self, host: &str, pids: &[u32]) -> Result<Acquired, Error> {
-        let fail = |why: String| Error::Remote { host: host.to_owned(), why };
-        // The name comes from another process's memory and becomes an argument of a command.
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
-        if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
-            return Err(fail("this is no name of a host".into()));
-        }
-        let mut words = self.shell.iter().map(|word| word.replace("{host}", host));
-        let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
-        let mut command = Command::new(&first);
-        command.args(words).arg(&self.program).args(["procs", "--json", "--here"]);
-        command.args(pids.iter().map(u32::to_string)).stdin(Stdio::null());
-        let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
-        serde_json::from_slice(&output.stdout).map_err(|e| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.lines().last().unwrap_or_default().trim();
-            fail(if said.is_empty() {
-                format!("the answer is not understood ({e})")
-            } else {
-                said.to_owned()
-            })
-        })
+        let words = ["procs", "--json", "--here"].map(str::to_owned).into_iter();
+        self.run(host, &words.chain(pids.iter().map(u32::to_string)).collect::<Vec<_>>())
     }
 }
 
