@@ -199,3 +199,31 @@ pub fn one() -> Option<Library> {
         (None, true) => None,
     }
 }
+
+/// Reads `MPIR_proctable` in the starter on the first stop.
+pub const STARTER: &str = r#"set pagination off
+set confirm off
+break MPIR_Breakpoint
+run
+set language c
+printf "SEEN state %d size %d\n", *(int *)&MPIR_debug_state, *(int *)&MPIR_proctable_size
+set $n = *(int *)&MPIR_proctable_size
+set $k = 0
+while $k < $n
+  set $e = *(char **)&MPIR_proctable + 24 * $k
+  printf "SEEN rank %d pid %d host %s program %s\n", $k, *(int *)($e + 16), *(char **)$e, *(char **)($e + 8)
+  set $k = $k + 1
+end
+continue
+"#;
+
+/// Lines that begin with a word, anywhere in a line: launchers may put something before it.
+pub fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
+    text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()
+}
+
+/// (rank, pid) of what the program itself said, and of what gdb read.
+pub fn pairs(lines: &[&str], rank_at: usize, pid_at: usize) -> BTreeSet<(u32, u32)> {
+    let number = |line: &str, at: usize| line.split_whitespace().nth(at)?.parse().ok();
+    lines.iter().filter_map(|line| Some((number(line, rank_at)?, number(line, pid_at)?))).collect()
+}

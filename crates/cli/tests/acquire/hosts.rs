@@ -1,11 +1,18 @@
 //! Ranks on two hosts: name spaces of one machine, with nothing in common but the network and the folders.
 
-use crate::common::{self, LIMIT, MPISCOPE, compile, folder};
+use crate::common::{self, LIMIT, MPISCOPE, compile, folder, pairs, seen};
 use mpiscope_testkit::mpi::{Family, Library};
-use mpiscope_testkit::{paths, run};
+use mpiscope_testkit::paths;
+use mpiscope_testkit::run::{self, Outcome};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
+
+/// A debugger on the starter: it reads the table by offsets.
+const STARTER: &str = r#"
+gdb -nx -batch -x starter.gdb --args "$mpiscope" run -q "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 4 -ppn 2 "$program"
+"#;
 
 /// What the test does on the first host; `$1`… are set by the head of the script.
 const SCRIPT: &str = r#"
@@ -28,34 +35,59 @@ touch go.1
 wait $job
 "#;
 
+/// Runs a script on the first of two hosts, `nodea` and `nodeb`; nothing if hosts cannot be made here.
+fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Option<Outcome> {
+    let dir = folder();
+    let program = compile(library, "idle", dir.path());
+    let programs = paths::programs().join("acquire");
+    let shell = programs.join("remote_shell.py");
+    let rsh = dir.path().join("rsh");
+    std::fs::write(&rsh, format!("#!/bin/sh\nexec python3 {} \"$@\"\n", shell.display())).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&rsh).status().unwrap().success());
+    std::fs::write(dir.path().join("starter.gdb"), common::STARTER).unwrap();
+    let head = format!(
+        "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={}\n",
+        library.mpirun.display(),
+        program.display()
+    );
+    std::fs::write(dir.path().join("job.sh"), head + script).unwrap();
+    let mut command = Command::new("sh");
+    command.arg(programs.join("two_hosts.sh")).arg(&shell).arg(dir.path()).arg("sh ./job.sh");
+    common::prepare(&mut command, library, layer);
+    let outcome = run::bounded(&mut command, LIMIT * 2).unwrap();
+    if outcome.code() == 77 {
+        eprintln!("skipped: hosts cannot be made here (needs root, unshare, ip)");
+        return None;
+    }
+    Some(outcome)
+}
+
+/// Libraries with a launcher that takes another remote shell.
+fn hydras() -> impl Iterator<Item = Library> {
+    common::libraries().into_iter().filter(|library| library.family == Family::Mpich && library.bin.is_some())
+}
+
 #[test]
 fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
     let _turn = common::alone();
     let Some(layer) = common::layer() else { return };
-    let hydra = |library: &&Library| library.family == Family::Mpich && library.bin.is_some();
-    for library in common::libraries().iter().filter(hydra) {
-        let dir = folder();
-        let program = compile(library, "idle", dir.path());
-        let programs = paths::programs().join("acquire");
-        let shell = programs.join("remote_shell.py");
-        let rsh = dir.path().join("rsh");
-        std::fs::write(&rsh, format!("#!/bin/sh\nexec python3 {} \"$@\"\n", shell.display())).unwrap();
-        assert!(Command::new("chmod").arg("+x").arg(&rsh).status().unwrap().success());
-        let head = format!(
-            "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={}\n",
-            library.mpirun.display(),
-            program.display()
-        );
-        std::fs::write(dir.path().join("job.sh"), head + SCRIPT).unwrap();
-        let mut command = Command::new("sh");
-        command.arg(programs.join("two_hosts.sh")).arg(&shell).arg(dir.path()).arg("sh ./job.sh");
-        common::prepare(&mut command, library, &layer);
-        let outcome = run::bounded(&mut command, LIMIT * 2).unwrap();
-        if outcome.code() == 77 {
-            return eprintln!("skipped: hosts cannot be made here (needs root, unshare, ip)");
-        }
+    for library in hydras() {
+        let Some(outcome) = on_two_hosts(&library, &layer, SCRIPT) else { return };
         check(&outcome.stdout, &outcome.describe());
     }
+}
+
+#[test]
+fn the_starter_has_the_ranks_of_all_hosts() {
+    let _turn = common::alone();
+    let (Some(layer), Some(library)) = (common::layer(), hydras().next()) else { return };
+    let Some(outcome) = on_two_hosts(&library, &layer, STARTER) else { return };
+    let all = outcome.describe();
+    assert!(outcome.stdout.contains("SEEN state 1 size 4"), "{all}");
+    let (said, read) = (seen(&outcome.stdout, "rank "), seen(&outcome.stdout, "SEEN rank"));
+    assert_eq!(pairs(&read, 2, 4), pairs(&said, 1, 6), "{all}");
+    let hosts: Vec<_> = read.iter().filter_map(|line| line.split_whitespace().nth(6)).collect();
+    assert_eq!(hosts, ["nodea", "nodea", "nodeb", "nodeb"], "{all}");
 }
 
 /// Rank and host of each process.

@@ -1,7 +1,7 @@
 //! What a debugger without any debug information sees: gdb in batch mode on stripped files, tables read by the
 //! documents' offsets alone.
 
-use crate::common::{self, LIMIT, MPISCOPE, compile, folder, libraries, prepare};
+use crate::common::{self, LIMIT, MPISCOPE, STARTER, compile, folder, libraries, pairs, prepare, seen};
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::run;
 use std::collections::BTreeSet;
@@ -27,38 +27,10 @@ end
 continue
 "#;
 
-/// Reads `MPIR_proctable` in the starter on the first stop.
-const STARTER: &str = r#"set pagination off
-set confirm off
-break MPIR_Breakpoint
-run
-set language c
-printf "SEEN state %d size %d\n", *(int *)&MPIR_debug_state, *(int *)&MPIR_proctable_size
-set $n = *(int *)&MPIR_proctable_size
-set $k = 0
-while $k < $n
-  set $e = *(char **)&MPIR_proctable + 24 * $k
-  printf "SEEN rank %d pid %d host %s program %s\n", $k, *(int *)($e + 16), *(char **)$e, *(char **)($e + 8)
-  set $k = $k + 1
-end
-continue
-"#;
-
 fn strip(file: &Path, dir: &Path) -> PathBuf {
     let out = dir.join(file.file_name().unwrap());
     assert!(Command::new("strip").arg("-o").arg(&out).arg(file).status().unwrap().success());
     out
-}
-
-/// Lines that begin with a word, anywhere in a line: launchers may put something before it.
-fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
-    text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()
-}
-
-/// (rank, pid) of what the program itself said, and of what gdb read.
-fn pairs(lines: &[&str], rank_at: usize, pid_at: usize) -> BTreeSet<(u32, u32)> {
-    let number = |line: &str, at: usize| line.split_whitespace().nth(at)?.parse().ok();
-    lines.iter().filter_map(|line| Some((number(line, rank_at)?, number(line, pid_at)?))).collect()
 }
 
 fn check(library: &Library, text: &str, program: &Path, n: usize) {
