@@ -91,7 +91,24 @@ impl Job {
         arguments: &[&str],
     ) -> Self {
         let mut command = Command::new(MPISCOPE);
-        command.args(["run", "--quiet"]).args(options).arg(&library.mpirun).args(library.launch_arguments(n));
+        command.args(["run", "--quiet"]).args(options).arg(&library.mpirun);
+        Self::launch(command, library, layer, n, program, arguments)
+    }
+
+    /// The same without the layer.
+    pub fn bare(library: &Library, layer: &Path, n: usize, program: &Path, arguments: &[&str]) -> Self {
+        Self::launch(Command::new(&library.mpirun), library, layer, n, program, arguments)
+    }
+
+    fn launch(
+        mut command: Command,
+        library: &Library,
+        layer: &Path,
+        n: usize,
+        program: &Path,
+        arguments: &[&str],
+    ) -> Self {
+        command.args(library.launch_arguments(n));
         if library.family == Family::OpenMpi {
             // Room for the children as well.
             command.args(["--map-by", ":OVERSUBSCRIBE"]);
@@ -122,6 +139,13 @@ impl Job {
             assert!(Instant::now() < until, "the job does not end");
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Waits for the end, which is to be a good one.
+    pub fn succeeds(&mut self) {
+        self.ends();
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
     }
 }
 
