@@ -86,7 +86,7 @@ pub struct RankReport {
     pub threads: usize,
     /// All lost records.
     pub lost: u64,
-    /// Lost records by kind.
+    /// Lost records by kind; also how many freed objects are no longer known.
     pub losses: BTreeMap<String, u64>,
     /// What the layer cost, in seconds.
     pub own_s: f64,
