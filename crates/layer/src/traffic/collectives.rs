@@ -65,6 +65,7 @@ pub fn start<A: Abi>(
         count: noted.count.get().cast_signed(),
         datatype: noted.datatype.get(),
         order: number,
+        entry: call.operation(),
         persistent,
         ..New::of(RequestKind::COLLECTIVE)
     };
