@@ -1,4 +1,5 @@
-//! The Intel MPI Benchmarks, a program of somebody else: they run to the end and measure the same kind of numbers.
+//! The Intel MPI Benchmarks, a program of somebody else: they run to the end, measure the same kind of numbers, and are
+//! counted exactly.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -7,9 +8,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
-use mpiscope_testkit::report;
+use mpiscope_testkit::{paths, report, run};
 
-use crate::subject::{Form, Subject, word};
+use crate::subject::{Form, LIMIT, Subject, word};
+use crate::tool;
 
 const RANKS: usize = 2;
 /// The layer adds nanoseconds to microseconds. A benchmark whose middle row takes this many times as long does another
@@ -30,7 +32,38 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             move || check(&subject, &library, benchmark).map_err(|error| format!("{error:#}").into()),
         )
     };
-    BENCHMARKS.into_iter().map(make).collect()
+    let mut trials: Vec<Trial> = BENCHMARKS.into_iter().map(make).collect();
+    for ranks in [2, 5] {
+        let library = Arc::clone(library);
+        trials.push(Trial::test(
+            format!("{}::imb_{ranks}_ranks_are_counted_as_a_tool_counts_them", library.name),
+            move || counted(&library, ranks).map_err(|error| format!("{error:#}").into()),
+        ));
+    }
+    trials
+}
+
+/// Benchmarks of all kinds of calls under a tool that keeps its own ledger and compares our variables with it.
+fn counted(library: &Library, ranks: usize) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let source = paths::programs().join("mpi_t/ledger_tool.c");
+    let ledger = tool::shared(library, &source, dir.path())?;
+    let mut command = library.launch(ranks);
+    command.env("LD_LIBRARY_PATH", library.lib_dir()).arg("env");
+    command.arg(format!("LD_PRELOAD={}:{}", ledger.display(), tool::layer()?.display()));
+    command.arg(library.imb("IMB-MPI1").context("IMB-MPI1 has gone")?);
+    command.args(["PingPong", "Sendrecv", "Exchange", "Bcast", "Allreduce", "Alltoall"]);
+    command.args(["-iter", "50", "-msglog", "0:10", "-time", "1"]);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let ledgers: Vec<&str> =
+        outcome.stdout.lines().filter(|line| line.starts_with("ledger of rank")).collect();
+    ensure!(ledgers.len() == ranks, "{} ledgers of {ranks} ranks\n{}", ledgers.len(), outcome.describe());
+    for line in ledgers {
+        ensure!(line.ends_with(" 0 differences"), "{}", outcome.describe());
+        ensure!(!line.contains(" 0 messages"), "nothing was exchanged: {line}");
+    }
+    Ok(())
 }
 
 fn check(subject: &Subject, library: &Library, benchmark: &str) -> Result<()> {
