@@ -29,7 +29,9 @@ pub fn tests() -> Command {
     let built = paths::target_dir().join("release");
     let mut command = cargo();
     command.arg("test").env("MPISCOPE_BIN", built.join("mpiscope"));
-    command.env("MPISCOPE_LIB", built.join("libmpiscope.so")).env("MPISCOPE_MOCK", built.join("libmockmpi.so"));
+    command
+        .env("MPISCOPE_LIB", built.join("libmpiscope.so"))
+        .env("MPISCOPE_MOCK", built.join("libmockmpi.so"));
     command
 }
 

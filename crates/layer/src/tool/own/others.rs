@@ -58,9 +58,9 @@ impl Others {
         self.inter
     }
 
-    /// When `rank` began to send a message, in ticks.
-    pub fn sent_at(&self, rank: usize, message: &Sent) -> Option<u64> {
-        self.others.get(rank)?.as_ref()?.image.sent_at(message)
+    /// See [`Neighbour::find_sent`], of `rank`.
+    pub fn find_sent(&self, rank: usize, message: &Sent) -> Option<(u64, u64)> {
+        self.others.get(rank)?.as_ref()?.image.find_sent(message)
     }
 
     /// What `rank` recorded of us. Async-signal-safe.
