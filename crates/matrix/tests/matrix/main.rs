@@ -19,6 +19,7 @@ mod programs;
 mod python;
 mod subject;
 mod tool;
+mod variables;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         trials.extend(python::trials(&subject, &library));
         trials.extend(imb::trials(&subject, &library));
         trials.extend(tool::trials(&library));
+        trials.extend(variables::trials(&subject, &library));
     }
     if !wanted {
         eprintln!("the matrix runs in `cargo xtask test`, which builds what it tests");
