@@ -113,6 +113,13 @@ impl<A: Abi> Call<A> {
         last.get()
     }
 
+    /// The operation that the function was given; for a function without one, the one of an earlier call.
+    #[inline(always)]
+    pub fn operation(&self) -> u64 {
+        let [.., operation, _] = &self.thread.call.extra;
+        operation.get()
+    }
+
     /// How many calls of the thread are open below this one.
     #[inline(always)]
     pub fn level(&self) -> usize {

@@ -151,6 +151,7 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
     let uid = comm.head.uid.get();
     if let Some(known) = list().find(|bound| bound.uid == uid) {
         known.peers.compare_exchange(std::ptr::null_mut(), peers, Ordering::AcqRel, Ordering::Relaxed).ok();
+        known.others.search();
         return Some(known);
     }
     let size = comm.remote_size.get().max(comm.size.get()) as usize;

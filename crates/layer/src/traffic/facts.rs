@@ -4,7 +4,8 @@
 //! are written, and from here events are raised.
 
 use super::ledger::{self, Line};
-use super::lines::{Channel, peer};
+use super::lines::Channel;
+use super::peers::peer;
 use super::state::Held;
 use crate::tool::events::kinds::Kind;
 use crate::tool::events::observe;
