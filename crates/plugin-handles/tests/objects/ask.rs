@@ -48,7 +48,8 @@ pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins)
                 let found = found.map_or_else(|e| e.to_string(), |handle| format!("{handle:#x}"));
                 answers.insert(format!("{name} from fortran"), json!(found));
             } else if kind != "address" && kind != "number" {
-                let answer = handles.object(kind, running.value(name, kind)?);
+                let answer =
+                    about(&handles, kind, running.value(name, kind)?, running.value("int", "datatype")?);
                 answers.insert(name.clone(), answer.unwrap_or_else(|error| json!(error.to_string())));
             }
         }
@@ -78,6 +79,19 @@ pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins)
     let mut answers = Value::Object(answers);
     forget_times(&mut answers);
     Ok(answers)
+}
+
+/// All that the plug-in has about an object; `int` is the datatype that statuses are counted in.
+fn about(handles: &Handles<'_>, kind: &str, handle: u64, int: u64) -> Result<Value> {
+    let mut answer = handles.object(kind, handle)?;
+    if let Some(fields) = answer.as_object_mut() {
+        let (name, more) = match kind {
+            "status" => ("elements", json!(handles.elements(handle, int)?)),
+            _ => ("calls", handles.calls(kind, handle)?),
+        };
+        fields.insert(name.into(), more);
+    }
+    Ok(answer)
 }
 
 /// Times are worked out with the clock's last reading, which goes on.

@@ -5,6 +5,8 @@
 mod ask;
 mod expect;
 mod hostile;
+mod inspected;
+mod items;
 mod program;
 
 use std::time::Duration;
@@ -17,7 +19,8 @@ const LIMIT: Duration = Duration::from_secs(240);
 
 fn main() {
     let arguments = Arguments::from_args();
-    let mut trials = Vec::new();
+    let mut trials =
+        vec![Trial::test("items", || items::complete().map_err(|e| Failed::from(format!("{e:#}"))))];
     match (paths::libmpiscope(), ask::plugins()) {
         (Some(layer), Ok(plugins)) => {
             let libraries = mpi::found();

@@ -81,6 +81,32 @@ impl Running {
         }
     }
 
+    /// The handle (or address) with this name, of whatever kind.
+    pub fn any_value(&self, name: &str) -> Result<u64> {
+        let is_handle = |(known, kind): &&(String, String)| known == name && !kind.starts_with("fortran-");
+        let key = self.handles.keys().find(is_handle);
+        let (_, kind) = key.with_context(|| format!("the program did not name {name}"))?;
+        self.value(name, kind)
+    }
+
+    /// The Fortran handle of the object with this name.
+    pub fn fortran(&self, name: &str) -> Result<i64> {
+        let is_fortran = |(known, kind): &&(String, String)| known == name && kind.starts_with("fortran-");
+        let key = self.handles.keys().find(is_fortran);
+        let (_, kind) = key.with_context(|| format!("{name} has no Fortran handle"))?;
+        Ok(self.word(name, kind)?.parse()?)
+    }
+
+    /// Whether a thread is to be inside a call.
+    pub fn has_threads(&self) -> bool {
+        self.word("threads", "number").is_ok_and(|number| number == "1")
+    }
+
+    /// What the program is.
+    pub fn binary(&self) -> PathBuf {
+        self.dir.path().join("objects")
+    }
+
     /// Lets rank 0 die; its core file, or none where this system writes them elsewhere.
     pub fn die(&mut self) -> Result<Option<PathBuf>> {
         let pid = self.pid()?;
