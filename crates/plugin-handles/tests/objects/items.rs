@@ -194,7 +194,7 @@ fn at(object: &Value, place: &str) -> Result<Value> {
     let has = |word: &str| match &found {
         Value::Array(list) => list.contains(&json!(word)),
         Value::String(text) => text == word,
-        other => other.to_string() == word,
+        other => *other == word || other.to_string().as_str() == word,
     };
     ensure!(!found.is_null(), "nothing at {pointer}");
     Ok(json!(words.any(has)))
