@@ -29,6 +29,6 @@ mod tests {
     fn a_panic_ends_at_the_border() {
         assert_eq!(caught(|| 1), Some(1));
         let nothing: Vec<u32> = Vec::new();
-        assert_eq!(caught(|| nothing.iter().next().copied().ok_or("there is one").unwrap()), None);
+        assert_eq!(caught(|| nothing.first().copied().ok_or("there is one").unwrap()), None);
     }
 }

@@ -451,7 +451,7 @@ hook! {
     MPI_Comm_accept (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { debugger::dynamic::before_accept, traffic::collectives::enter(comm) }
     after { debugger::dynamic::after_accept, objects::comms::connect(comm, newcomm), traffic::collectives::leave() }
 }
 hook! {
@@ -654,7 +654,7 @@ hook! {
     MPI_Comm_join (fd: c_int, intercomm: *mut A::Handle)
     note { }
     bytes { }
-    before { }
+    before { debugger::dynamic::before_join }
     after { debugger::dynamic::after_join, objects::comms::join }
 }
 hook! {
@@ -717,14 +717,14 @@ hook! {
     MPI_Comm_spawn (command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { debugger::dynamic::before_spawn, traffic::collectives::enter(comm) }
     after { debugger::dynamic::after_spawn, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { debugger::dynamic::before_spawn_multiple, traffic::collectives::enter(comm) }
     after { debugger::dynamic::after_spawn_multiple, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
 }
 hook! {

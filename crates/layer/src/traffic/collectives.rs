@@ -23,7 +23,7 @@ pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
     let Some(held) = hold() else { return };
     let channel = communicator::<A>(&held, comm);
     let number = facts::collective_entered(&held, channel.comm);
-    observe::collective_entered(call, channel.uid, number);
+    observe::collective_entered(call, &channel, number);
     call.set_sequence(number);
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A conformance program runs its assertions before `MPI_Init`, between, and after `MPI_Finalize`, once with two ranks,
 //! once with one rank of four threads. The example tool of the specification is stacked with the layer in either
-//! order and must report exactly the receives that were made while the queue was long.
+//! order and must report exactly the receives that were made while the queue was long, also when it starts in a rank
+//! before the others have left `MPI_Init`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,10 +16,9 @@ use mpiscope_testkit::{paths, run};
 
 use crate::subject::LIMIT;
 
-/// Groups of functions, by source file.
-const PROGRAMS: [&str; 19] = [
+/// Programs that try one group of functions, by source file: with two ranks, and with four threads at once.
+const GROUPS: [&str; 15] = [
     "categories",
-    "counters",
     "cvars",
     "enums",
     "event_callbacks",
@@ -27,15 +27,24 @@ const PROGRAMS: [&str; 19] = [
     "event_handles",
     "event_instances",
     "event_types",
-    "hammer",
-    "header",
-    "long_queue",
     "pvar_handles",
     "pvar_info",
     "pvar_sessions",
     "pvar_startstop",
     "pvar_values",
     "strings",
+];
+
+/// Programs that make their threads themselves, and their numbers of ranks.
+const OTHERS: [(&str, usize); 8] = [
+    ("header", 1),
+    ("hammer", 1),
+    ("sampler", 2),
+    ("long_queue", 3),
+    ("gauges", 3),
+    ("counters", 2),
+    ("counters", 5),
+    ("counters", 8),
 ];
 
 /// What a trial does with a library.
@@ -48,27 +57,29 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
         let name = format!("{}::mpi_t_{name}", library.name);
         trials.push(Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into())));
     };
-    for program in PROGRAMS {
-        for (ranks, threads) in [(2, 1), (1, 4)] {
-            add(
-                format!("{program}_holds_with_{ranks}_ranks_of_{threads}_threads"),
-                Box::new(move |library| conforms(library, program, ranks, threads)),
-            );
-        }
+    let in_threads = GROUPS.iter().flat_map(|program| [(*program, 2, 1), (*program, 1, 4)]);
+    for (program, ranks, threads) in in_threads.chain(OTHERS.map(|(program, ranks)| (program, ranks, 1))) {
+        add(
+            format!("{program}_holds_with_{ranks}_ranks_of_{threads}_threads"),
+            Box::new(move |library| conforms(library, program, ranks, threads)),
+        );
     }
     // Its scenarios are processes of their own, each of which begins MPI: that no launcher allows.
     add("lifecycle_holds_in_every_order".to_owned(), Box::new(|library| alone(library, "lifecycle")));
-    for layer_first in [true, false] {
-        let order = if layer_first { "above" } else { "below" };
+    for (stack, name) in [
+        (&[Part::Layer, Part::Tool][..], "below_the_layer"),
+        (&[Part::Tool, Part::Layer], "above_the_layer"),
+        (&[Part::Tool, Part::Layer, Part::SlowInit], "when_the_other_ranks_are_late"),
+    ] {
         add(
-            format!("the_example_of_the_standard_works_{order}_the_tool"),
-            Box::new(move |library| queue_tool(library, layer_first)),
+            format!("the_example_tool_of_the_standard_works_{name}"),
+            Box::new(move |library| queue_tool(library, stack)),
         );
     }
     trials
 }
 
-fn layer() -> Result<PathBuf> {
+pub fn layer() -> Result<PathBuf> {
     paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")
 }
 
@@ -109,16 +120,45 @@ fn passes(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// What is preloaded around the example tool.
+#[derive(Clone, Copy)]
+enum Part {
+    /// `libmpiscope.so`.
+    Layer,
+    /// The example of the standard.
+    Tool,
+    /// What keeps the other ranks in `MPI_Init`.
+    SlowInit,
+}
+
+impl Part {
+    /// The file to preload.
+    fn file(self, library: &Library, dir: &Path) -> Result<PathBuf> {
+        let programs = paths::programs().join("mpi_t");
+        let source = match self {
+            Self::Layer => return layer(),
+            Self::Tool => paths::workspace().join("examples/mpi_t/unexpected_queue_tool.c"),
+            Self::SlowInit => programs.join("slow_init.c"),
+        };
+        shared(library, &source, dir)
+    }
+}
+
+/// Compiles a library to be preloaded.
+pub fn shared(library: &Library, source: &Path, dir: &Path) -> Result<PathBuf> {
+    let name = source.file_stem().context("a source without a name")?;
+    let out = dir.join(name).with_extension("so");
+    build(library, source, &out, &["-shared", "-fPIC"])?;
+    Ok(out)
+}
+
 /// The tool's line is the program's, but for who says it.
-fn queue_tool(library: &Library, layer_first: bool) -> Result<()> {
+fn queue_tool(library: &Library, stack: &[Part]) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let tool = dir.path().join("unexpected_queue_tool.so");
-    let source = paths::workspace().join("examples/mpi_t/unexpected_queue_tool.c");
-    build(library, &source, &tool, &["-shared", "-fPIC"])?;
     let binary = program(library, "long_queue", dir.path())?;
-    let (layer, tool) = (layer()?.display().to_string(), tool.display().to_string());
-    let preload = if layer_first { format!("{layer}:{tool}") } else { format!("{tool}:{layer}") };
-    let mut command = library.launch(2);
+    let files = stack.iter().map(|part| part.file(library, dir.path())).collect::<Result<Vec<_>>>()?;
+    let preload = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(":");
+    let mut command = library.launch(3);
     command.arg("env").arg(format!("LD_PRELOAD={preload}")).arg(binary).arg("--tool");
     let outcome = run::bounded(&mut command, LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());

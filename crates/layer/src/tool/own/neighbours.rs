@@ -2,9 +2,13 @@
 //!
 //! They are memory files, found among the open files of the processes that may be looked at. Their bytes are another
 //! process's: every place is checked against the size of the file, which cannot shrink.
+//!
+//! Which rank of which world a process is stands in its image when it has left `MPI_Init`, and that may be after this one
+//! has left it and a tool has bound its variables. So images are mapped when a variable is bound, and told apart when
+//! it is read, which looks at memory only: a signal handler may do it.
 #![allow(unsafe_code)]
 
-use crate::identity;
+use crate::{clock, identity, image};
 use mpiscope_image::layout::{
     DIRECTORY_LEN, HEADER_SIZE, Header, MAGIC, Process, Section, SectionKind, VERSION,
 };
@@ -12,7 +16,8 @@ use mpiscope_image::objects::{Comm, Life};
 use mpiscope_image::traffic::{Entry, Peer, Traffic};
 use std::ffi::{CString, OsString, c_void};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
 /// Addresses reserved for an image that may grow.
@@ -22,8 +27,17 @@ const RESERVED: usize = 1 << 30;
 pub struct Neighbour {
     base: usize,
     file: i32,
-    rank: u32,
+    /// Of the memory file: several processes may hold the same one.
+    inode: u64,
+    /// Rank in this process's world, or one of the two below.
+    rank: AtomicU32,
+    next: AtomicPtr<Neighbour>,
 }
+
+/// It has not said yet.
+const UNKNOWN: u32 = u32::MAX;
+/// Of another world.
+const FOREIGN: u32 = u32::MAX - 1;
 
 /// How far back a sender's ledger is looked through.
 const FAR: u64 = 4096;
@@ -34,35 +48,56 @@ pub struct Sent {
     pub identity: u64,
     /// The receiver's rank.
     pub to: u32,
-    /// Which it is of all messages between the two.
-    pub nth: u32,
+    /// Those that were sent before are known: the first so many of all messages between the two…
+    pub before: u64,
+    /// …and those up to this one in the sender's ledger, counted from 1.
+    pub after: u64,
     #[allow(missing_docs)]
     pub tag: u32,
     #[allow(missing_docs)]
     pub bytes: u64,
 }
 
-/// Those that were found.
-static KNOWN: Mutex<Vec<&'static Neighbour>> = Mutex::new(Vec::new());
+/// Those that were found, newest first. They are never taken out.
+static LIST: AtomicPtr<Neighbour> = AtomicPtr::new(std::ptr::null_mut());
+/// How many of them are [`UNKNOWN`].
+static UNKNOWNS: AtomicUsize = AtomicUsize::new(0);
 
-/// The images of these ranks of the world.
-pub fn of_world(ranks: &[Option<u32>]) -> Vec<Option<&'static Neighbour>> {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = identity::process().map(|process| process.rank.get());
-    let missing = |known: &[&Neighbour]| {
-        let is_missing = |rank: &u32| Some(*rank) != own && known.iter().all(|other| other.rank != *rank);
-        ranks.iter().flatten().any(is_missing)
-    };
-    if missing(&known) {
-        search(&mut known);
-    }
-    let find = |rank: u32| known.iter().find(|other| other.rank == rank).copied();
-    ranks.iter().map(|rank| rank.and_then(find)).collect()
+fn list() -> impl Iterator<Item = &'static Neighbour> {
+    // SAFETY: null, or leaked by `search`.
+    let first = unsafe { LIST.load(Ordering::Acquire).as_ref() };
+    // SAFETY: as above.
+    std::iter::successors(first, |image| unsafe { image.next.load(Ordering::Acquire).as_ref() })
 }
 
-/// Looks through the open files of all processes that may be looked at.
-fn search(known: &mut Vec<&'static Neighbour>) {
-    let Some(own) = identity::process() else { return };
+/// How often one was added or has said who it is.
+static NEWS: AtomicUsize = AtomicUsize::new(1);
+
+/// The image of this rank of the world, if it was found and has said who it is. Async-signal-safe. `missed` is zero at
+/// first, and spares the search for a rank that is not there as long as there is no news.
+pub fn of_rank(rank: u32, missed: &AtomicUsize) -> Option<&'static Neighbour> {
+    let news = NEWS.load(Ordering::Acquire);
+    if UNKNOWNS.load(Ordering::Acquire) == 0 && missed.load(Ordering::Relaxed) == news {
+        return None;
+    }
+    if UNKNOWNS.load(Ordering::Acquire) != 0 {
+        list().filter(|image| image.rank.load(Ordering::Relaxed) == UNKNOWN).for_each(Neighbour::ask);
+    }
+    let found = list().find(|image| image.rank.load(Ordering::Relaxed) == rank);
+    if found.is_none() {
+        missed.store(news, Ordering::Relaxed);
+    }
+    found
+}
+
+/// Looks through the open files of all processes that may be looked at, not more than a few times a second.
+pub fn search() {
+    static LAST: Mutex<Option<u64>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = clock::monotonic_ns();
+    if last.is_some_and(|last| now.saturating_sub(last) < 200_000_000) {
+        return;
+    }
     let Ok(processes) = std::fs::read_dir("/proc") else { return };
     for process in processes.flatten() {
         if !process.file_name().as_bytes().first().is_some_and(u8::is_ascii_digit) {
@@ -71,30 +106,33 @@ fn search(known: &mut Vec<&'static Neighbour>) {
         let Ok(files) = std::fs::read_dir(process.path().join("fd")) else { continue };
         for file in files.flatten() {
             if is_image(std::fs::read_link(file.path()).map(PathBuf::into_os_string).unwrap_or_default()) {
-                add(known, &file.path(), own);
+                add(&file.path());
             }
         }
     }
+    *last = Some(clock::monotonic_ns());
 }
 
 fn is_image(target: OsString) -> bool {
     target.into_vec().starts_with(b"/memfd:mpiscope:")
 }
 
-fn add(known: &mut Vec<&'static Neighbour>, path: &std::path::Path, own: &Process) {
+/// Keeps an image unless it is this process's, known, or of another world. Called by one thread at a time.
+fn add(path: &Path) {
     let Some(image) = map(path) else { return };
-    let same_world = image.process().is_some_and(|process| {
-        process.world.text() == own.world.text() && process.rank.get() != own.rank.get()
-    });
-    let rank = image.process().map_or(u32::MAX, |process| process.rank.get());
-    if same_world && rank != u32::MAX && known.iter().all(|other| other.rank != rank) {
-        known.push(Box::leak(Box::new(Neighbour { rank, ..image })));
-    } else {
+    let own = image.process().is_some_and(|process| process.pid.get() == image::own_pid());
+    let rank = image.identify();
+    if own || rank == FOREIGN || list().any(|known| known.inode == image.inode) {
         image.unmap();
+        return;
     }
+    UNKNOWNS.fetch_add(usize::from(rank == UNKNOWN), Ordering::AcqRel);
+    let (rank, next) = (AtomicU32::new(rank), AtomicPtr::new(LIST.load(Ordering::Acquire)));
+    LIST.store(Box::leak(Box::new(Neighbour { rank, next, ..image })), Ordering::Release);
+    NEWS.fetch_add(1, Ordering::AcqRel);
 }
 
-fn map(path: &std::path::Path) -> Option<Neighbour> {
+fn map(path: &Path) -> Option<Neighbour> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
     // SAFETY: a C string.
     let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
@@ -109,12 +147,27 @@ fn map(path: &std::path::Path) -> Option<Neighbour> {
         unsafe { libc::close(file) };
         return None;
     }
-    let image = Neighbour { base: base as usize, file, rank: u32::MAX };
+    let (inode, _size) = about(file);
+    let (rank, next) = (AtomicU32::new(UNKNOWN), AtomicPtr::new(std::ptr::null_mut()));
+    let image = Neighbour { base: base as usize, file, inode, rank, next };
     if image.is_readable() {
         return Some(image);
     }
     image.unmap();
     None
+}
+
+/// Inode and size of an open file; zeros if that cannot be told.
+fn about(file: i32) -> (u64, usize) {
+    // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
+    let about = unsafe {
+        let mut about: libc::stat = std::mem::zeroed();
+        if libc::fstat(file, &mut about) != 0 {
+            return (0, 0);
+        }
+        about
+    };
+    (about.st_ino, usize::try_from(about.st_size).unwrap_or(0))
 }
 
 impl Neighbour {
@@ -127,14 +180,36 @@ impl Neighbour {
         }
     }
 
+    /// Rank in this process's world, if both have left `MPI_Init` and said so.
+    fn identify(&self) -> u32 {
+        let said = |process: &Process| process.init_leave.get() != 0;
+        let (Some(own), Some(other)) = (identity::process().filter(|p| said(p)), self.process()) else {
+            return UNKNOWN;
+        };
+        let before = other.seq.get();
+        fence(Ordering::Acquire);
+        let (said, rank, same) = (said(other), other.rank.get(), other.world.0 == own.world.0);
+        fence(Ordering::Acquire);
+        match said && before.is_multiple_of(2) && other.seq.get() == before {
+            false => UNKNOWN,
+            true if same && rank < FOREIGN => rank,
+            true => FOREIGN,
+        }
+    }
+
+    /// Looks again who it is.
+    fn ask(&self) {
+        let rank = self.identify();
+        let taken = |_| self.rank.compare_exchange(UNKNOWN, rank, Ordering::AcqRel, Ordering::Relaxed).ok();
+        if (rank != UNKNOWN).then_some(rank).and_then(taken).is_some() {
+            NEWS.fetch_add(1, Ordering::AcqRel);
+            UNKNOWNS.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
     /// Bytes that may be looked at.
     fn size(&self) -> usize {
-        // SAFETY: all zero is a valid `stat`; the call checks the descriptor itself.
-        let size = unsafe {
-            let mut about: libc::stat = std::mem::zeroed();
-            if libc::fstat(self.file, &mut about) == 0 { about.st_size } else { 0 }
-        };
-        usize::try_from(size).unwrap_or(0).min(RESERVED)
+        about(self.file).1.min(RESERVED)
     }
 
     /// Something in the image, made of words and bytes only.
@@ -201,24 +276,25 @@ impl Neighbour {
         None
     }
 
-    /// When this process began to send a message, in ticks, as its ledger says; nothing if that does not go back so far.
-    pub fn sent_at(&self, message: &Sent) -> Option<u64> {
+    /// The first message of this kind in this process's ledger that is not known yet: its number in the ledger, counted
+    /// from 1, and when this process began to send it, in ticks. Nothing if the ledger does not go back so far.
+    pub fn find_sent(&self, message: &Sent) -> Option<(u64, u64)> {
         let size = self.size();
         let totals = self.records::<Traffic>(size, SectionKind::TRAFFIC).next()?;
         let (capacity, written) = (totals.ledger_capacity.get(), totals.ledger_sent.get());
         let first = totals.ledger_first.get();
-        let kept = written.min(capacity).min(FAR);
-        (1..=kept).find_map(|back| {
-            let place = (written - back).checked_rem(capacity)?;
+        let oldest = written.saturating_sub(capacity.min(FAR)).max(message.after);
+        (oldest..written).find_map(|number| {
+            let place = number.checked_rem(capacity)?;
             let entry: &Entry = self.record(size, SectionKind::LEDGER, first.checked_add(place)?)?;
             let before = entry.seq.get();
             let same = entry.comm.get() == message.identity
                 && entry.peer.get() == message.to
-                && entry.nth.get() == message.nth
+                && u64::from(entry.nth.get()) > message.before
                 && entry.tag.get() == message.tag
                 && entry.bytes.get() == message.bytes;
             let at = entry.posted.get();
-            (same && before.is_multiple_of(2) && entry.seq.get() == before).then_some(at)
+            (same && before.is_multiple_of(2) && entry.seq.get() == before).then_some((number + 1, at))
         })
     }
 

@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 
 use super::neighbours::{self, Neighbour, Sent};
-use crate::image;
 use crate::objects::arena;
 use crate::tool::bound::Bound;
+use crate::{identity, image};
 use mpiscope_image::Writer;
 use mpiscope_image::objects::{Comm, Flag};
 use mpiscope_image::traffic::Peer;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// The rank in `MPI_COMM_WORLD` of a member: of the remote group for an intercommunicator, else of the group.
 /// `None` if there is no such rank or the process is outside of the world.
@@ -26,15 +26,40 @@ fn world_rank(writer: &'static Writer, comm: &Comm, rank: i32) -> Option<u32> {
     arena::get(writer, words).get(rank as usize).and_then(|world| u32::try_from(world.get()).ok())
 }
 
-/// One rank: its image, and its record of what it exchanged with us, once it has one.
+/// One rank: its image, and its record of what it exchanged with us, once they are known.
 struct Other {
-    image: &'static Neighbour,
+    /// In the world; `None` if it is in another one, or is this process.
+    rank: Option<u32>,
+    image: AtomicPtr<Neighbour>,
+    /// See [`neighbours::of_rank`].
+    missed: AtomicUsize,
     peer: AtomicPtr<Peer>,
+}
+
+impl Other {
+    fn of(rank: Option<u32>) -> Self {
+        Self {
+            rank,
+            image: AtomicPtr::new(std::ptr::null_mut()),
+            missed: AtomicUsize::new(0),
+            peer: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    fn image(&self) -> Option<&'static Neighbour> {
+        // SAFETY: null, or stored below: neighbours live as long as the process.
+        if let Some(known) = unsafe { self.image.load(Ordering::Acquire).as_ref() } {
+            return Some(known);
+        }
+        let found = neighbours::of_rank(self.rank?, &self.missed)?;
+        self.image.store(std::ptr::from_ref(found).cast_mut(), Ordering::Release);
+        Some(found)
+    }
 }
 
 /// The other ranks of a communicator, by rank.
 pub struct Others {
-    others: Vec<Option<Other>>,
+    others: Vec<Other>,
     inter: bool,
 }
 
@@ -43,14 +68,20 @@ impl Others {
     pub fn find(comm: &Comm) -> Self {
         let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
         let size = if inter { comm.remote_size.get() } else { comm.size.get() };
-        let ranks = (0..size.cast_signed())
+        let own = identity::process().map(|process| process.rank.get());
+        let others = (0..size.cast_signed())
             .map(|rank| image::writer().and_then(|writer| world_rank(writer, comm, rank)))
-            .collect::<Vec<_>>();
-        let images = neighbours::of_world(&ranks);
-        let others = images
-            .into_iter()
-            .map(|image| image.map(|image| Other { image, peer: AtomicPtr::new(std::ptr::null_mut()) }));
-        Self { others: others.collect(), inter }
+            .map(|rank| Other::of(rank.filter(|rank| Some(*rank) != own)));
+        let found = Self { others: others.collect(), inter };
+        found.search();
+        found
+    }
+
+    /// Looks again for those that are missing. Not for signal handlers, as opposed to everything below.
+    pub fn search(&self) {
+        if self.others.iter().any(|other| other.rank.is_some() && other.image().is_none()) {
+            neighbours::search();
+        }
     }
 
     /// Are they the members of a remote group, to which this process does not belong?
@@ -58,20 +89,20 @@ impl Others {
         self.inter
     }
 
-    /// When `rank` began to send a message, in ticks.
-    pub fn sent_at(&self, rank: usize, message: &Sent) -> Option<u64> {
-        self.others.get(rank)?.as_ref()?.image.sent_at(message)
+    /// See [`Neighbour::find_sent`], of `rank`.
+    pub fn find_sent(&self, rank: usize, message: &Sent) -> Option<(u64, u64)> {
+        self.others.get(rank)?.image()?.find_sent(message)
     }
 
-    /// What `rank` recorded of us. Async-signal-safe.
+    /// What `rank` recorded of us.
     pub fn peer(&self, rank: usize, bound: &Bound) -> Option<&'static Peer> {
-        let other = self.others.get(rank)?.as_ref()?;
+        let other = self.others.get(rank)?;
         let known = other.peer.load(Ordering::Acquire);
         if !known.is_null() {
             // SAFETY: found below, in a mapping that is never taken down and does not shrink.
             return Some(unsafe { &*known });
         }
-        let found = other.image.peer(bound.identity, bound.rank)?;
+        let found = other.image()?.peer(bound.identity, bound.rank)?;
         other.peer.store(std::ptr::from_ref(found).cast_mut(), Ordering::Release);
         Some(found)
     }
