@@ -1,5 +1,7 @@
 //! Plug-ins that a process names itself, for debuggers to load.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use mpiscope_target::{Result, Target};
@@ -27,7 +29,7 @@ pub fn plugins(target: &dyn Target, variable: &str) -> Result<Vec<PathBuf>> {
         if entry == 0 {
             break;
         }
-        files.push(PathBuf::from(target.read_string(entry, LONGEST)?));
+        files.push(PathBuf::from(OsString::from_vec(target.read_c_string(entry, LONGEST)?)));
     }
     Ok(files)
 }

@@ -1,13 +1,13 @@
 //! Asking the plug-ins about everything that the program made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use debugger_host::handles::Handles;
 use debugger_host::process::Process;
-use debugger_host::{memory, queues};
-use mpiscope_target::Target;
+use debugger_host::{memory, published, queues};
+use mpiscope_target::{Live, Target};
 use serde_json::{Map, Value, json};
 
 use crate::program::Running;
@@ -19,14 +19,22 @@ pub struct Plugins {
     pub queues: PathBuf,
 }
 
-/// They lie beside the test, or one folder up.
-pub fn plugins() -> Result<Plugins> {
-    let own = std::env::current_exe()?;
-    let find = |name: &str| {
-        let places = own.ancestors().skip(1).take(2).map(|dir| dir.join(name));
-        places.into_iter().find(|path| path.is_file()).with_context(|| format!("{name} was not built"))
+/// As a debugger finds them: the process names them, and they lie beside the layer.
+pub fn plugins(running: &Running, layer: &Path) -> Result<Plugins> {
+    let live = Live::open(running.pid()?)?;
+    let home = layer.parent().context("the layer lies nowhere")?.canonicalize()?;
+    let find = |variable: &str, name: &str| {
+        let named = published::plugins(&live, variable)?;
+        let own = named
+            .first()
+            .with_context(|| format!("{variable} names nothing: build {name} beside {}", layer.display()))?;
+        ensure!(own.canonicalize()? == home.join(name), "{variable} names {}", own.display());
+        Ok(own.clone())
     };
-    Ok(Plugins { handles: find("libmpiscope_handles.so")?, queues: find("libmpiscope_queues.so")? })
+    Ok(Plugins {
+        handles: find(published::HANDLES, "libmpiscope_handles.so")?,
+        queues: find(published::QUEUES, "libmpiscope_queues.so")?,
+    })
 }
 
 /// Plug-ins keep their debugger in a global, and memory is counted for all.
