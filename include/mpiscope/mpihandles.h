@@ -375,6 +375,14 @@ struct mpidbg_lock_t {
     int lock_exclusive;
 };
 
+struct mpidbg_call_t {
+    char call_function[MPIDBG_WORD];
+    mqs_taddr_t call_from; /* the address behind the call */
+    uint64_t call_ns;      /* when it began, after the image began */
+    int call_tid;          /* the kernel's id of the thread */
+    int call_reserved;
+};
+
 #define MPISCOPE_LIST(tag, type)                                                                                       \
     struct tag {                                                                                                       \
         uint64_t count;                                                                                                \
@@ -389,6 +397,7 @@ MPISCOPE_LIST(mpidbg_argument_list_t, struct mpidbg_argument_t);
 MPISCOPE_LIST(mpidbg_type_run_list_t, struct mpidbg_type_run_t);
 MPISCOPE_LIST(mpidbg_type_hole_list_t, struct mpidbg_type_hole_t);
 MPISCOPE_LIST(mpidbg_lock_list_t, struct mpidbg_lock_t);
+MPISCOPE_LIST(mpidbg_call_list_t, struct mpidbg_call_t);
 
 struct mpidbg_comm_extra_info_t {
     struct mpidbg_object_t object;
@@ -414,6 +423,7 @@ struct mpidbg_comm_extra_info_t {
     struct mpidbg_reference_list_t cx_requests;
     struct mpidbg_reference_list_t cx_windows;
     struct mpidbg_reference_list_t cx_files;
+    struct mpidbg_key_value_list_t cx_info_pairs; /* of the info last given, as they were then */
 };
 
 struct mpidbg_group_info_t {
@@ -463,6 +473,7 @@ struct mpidbg_request_extra_info_t {
     int64_t rx_send_tag;
     int rx_error;
     int rx_partitions;
+    struct mpidbg_reference_t rx_reduction; /* the operation of a collective or one-sided request */
 };
 
 struct mpidbg_message_info_t {
@@ -476,6 +487,7 @@ struct mpidbg_message_info_t {
 struct mpidbg_op_info_t {
     struct mpidbg_object_t object;
     mqs_taddr_t op_function; /* 0: predefined */
+    struct mpidbg_reference_list_t op_requests;
 };
 
 struct mpidbg_errhandler_extra_info_t {
@@ -542,6 +554,7 @@ struct mpidbg_window_info_t {
     uint64_t win_pending;
     struct mpidbg_key_value_list_t win_info_pairs;
     struct mpidbg_attribute_list_t win_attributes;
+    struct mpidbg_reference_list_t win_requests;
 };
 
 struct mpidbg_session_info_t {
@@ -549,6 +562,7 @@ struct mpidbg_session_info_t {
     struct mpidbg_reference_t session_info;
     struct mpidbg_reference_t session_errhandler;
     struct mpidbg_reference_list_t session_groups;
+    struct mpidbg_key_value_list_t session_info_pairs;
 };
 
 struct mpidbg_keyval_info_t {
@@ -570,6 +584,13 @@ struct mpidbg_status_extra_info_t {
     int sx_error;
     int sx_reserved;
     uint64_t sx_bytes;
+};
+
+/* Calls that threads are in, about an object of any kind. */
+struct mpidbg_calls_info_t {
+    uint32_t calls_struct_size;
+    uint32_t calls_reserved;
+    struct mpidbg_call_list_t calls;
 };
 
 /* Kinds that have a query function here: bit 1 << kind. */
@@ -597,6 +618,12 @@ int mpidbg_session_query(MPISCOPE_CONTEXT, mqs_taddr_t c_session, struct mpidbg_
 /* The handle: the key, and above its 32 bits the mpidbg_kind_t of what it is for. */
 int mpidbg_keyval_query(MPISCOPE_CONTEXT, mqs_taddr_t key, struct mpidbg_keyval_info_t **info);
 int mpidbg_status_extra_query(MPISCOPE_CONTEXT, mqs_taddr_t c_status, struct mpidbg_status_extra_info_t **info);
+/* How much of a datatype the message of a status had: whole elements (-1: not a whole number, as MPI_Get_count), and
+ * elements of intrinsic types (as MPI_Get_elements). */
+int mpidbg_status_elements(MPISCOPE_CONTEXT, mqs_taddr_t c_status, mqs_taddr_t c_datatype, int64_t *count,
+                           int64_t *elements);
+/* kind: an mpidbg_kind_t. An object that no thread is busy with has an empty list. */
+int mpidbg_calls_query(MPISCOPE_CONTEXT, int kind, mqs_taddr_t c_handle, struct mpidbg_calls_info_t **info);
 
 int mpidbg_datatype_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_datatype, mqs_taddr_t *c_datatype);
 int mpidbg_file_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_file, mqs_taddr_t *c_file);
@@ -649,24 +676,26 @@ MPISCOPE_OFFSET(mpidbg_object_t, obj_freed_by, 256);
 MPISCOPE_SIZE(mpidbg_attribute_t, 72);
 MPISCOPE_SIZE(mpidbg_argument_t, 72);
 MPISCOPE_SIZE(mpidbg_type_run_t, 72);
-MPISCOPE_SIZE(mpidbg_comm_extra_info_t, 632);
+MPISCOPE_SIZE(mpidbg_comm_extra_info_t, 648);
 MPISCOPE_OFFSET(mpidbg_comm_extra_info_t, cx_local, 424);
 MPISCOPE_SIZE(mpidbg_group_info_t, 360);
 MPISCOPE_SIZE(mpidbg_datatype_info_t, 568);
 MPISCOPE_OFFSET(mpidbg_datatype_info_t, dt_size, 416);
-MPISCOPE_SIZE(mpidbg_request_extra_info_t, 584);
+MPISCOPE_SIZE(mpidbg_request_extra_info_t, 608);
 MPISCOPE_OFFSET(mpidbg_request_extra_info_t, rx_peer, 464);
 MPISCOPE_SIZE(mpidbg_message_info_t, 368);
-MPISCOPE_SIZE(mpidbg_op_info_t, 328);
+MPISCOPE_SIZE(mpidbg_op_info_t, 344);
 MPISCOPE_SIZE(mpidbg_errhandler_extra_info_t, 352);
 MPISCOPE_SIZE(mpidbg_info_info_t, 352);
 MPISCOPE_SIZE(mpidbg_file_info_t, 1688);
 MPISCOPE_OFFSET(mpidbg_file_info_t, file_comm, 1480);
-MPISCOPE_SIZE(mpidbg_window_info_t, 712);
+MPISCOPE_SIZE(mpidbg_window_info_t, 728);
 MPISCOPE_OFFSET(mpidbg_window_info_t, win_base, 392);
-MPISCOPE_SIZE(mpidbg_session_info_t, 384);
+MPISCOPE_SIZE(mpidbg_session_info_t, 400);
 MPISCOPE_SIZE(mpidbg_keyval_info_t, 352);
 MPISCOPE_SIZE(mpidbg_status_extra_info_t, 40);
+MPISCOPE_SIZE(mpidbg_call_t, 72);
+MPISCOPE_SIZE(mpidbg_calls_info_t, 24);
 #endif
 
 #endif /* MPISCOPE_MPIHANDLES_H */

@@ -1,6 +1,7 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
 use crate::exit;
+use crate::ps::table::align;
 use anyhow::{Result, bail};
 use mpiscope_job::acquire::{self, Acquired, Entry, Start, System};
 use serde::Serialize;
@@ -15,8 +16,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// List all processes of a job, and of the jobs it spawned or is connected with
 ///
 /// Begins at any one process: a rank, a launcher, `mpiscope run`, or a core file, and follows the tables that
-/// debuggers use (MPI2DD, MPIR). Other hosts are asked by `ssh`, or by the command that MPISCOPE_SSH names, in which
-/// {host} stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit status: 0 all is well, 1 a process is gone, 2 could not look.
+/// debuggers use (MPI2DD, MPIR). Other hosts are asked by `ssh`, or by the command that MPISCOPE_SSH names, in which {host}
+/// stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit status: 0 all is well, 1 a process is gone, 2 could not look.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, or one core file
@@ -126,20 +127,6 @@ fn table(entries: &[Entry]) -> Vec<String> {
         ]
     }));
     align(&rows)
-}
-
-/// Pads columns to the same width.
-fn align(rows: &[Vec<String>]) -> Vec<String> {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
 }
 
 #[cfg(test)]

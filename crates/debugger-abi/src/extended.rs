@@ -164,6 +164,8 @@ list! {
     TypeHoles TypeHole;
     /// `mpidbg_lock_list_t`.
     Locks Lock;
+    /// `mpidbg_call_list_t`.
+    Calls Call;
 }
 
 /// A key and its value (`mpidbg_key_value_t`).
@@ -227,6 +229,30 @@ pub struct Lock {
     pub lock_exclusive: c_int,
 }
 
+/// A call that a thread is in (`mpidbg_call_t`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub struct Call {
+    pub call_function: [c_char; WORD],
+    /// The address behind the call.
+    pub call_from: TAddr,
+    /// In nanoseconds after the image began.
+    pub call_ns: u64,
+    pub call_tid: c_int,
+    pub call_reserved: c_int,
+}
+
+/// Calls about an object (`mpidbg_calls_info_t`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub struct CallsInfo {
+    pub calls_struct_size: u32,
+    pub calls_reserved: u32,
+    pub calls: Calls,
+}
+
 /// What the published structure has no room for (`mpidbg_comm_extra_info_t`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -256,6 +282,8 @@ pub struct CommExtra {
     pub cx_requests: References,
     pub cx_windows: References,
     pub cx_files: References,
+    /// Of the info last given, as they were then.
+    pub cx_info_pairs: KeyValues,
 }
 
 /// A group (`mpidbg_group_info_t`).
@@ -320,6 +348,8 @@ pub struct RequestExtra {
     pub rx_send_tag: i64,
     pub rx_error: c_int,
     pub rx_partitions: c_int,
+    /// The operation of a collective or one-sided request.
+    pub rx_reduction: Reference,
 }
 
 /// A matched message (`mpidbg_message_info_t`).
@@ -341,6 +371,7 @@ pub struct MessageInfo {
 pub struct OpInfo {
     pub object: Object,
     pub op_function: TAddr,
+    pub op_requests: References,
 }
 
 /// What the published structure has no room for (`mpidbg_errhandler_extra_info_t`).
@@ -420,6 +451,7 @@ pub struct WindowInfo {
     pub win_pending: u64,
     pub win_info_pairs: KeyValues,
     pub win_attributes: Attributes,
+    pub win_requests: References,
 }
 
 /// A session (`mpidbg_session_info_t`).
@@ -431,6 +463,7 @@ pub struct SessionInfo {
     pub session_info: Reference,
     pub session_errhandler: Reference,
     pub session_groups: References,
+    pub session_info_pairs: KeyValues,
 }
 
 /// A key for attributes (`mpidbg_keyval_info_t`).
@@ -477,21 +510,23 @@ const _: () = {
     assert!(size_of::<Argument>() == 72);
     assert!(size_of::<TypeRun>() == 72);
     assert!(offset_of!(CommExtra, cx_local) == 424);
-    assert!(size_of::<CommExtra>() == 632);
+    assert!(size_of::<CommExtra>() == 648);
     assert!(size_of::<GroupInfo>() == 360);
     assert!(offset_of!(DatatypeInfo, dt_size) == 416);
     assert!(size_of::<DatatypeInfo>() == 568);
     assert!(offset_of!(RequestExtra, rx_peer) == 464);
-    assert!(size_of::<RequestExtra>() == 584);
+    assert!(size_of::<RequestExtra>() == 608);
     assert!(size_of::<MessageInfo>() == 368);
-    assert!(size_of::<OpInfo>() == 328);
+    assert!(size_of::<OpInfo>() == 344);
     assert!(size_of::<ErrhandlerExtra>() == 352);
     assert!(size_of::<InfoInfo>() == 352);
     assert!(offset_of!(FileInfo, file_comm) == 1480);
     assert!(size_of::<FileInfo>() == 1688);
     assert!(offset_of!(WindowInfo, win_base) == 392);
-    assert!(size_of::<WindowInfo>() == 712);
-    assert!(size_of::<SessionInfo>() == 384);
+    assert!(size_of::<WindowInfo>() == 728);
+    assert!(size_of::<SessionInfo>() == 400);
     assert!(size_of::<KeyvalInfo>() == 352);
     assert!(size_of::<StatusExtra>() == 40);
+    assert!(size_of::<Call>() == 72);
+    assert!(size_of::<CallsInfo>() == 24);
 };

@@ -67,6 +67,26 @@ type Convert = unsafe extern "C" fn(
     *mut TAddr,
 ) -> c_int;
 
+type CallsQuery = unsafe extern "C" fn(
+    *mut MqsImage,
+    *mut ImageInfo,
+    *mut MqsProcess,
+    *mut ProcessInfo,
+    c_int,
+    TAddr,
+    *mut *mut c_void,
+) -> c_int;
+type Elements = unsafe extern "C" fn(
+    *mut MqsImage,
+    *mut ImageInfo,
+    *mut MqsProcess,
+    *mut ProcessInfo,
+    TAddr,
+    TAddr,
+    *mut i64,
+    *mut i64,
+) -> c_int;
+
 impl<'a> Handles<'a> {
     /// Loads a plug-in and prepares it for a process.
     pub fn load(plugin: &OsStr, process: &'a Process) -> Result<Self, Error> {
@@ -175,6 +195,36 @@ impl<'a> Handles<'a> {
             Some(error) => Err(error),
             None => Ok(Value::Object(answers)),
         }
+    }
+
+    /// Calls that threads are in about an object.
+    pub fn calls(&self, kind: &str, handle: u64) -> Result<Value, Error> {
+        let number = render::kind_number(kind).ok_or_else(|| Error::Kind(kind.to_owned()))?;
+        let query = self.symbol::<CallsQuery>("mpidbg_calls_query")?;
+        let (image, process) = (self.process.image(), self.process);
+        let mut structure = std::ptr::null_mut();
+        // SAFETY: a function of the extended interface, with the pointers that belong to this process; `calls` frees what
+        // it returned.
+        unsafe {
+            let (info, of) = (image.info(), process.info());
+            let code = query(image.as_mqs(), info, process.as_mqs(), of, number, handle, &mut structure);
+            check("mpidbg_calls_query", code)?;
+            Ok(render::calls(structure))
+        }
+    }
+
+    /// Whole elements and intrinsic elements of a datatype that the message of a status had.
+    pub fn elements(&self, status: u64, datatype: u64) -> Result<(i64, i64), Error> {
+        let query = self.symbol::<Elements>("mpidbg_status_elements")?;
+        let (image, process) = (self.process.image(), self.process);
+        let (mut count, mut elements) = (0, 0);
+        // SAFETY: a function of the extended interface, with the pointers that belong to this process.
+        let code = unsafe {
+            let (info, of) = (image.info(), process.info());
+            query(image.as_mqs(), info, process.as_mqs(), of, status, datatype, &mut count, &mut elements)
+        };
+        check("mpidbg_status_elements", code)?;
+        Ok((count, elements))
     }
 
     fn ask(&self, query: Query, handle: u64) -> Result<*mut c_void, c_int> {

@@ -110,24 +110,35 @@ fn refer(of: &ext::Reference) -> Value {
     json!({ "kind": kind_word(of.ref_kind), "handle": hex(of.ref_handle), "uid": of.ref_uid })
 }
 
+/// Words for kinds, by their numbers.
+const KINDS: [&str; 14] = [
+    "none",
+    "comm",
+    "group",
+    "datatype",
+    "request",
+    "message",
+    "op",
+    "errhandler",
+    "info",
+    "file",
+    "win",
+    "session",
+    "keyval",
+    "status",
+];
+
 fn kind_word(number: c_int) -> &'static str {
-    const WORDS: [&str; 14] = [
-        "none",
-        "comm",
-        "group",
-        "datatype",
-        "request",
-        "message",
-        "op",
-        "errhandler",
-        "info",
-        "file",
-        "win",
-        "session",
-        "keyval",
-        "status",
-    ];
-    usize::try_from(number).ok().and_then(|number| WORDS.get(number).copied()).unwrap_or("unknown")
+    usize::try_from(number).ok().and_then(|number| KINDS.get(number).copied()).unwrap_or("unknown")
+}
+
+/// The number of a kind.
+pub fn kind_number(kind: &str) -> Option<c_int> {
+    let word = match word(kind)? {
+        "window" => "win",
+        word => word,
+    };
+    KINDS.iter().position(|known| *known == word)?.try_into().ok()
 }
 
 fn flags(bits: u32) -> Vec<&'static str> {
@@ -329,6 +340,7 @@ unsafe fn comm_extra(block: *mut c_void) -> Value {
             "requests": refs(c.cx_requests),
             "windows": refs(c.cx_windows),
             "files": refs(c.cx_files),
+            "info_pairs": pairs(c.cx_info_pairs),
         });
         object(&c.object, fields)
     }
@@ -389,6 +401,7 @@ unsafe fn request_extra(block: *mut c_void) -> Value {
         "send_tag": r.rx_send_tag,
         "error": r.rx_error,
         "partitions": r.rx_partitions,
+        "reduction": refer(&r.rx_reduction),
     });
     object(&r.object, fields)
 }
@@ -467,9 +480,11 @@ unsafe fn message(block: *mut c_void) -> Value {
 }
 
 unsafe fn op(block: *mut c_void) -> Value {
-    // SAFETY: the structure of this answer.
-    let o: ext::OpInfo = unsafe { take(block) };
-    object(&o.object, json!({ "function": hex(o.op_function) }))
+    // SAFETY: the structure and the array of this answer, each once.
+    unsafe {
+        let o: ext::OpInfo = take(block);
+        object(&o.object, json!({ "function": hex(o.op_function), "requests": refs(o.op_requests) }))
+    }
 }
 
 unsafe fn info(block: *mut c_void) -> Value {
@@ -530,8 +545,27 @@ unsafe fn window(block: *mut c_void) -> Value {
             "pending": w.win_pending,
             "info_pairs": pairs(w.win_info_pairs),
             "attributes": attributes(w.win_attributes),
+            "requests": refs(w.win_requests),
         });
         object(&w.object, fields)
+    }
+}
+
+/// Calls about an object.
+///
+/// # Safety
+/// The structure of `mpidbg_calls_query`, for the last time.
+pub unsafe fn calls(block: *mut c_void) -> Value {
+    // SAFETY: the structure and the array of this answer, each once.
+    unsafe {
+        let c: ext::CallsInfo = take(block);
+        let show = |c: &ext::Call| {
+            json!({
+                "function": chars(&c.call_function), "address": hex(c.call_from), "tid": c.call_tid,
+                "ns": c.call_ns,
+            })
+        };
+        list(c.calls.count, c.calls.items).iter().map(show).collect()
     }
 }
 
@@ -543,6 +577,7 @@ unsafe fn session(block: *mut c_void) -> Value {
             "info": refer(&s.session_info),
             "errhandler": refer(&s.session_errhandler),
             "groups": refs(s.session_groups),
+            "info_pairs": pairs(s.session_info_pairs),
         });
         object(&s.object, fields)
     }

@@ -415,7 +415,8 @@ pub struct Call {
     pub request: W64,
     /// Calls that this thread has completed.
     pub completed: W64,
-    /// Second datatype, receive side, and so on: meaning follows from the function.
+    /// What follows from the function. Send and receive: source and tag of the receive; a function with an operation: its
+    /// handle in the third; a collective: its number in the last.
     pub extra: [W64; 4],
 }
 

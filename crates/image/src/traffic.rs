@@ -134,8 +134,7 @@ pub struct Request {
     pub count: W64,
     /// Handle of the datatype.
     pub datatype: W64,
-    /// Uid of the datatype; zero if it is predefined or was not looked up: then it is the datatype with this
-    /// handle that lived at `head.made_at`.
+    /// Uid of the datatype; zero if its handle alone says which one it is, because it is built in.
     pub datatype_uid: W64,
     /// Address of the buffer.
     pub buffer: W64,
@@ -157,7 +156,8 @@ pub struct Request {
     /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
     /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered.
     pub order: W64,
-    /// Send, send and receive: place of its entry in the ring of sent messages plus one, counted without wrapping; zero for none.
+    /// Send, send and receive: place of its entry in the ring of sent messages plus one, counted without wrapping; zero
+    /// for none. Collective, one-sided: handle of its operation, if the function that made it has one.
     pub entry: W64,
     /// Persistent: how often it was started. Shared handle: how many requests have had it.
     pub starts: W64,
@@ -327,7 +327,15 @@ pub struct Traffic {
     pub ledger_received: W64,
     /// Index of the first entry in the ledger's table.
     pub ledger_first: W64,
-    _reserved: [W64; 10],
+    /// Where the library keeps the size in a status, as it was found out at start: the number of the 32-bit word from 1;
+    /// zero if that is what the ABI says, or not known. The word holds the size if those of `status_rest` are as they
+    /// are in `status_plain`.
+    pub status_word: W32,
+    /// Words that tell sizes that do not fit into that word, one bit each.
+    pub status_rest: W32,
+    /// What the words of a status with a small size hold.
+    pub status_plain: [W32; 8],
+    _reserved: [W64; 5],
     /// Messages sent, by [`size_class`].
     pub sent_sizes: [W64; SIZE_CLASSES],
     /// Messages received, by [`size_class`].

@@ -5,7 +5,7 @@
 use crate::names::{Locate, place};
 use crate::objects::Kind;
 use crate::process::Process;
-use crate::rankset::RankSet;
+use crate::worlds::Members;
 use mpiscope_image::objects::{Flag, Head, Life};
 use mpiscope_image::traffic::Request;
 use mpiscope_image::{Error, Image, Source};
@@ -56,14 +56,14 @@ pub struct Leak {
     /// How many on all ranks together.
     pub count: u64,
     /// Ranks that made them.
-    pub ranks: RankSet,
+    pub ranks: Members,
 }
 
 /// `4 communicators, MPI_Comm_dup at solver.c:12 (rank [0-3])`.
 impl fmt::Display for Leak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = noun(self.kind, self.count);
-        let rank = if self.ranks.0.is_empty() { String::new() } else { format!(" (rank {})", self.ranks) };
+        let rank = if self.ranks.is_empty() { String::new() } else { format!(" (rank {})", self.ranks) };
         write!(f, "{} {word}, {} at {}{rank}", self.count, self.function, self.place)
     }
 }
@@ -152,17 +152,17 @@ pub fn sites<S: Source>(
     Ok(sites)
 }
 
-/// Joins the places of several ranks, most objects first.
-pub fn join<'a>(ranks: impl Iterator<Item = (Option<u32>, &'a [Site])>) -> Vec<Leak> {
-    let mut found: BTreeMap<(Kind, &str, &str), (u64, RankSet)> = BTreeMap::new();
-    for (rank, sites) in ranks {
+/// Joins the places of several ranks (number of the world, rank), most objects first.
+pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a [Site])>) -> Vec<Leak> {
+    let mut found: BTreeMap<(Kind, &str, &str), (u64, Members)> = BTreeMap::new();
+    for (world, rank, sites) in ranks {
         for site in sites {
             let entry = found.entry((site.kind, &site.function, &site.place)).or_default();
             entry.0 = entry.0.saturating_add(site.count);
-            entry.1.0.extend(rank);
+            entry.1.add(world, rank);
         }
     }
-    let leak = |((kind, function, place), (count, ranks)): ((Kind, &str, &str), (u64, RankSet))| Leak {
+    let leak = |((kind, function, place), (count, ranks)): ((Kind, &str, &str), (u64, Members))| Leak {
         kind,
         function: function.to_owned(),
         place: place.to_owned(),
@@ -185,8 +185,8 @@ mod tests {
     #[test]
     fn the_same_place_on_several_ranks_is_one_leak_and_the_largest_comes_first() {
         let (a, b) = (site(Kind::Communicator, "a.c:1", 2), site(Kind::Info, "a.c:9", 7));
-        let ranks: [(Option<u32>, &[Site]); 3] =
-            [(Some(0), &[a.clone(), b]), (Some(1), &[]), (Some(2), &[a])];
+        let ranks: [(usize, Option<u32>, &[Site]); 3] =
+            [(0, Some(0), &[a.clone(), b]), (0, Some(1), &[]), (0, Some(2), &[a])];
         let leaks = join(ranks.into_iter());
         let told: Vec<String> = leaks.iter().map(Leak::to_string).collect();
         let wanted =
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn one_object_is_not_told_in_the_plural() {
-        let ranks: [(Option<u32>, &[Site]); 1] = [(None, &[site(Kind::Window, "a.c:1", 1)])];
+        let ranks: [(usize, Option<u32>, &[Site]); 1] = [(0, None, &[site(Kind::Window, "a.c:1", 1)])];
         assert_eq!(join(ranks.into_iter())[0].to_string(), "1 window, MPI_X at a.c:1");
     }
 }

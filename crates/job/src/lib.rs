@@ -30,9 +30,11 @@ pub mod significant;
 pub mod source;
 pub mod story;
 pub mod symbols;
+pub mod worlds;
 
 pub use error::Error;
 pub use process::{Ending, Process};
 pub use rankset::RankSet;
 pub use report::{JobReport, RankReport};
 pub use source::{Bytes, open_file};
+pub use worlds::{Members, Worlds};

@@ -5,10 +5,10 @@ use crate::process::{Process, ThreadFacts};
 use crate::significant::{Role, fields};
 use mpi_abi::{FunctionId, ObjectKind};
 use mpiscope_image::layout::{Call, State};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A rank at this moment.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RankNow {
     /// Rank in `MPI_COMM_WORLD`, if known.
     pub rank: Option<u32>,
@@ -16,6 +16,8 @@ pub struct RankNow {
     pub size: Option<u32>,
     /// Name of the world.
     pub world: String,
+    /// Number of the world in the job, by [`Worlds`](crate::Worlds); 0 until somebody has numbered them.
+    pub world_number: usize,
     /// Host.
     pub host: String,
     /// Process id.
@@ -31,7 +33,7 @@ pub struct RankNow {
 }
 
 /// A thread at this moment.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ThreadNow {
     /// Number of the thread, from zero in the order of first MPI calls.
     pub thread: u64,
@@ -44,7 +46,7 @@ pub struct ThreadNow {
 }
 
 /// An open call. A field is `None` when the function has no such argument.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallNow {
     /// Name in the C binding.
     pub function: String,
@@ -71,7 +73,7 @@ pub struct CallNow {
 }
 
 /// A rank that a call names.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PeerNow {
     /// Rank in the call's communicator, as the program gave it.
     pub rank: i64,
@@ -96,6 +98,7 @@ impl RankNow {
             rank: process.rank,
             size: process.size,
             world: process.world.clone(),
+            world_number: 0,
             host: process.host.clone(),
             pid: process.pid,
             state: if alive || clean { format!("{:?}", process.state) } else { gone(process) },

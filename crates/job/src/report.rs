@@ -12,6 +12,7 @@
 use crate::leaks::{self, Leak, Site};
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::rankset::RankSet;
+use crate::worlds::{Members, Worlds};
 use mpiscope_image::layout::AbiCode;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,6 +59,9 @@ pub struct RankReport {
     pub pid: u32,
     /// Name of the world.
     pub world: String,
+    /// Which of [`JobReport::worlds`] that is.
+    #[serde(skip)]
+    pub world_number: usize,
     /// How far the process came.
     pub state: String,
     /// Whether `MPI_Finalize` returned.
@@ -82,7 +86,7 @@ pub struct RankReport {
     pub threads: usize,
     /// All lost records.
     pub lost: u64,
-    /// Lost records by kind.
+    /// Lost records by kind; also how many freed objects are no longer known.
     pub losses: BTreeMap<String, u64>,
     /// What the layer cost, in seconds.
     pub own_s: f64,
@@ -112,10 +116,32 @@ pub struct FunctionReport {
     pub name: String,
     /// Sums over the ranks; the time includes calls that were open at the end.
     pub total: Calls,
-    /// Least time on a rank, and which.
-    pub min: (f64, Option<u32>),
-    /// Most time on a rank, and which.
-    pub max: (f64, Option<u32>),
+    /// Least time on a rank.
+    pub min: Extreme,
+    /// Most time on a rank.
+    pub max: Extreme,
+}
+
+/// The time of one rank.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Serialize)]
+pub struct Extreme {
+    /// Seconds.
+    pub time_s: f64,
+    /// Which of [`JobReport::worlds`].
+    pub world: usize,
+    /// The rank there, if known.
+    pub rank: Option<u32>,
+}
+
+/// A world: the ranks that began together.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorldReport {
+    /// Its name, unique over all jobs.
+    pub name: String,
+    /// Size of its `MPI_COMM_WORLD`.
+    pub size: u32,
+    /// Ranks of it that were seen.
+    pub ranks: RankSet,
 }
 
 /// Ranks of one host.
@@ -124,7 +150,7 @@ pub struct HostReport {
     /// Name.
     pub host: String,
     /// Ranks there.
-    pub ranks: RankSet,
+    pub ranks: Members,
 }
 
 /// A job.
@@ -144,6 +170,8 @@ pub struct JobReport {
     pub mpi_version: String,
     /// Size of (the first) `MPI_COMM_WORLD`.
     pub size: u32,
+    /// In the order in which they began: one, unless the program spawned or several ran one after the other.
+    pub worlds: Vec<WorldReport>,
     /// Where the ranks that were seen are.
     pub hosts: Vec<HostReport>,
     /// Longest wall time of a rank.
@@ -171,7 +199,7 @@ pub struct JobReport {
     /// Processes that were started under the layer and never called MPI.
     pub silent: Vec<Silent>,
     /// What the layers could not do: sentence and the ranks that said so.
-    pub notes: Vec<(String, RankSet)>,
+    pub notes: Vec<(String, Members)>,
     /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them, most first.
     pub leaks: Vec<Leak>,
 }
@@ -185,8 +213,12 @@ impl JobReport {
             ending: o.ending,
         });
         let silent: Vec<Silent> = silent.collect();
-        sort_by_world_and_rank(&mut observed);
-        let ranks: Vec<RankReport> = observed.iter().map(rank_report).collect();
+        let worlds = Worlds::of(observed.iter().map(|o| &o.process));
+        observed.sort_by_key(|o| {
+            let p = &o.process;
+            (worlds.number(&p.world), p.rank.is_none(), p.rank, p.begin_ns)
+        });
+        let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let first = observed.first().map(|o| &o.process);
         let times = observed.iter().any(|o| o.process.times);
         let mut report = Self {
@@ -198,6 +230,7 @@ impl JobReport {
             mpi_version: first
                 .map_or_else(String::new, |p| format!("{}.{}", p.mpi_version.0, p.mpi_version.1)),
             size: first.and_then(|p| p.size).unwrap_or(0),
+            worlds: world_reports(&observed),
             hosts: hosts(&ranks),
             wall_s: ranks.iter().map(|r| r.wall_s).fold(0.0, f64::max),
             times,
@@ -211,7 +244,11 @@ impl JobReport {
             functions: functions(&ranks, times),
             silent,
             notes: joined_notes(&ranks),
-            leaks: leaks::join(observed.iter().map(|o| (o.process.rank, o.leaks.as_slice()))),
+            leaks: leaks::join(
+                observed
+                    .iter()
+                    .map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice())),
+            ),
             ranks,
         };
         if times {
@@ -242,21 +279,18 @@ impl JobReport {
     }
 }
 
-/// Worlds by when they began; ranks in a world by number, processes without a rank last.
-fn sort_by_world_and_rank(observed: &mut [Observed]) {
-    let mut begin: BTreeMap<String, (bool, u64)> = BTreeMap::new();
-    for o in observed.iter() {
-        let this = (o.process.rank.is_none(), o.process.begin_ns);
-        let entry = begin.entry(o.process.world.clone()).or_insert(this);
-        *entry = (*entry).min(this);
-    }
-    observed.sort_by_cached_key(|o| {
-        let p = &o.process;
-        (begin.get(&p.world).copied(), p.world.clone(), p.rank.is_none(), p.rank, p.begin_ns)
-    });
+/// Of processes that are sorted by world.
+fn world_reports(observed: &[Observed]) -> Vec<WorldReport> {
+    let same = |a: &Observed, b: &Observed| a.process.world == b.process.world;
+    let world = |members: &[Observed]| WorldReport {
+        name: members.first().map_or_else(String::new, |o| o.process.world.clone()),
+        size: members.iter().find_map(|o| o.process.size).unwrap_or(0),
+        ranks: members.iter().filter_map(|o| o.process.rank).collect(),
+    };
+    observed.chunk_by(same).map(world).collect()
 }
 
-fn rank_report(observed: &Observed) -> RankReport {
+fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
     let p = &observed.process;
     let end_ns = p.finalized_ns.or(observed.ended_ns).unwrap_or(p.clock.end_ns());
     let times: Vec<f64> = p.threads.iter().map(|t| mpi_seconds(p, t, end_ns)).collect();
@@ -269,6 +303,7 @@ fn rank_report(observed: &Observed) -> RankReport {
         host: p.host.clone(),
         pid: p.pid,
         world: p.world.clone(),
+        world_number: worlds.number(&p.world),
         state: format!("{:?}", p.state),
         finalized: p.finalized(),
         ending: observed.ending,
@@ -336,29 +371,29 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
         total.count = total.count.saturating_add(calls.count);
         total.time_s += time_s;
         total.bytes = total.bytes.saturating_add(calls.bytes);
-        per_rank.push((time_s, rank.rank));
+        per_rank.push(Extreme { time_s, world: rank.world_number, rank: rank.rank });
     }
-    let min = per_rank.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
-    let max = per_rank.iter().rev().copied().max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
+    let min = per_rank.iter().copied().min_by(|a, b| a.time_s.total_cmp(&b.time_s)).unwrap_or_default();
+    let max = per_rank.iter().rev().copied().max_by(|a, b| a.time_s.total_cmp(&b.time_s)).unwrap_or_default();
     FunctionReport { name: name.to_owned(), total, min, max }
 }
 
 fn hosts(ranks: &[RankReport]) -> Vec<HostReport> {
-    let mut hosts: BTreeMap<&str, RankSet> = BTreeMap::new();
+    let mut hosts: BTreeMap<&str, Members> = BTreeMap::new();
     for rank in ranks {
-        hosts.entry(&rank.host).or_default().0.extend(rank.rank);
+        hosts.entry(&rank.host).or_default().add(rank.world_number, rank.rank);
     }
     let mut hosts: Vec<HostReport> =
         hosts.into_iter().map(|(host, ranks)| HostReport { host: host.to_owned(), ranks }).collect();
-    hosts.sort_by_key(|h| h.ranks.0.first().copied());
+    hosts.sort_by_key(|h| h.ranks.first());
     hosts
 }
 
-fn joined_notes(ranks: &[RankReport]) -> Vec<(String, RankSet)> {
-    let mut notes: BTreeMap<&String, RankSet> = BTreeMap::new();
+fn joined_notes(ranks: &[RankReport]) -> Vec<(String, Members)> {
+    let mut notes: BTreeMap<&String, Members> = BTreeMap::new();
     for rank in ranks {
         for note in &rank.notes {
-            notes.entry(note).or_default().0.extend(rank.rank);
+            notes.entry(note).or_default().add(rank.world_number, rank.rank);
         }
     }
     notes.into_iter().map(|(text, ranks)| (text.clone(), ranks)).collect()

@@ -22,6 +22,8 @@ pub struct Fields {
     pub request: bool,
     /// The receive side of a send-receive: source and tag in `extra`.
     pub receive: bool,
+    /// The operation, in `extra`.
+    pub op: bool,
 }
 
 /// What the rank in `peer` is to the call.
@@ -54,6 +56,7 @@ pub fn fields(function: &Function) -> Fields {
         tag: find(&|p| p.kind == Kind::TAG && p.shape.is_empty()).is_some(),
         request: find(&|p| p.kind == Kind::REQUEST && p.len == Len::One && p.dir != Dir::Out).is_some(),
         receive: function.name.to_ascii_lowercase().contains("sendrecv"),
+        op: find(&|p| p.kind == Kind::OPERATION && value_in(p)).is_some(),
     }
 }
 
@@ -138,6 +141,7 @@ mod tests {
                 ("peer", f.peer.is_some()),
                 ("tag", f.tag),
                 ("request", f.request),
+                ("op", f.op),
                 ("extra0", f.receive),
                 ("extra1", f.receive),
             ];

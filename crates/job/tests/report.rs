@@ -43,7 +43,7 @@ fn efficiencies_follow_the_pop_definitions() {
     assert!(near(Some(report.wall_s), 5.0));
     let send = &report.functions[0];
     assert_eq!((send.name.as_str(), send.total.count, send.total.bytes), ("MPI_Send", 12, 400));
-    assert_eq!((send.min.1, send.max.1), (Some(0), Some(1)), "the first of equal ranks is named");
+    assert_eq!((send.min.rank, send.max.rank), (Some(0), Some(1)), "the first of equal ranks is named");
 }
 
 #[test]
@@ -64,6 +64,12 @@ fn the_first_world_comes_first_and_its_size_is_the_jobs() {
     let order: Vec<_> = report.ranks.iter().map(|r| (r.world.as_str(), r.rank)).collect();
     assert_eq!(order, [("world of a", Some(0)), ("world of b", Some(0)), ("world of b", Some(1))]);
     assert_eq!(report.size, 1);
+    let worlds: Vec<_> =
+        report.worlds.iter().map(|w| (w.name.as_str(), w.size, w.ranks.to_string())).collect();
+    assert_eq!(worlds, [("world of a", 1, "0".to_owned()), ("world of b", 2, "[0-1]".to_owned())]);
+    assert_eq!(report.hosts[0].ranks.to_string(), "0, 1.[0-1]");
+    let send = &report.functions[0];
+    assert_eq!((send.max.world, send.max.rank), (0, Some(0)), "the first of equal ranks is named");
 }
 
 #[test]

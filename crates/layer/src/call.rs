@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::tls::Tls;
-use crate::tool::events::{self, observe};
+use crate::tool::events::{self, kinds::Kind, observe};
 use crate::{clock, settings, threads};
 use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::layout::{Call as Current, Recording, Thread};
@@ -67,7 +67,11 @@ impl<A: Abi> Call<A> {
         current.stack_pointer.set(self.stack_pointer);
         fill(current);
         current.seq.end();
-        observe::call_started(self);
+        if events::wanted_kinds() & Kind::CALL_STARTED.bit() != 0 {
+            // Told at once: the call may never return.
+            observe::call_started(self);
+            events::flush_inside(self.tls);
+        }
     }
 
     /// The thread's record.
@@ -109,6 +113,13 @@ impl<A: Abi> Call<A> {
         last.get()
     }
 
+    /// The operation that the function was given; for a function without one, the one of an earlier call.
+    #[inline(always)]
+    pub fn operation(&self) -> u64 {
+        let [.., operation, _] = &self.thread.call.extra;
+        operation.get()
+    }
+
     /// How many calls of the thread are open below this one.
     #[inline(always)]
     pub fn level(&self) -> usize {
@@ -132,8 +143,8 @@ impl<A: Abi> Call<A> {
     pub fn leave(self, bytes: u64) {
         // What the hooks did after the library returned is not the program's time.
         let until = self.returned();
-        let heard = events::anybody();
-        if heard {
+        let heard = events::wanted_kinds();
+        if heard & observe::AT_END != 0 {
             observe::call_ended(&self, bytes);
         }
         let spent = until.wrapping_sub(self.since);
@@ -156,7 +167,7 @@ impl<A: Abi> Call<A> {
             current.seq.end();
         }
         self.tls.depth.set(0);
-        if heard {
+        if heard != 0 {
             events::flush(self.tls);
         }
     }

@@ -32,6 +32,9 @@ macro_rules! note {
     ($call:ident, extra1, $e:expr) => {
         $call.extra[1].set($e.word())
     };
+    ($call:ident, op, $e:expr) => {
+        $call.extra[2].set(handle_word($e))
+    };
     ($call:ident, $field:ident, $e:expr) => {
         $call.$field.set($e.word())
     };

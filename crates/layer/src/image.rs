@@ -132,6 +132,7 @@ pub fn start() -> bool {
         crate::resolve::complain("no range of addresses can be had for the image; nothing will be recorded");
         return false;
     };
+    let file = out_of_the_way(file);
     MAPPING.file.store(file, Ordering::Relaxed);
     MAPPING.inode.store(inode(file).unwrap_or(0), Ordering::Relaxed);
     if !MAPPING.grow(1 << 16) {
@@ -214,6 +215,25 @@ fn create() -> Option<i32> {
     // SAFETY: our file. Sealed against shrinking, so that readers may map it without fear of a fault.
     unsafe { libc::fcntl(file, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) };
     Some(file)
+}
+
+/// The same file under a high number: programs close low ones that they did not open, and some count on the number that
+/// the next file will have.
+fn out_of_the_way(file: i32) -> i32 {
+    /// What `ulimit -n` nearly everywhere allows at least; the kernel's table grows with the highest number in use.
+    const HIGH: libc::rlim_t = 1023;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is ours to be filled; both descriptors are ours.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        let least = limit.rlim_cur.saturating_sub(1).min(HIGH) as libc::c_int;
+        let high = libc::fcntl(file, libc::F_DUPFD_CLOEXEC, least);
+        if high < 0 {
+            return file;
+        }
+        libc::close(file);
+        high
+    }
 }
 
 /// Name of the job: from `mpiscope run`, else what the launcher calls it, else the parent process.

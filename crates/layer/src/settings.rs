@@ -56,6 +56,11 @@ pub fn parse_recording(text: &str) -> Result<u32, String> {
     Ok(if bits == 0 { 0 } else { bits | Recording::CALLS.0 })
 }
 
+/// A number that an environment variable says. Nothing if it is not set or says something else.
+pub fn number(name: &std::ffi::CStr) -> Option<usize> {
+    variable(name)?.to_str().ok()?.trim().parse().ok()
+}
+
 /// What `MPISCOPE_RECORD_`*name* says: 0 or 1. Nothing if it is not set or says something else.
 pub fn switch(name: &str) -> Option<bool> {
     let name = std::ffi::CString::new(format!("MPISCOPE_RECORD_{name}")).ok()?;

@@ -128,6 +128,10 @@ unsafe extern "C" fn ended(record: *mut libc::c_void) {
     let in_image = index(tls) != u64::MAX;
     tls.thread.set(std::ptr::null());
     let local = tls.local.replace(std::ptr::null());
+    // SAFETY: null, or made by `attach` and not yet freed.
+    if let Some(local) = unsafe { local.as_ref() } {
+        crate::tool::events::queue::abandon(local);
+    }
     if !local.is_null() {
         // SAFETY: made by `attach` with a box; only this thread, which is at its end, ever refers to it.
         drop(unsafe { Box::from_raw(local.cast_mut()) });

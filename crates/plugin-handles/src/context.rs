@@ -2,11 +2,10 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mpiscope_debugger_abi::handles::code;
 use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo};
-use mpiscope_debugger_abi::plugin::{Blocks, ImageMemory, NoMemory, Unavailable, View};
+use mpiscope_debugger_abi::plugin::{Blocks, ImageMemory, NoMemory, Unavailable, View, caught};
 use mpiscope_image::layout::State;
 use mpiscope_job::objects::{Missing, OfTarget, Reader};
 use mpiscope_target::Target;
@@ -134,9 +133,9 @@ pub fn is_over(state: State) -> bool {
 
 /// The border to C: a code, whatever happens inside.
 pub fn guarded(act: impl FnOnce() -> Result<(), Code>) -> c_int {
-    match catch_unwind(AssertUnwindSafe(act)) {
-        Ok(Ok(())) => code::SUCCESS,
-        Ok(Err(Code(code))) => code,
-        Err(_) => code::UNAVAILABLE,
+    match caught(act) {
+        Some(Ok(())) => code::SUCCESS,
+        Some(Err(Code(code))) => code,
+        None => code::UNAVAILABLE,
     }
 }

@@ -3,19 +3,17 @@
 
 use std::ffi::c_int;
 
-use mpi_abi::{Abi, AbiKind, Mpich, OpenMpi, Standard};
 use mpiscope_debugger_abi::extended::{
     Argument, CommExtra, DatatypeInfo, ErrhandlerExtra, FileInfo, GroupInfo, InfoInfo, KeyvalInfo, Lock,
-    MessageInfo, OpInfo, RequestExtra, SessionInfo, StatusExtra, TypeHole, TypeRun, WindowInfo, flag, kind,
+    MessageInfo, OpInfo, RequestExtra, SessionInfo, TypeHole, TypeRun, WindowInfo, flag, kind,
 };
 use mpiscope_debugger_abi::handles::code;
 use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_debugger_abi::plugin::{Blocks, chars};
 use mpiscope_job::objects::{
-    Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Reader, Reference, Request,
-    Session, Topology, Window,
+    Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Reader, Request, Session,
+    Topology, Window,
 };
-use mpiscope_target::{ByteOrder, Target};
 
 use crate::answer::{
     attributes, bits, ints, key_values, nanoseconds, number_of_kind, object, processes, reference,
@@ -104,6 +102,7 @@ fn comm(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
         cx_requests: references(blocks, &model.requests)?,
         cx_windows: references(blocks, &model.windows)?,
         cx_files: references(blocks, &model.files)?,
+        cx_info_pairs: key_values(blocks, &model.hints)?,
     };
     match &model.topology {
         Some(Topology::Cartesian { coords, .. }) => extra.cx_cart_coords = ints(blocks, Some(coords))?,
@@ -233,6 +232,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resu
         rx_send_tag: send_tag,
         rx_error: model.error.cast_signed(),
         rx_partitions: signed(model.partitions),
+        rx_reduction: reference(model.reduction.as_ref()),
     })
 }
 
@@ -247,7 +247,7 @@ fn message(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resu
     })
 }
 
-fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<OpInfo, Code> {
+fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<OpInfo, Code> {
     let model: Op = reader.get(handle)?;
     let flags = [
         (model.commutative == Some(true), flag::COMMUTATIVE),
@@ -257,6 +257,7 @@ fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<Op
     Ok(OpInfo {
         object: object::<OpInfo>(reader, &model.common, bits(&flags)),
         op_function: model.function.0,
+        op_requests: references(blocks, &model.requests)?,
     })
 }
 
@@ -286,17 +287,9 @@ fn info(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
     })
 }
 
-/// The pairs of the info that an object was made with.
-fn pairs_of(reader: &Reader<'_, Seen<'_>>, info: Option<&Reference>) -> Vec<(String, String)> {
-    let by_uid = info.and_then(|info| reader.by_uid::<Info>(info.uid).ok().flatten());
-    let model = by_uid.or_else(|| reader.get::<Info>(info?.handle.0).ok());
-    model.map(|model| model.pairs).unwrap_or_default()
-}
-
 fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<FileInfo, Code> {
     let model: File = reader.get(handle)?;
     let atomic = if model.atomic { flag::ATOMIC } else { 0 };
-    let pairs = pairs_of(reader, model.info.as_ref());
     Ok(FileInfo {
         object: object::<FileInfo>(reader, &model.common, atomic),
         file_name: chars(model.path.as_deref().unwrap_or_default()),
@@ -310,7 +303,7 @@ fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
         file_view_etype: reference(model.view.etype.as_ref()),
         file_view_filetype: reference(model.view.filetype.as_ref()),
         file_view_datarep: chars(&model.view.representation),
-        file_info_pairs: key_values(blocks, &pairs)?,
+        file_info_pairs: key_values(blocks, &model.hints)?,
         file_requests: references(blocks, &model.requests)?,
     })
 }
@@ -318,7 +311,6 @@ fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
 fn window(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<WindowInfo, Code> {
     let model: Window = reader.get(handle)?;
     let sync = model.last_synchronisation.as_ref();
-    let pairs = pairs_of(reader, model.info.as_ref());
     let lock = |lock: &mpiscope_job::objects::window::Lock| Lock {
         lock_target: signed(lock.target),
         lock_exclusive: c_int::from(lock.exclusive),
@@ -349,8 +341,9 @@ fn window(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> 
         win_gets: model.operations.gets,
         win_accumulates: model.operations.accumulates,
         win_pending: model.operations.pending,
-        win_info_pairs: key_values(blocks, &pairs)?,
+        win_info_pairs: key_values(blocks, &model.hints)?,
         win_attributes: attributes(blocks, &model.attributes)?,
+        win_requests: references(blocks, &model.requests)?,
     })
 }
 
@@ -361,6 +354,7 @@ fn session(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) ->
         session_info: reference(model.info.as_ref()),
         session_errhandler: reference(model.errhandler.as_ref()),
         session_groups: references(blocks, &model.groups)?,
+        session_info_pairs: key_values(blocks, &model.hints)?,
     })
 }
 
@@ -378,60 +372,5 @@ fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resul
         kv_copy_function: model.copy.0,
         kv_delete_function: model.delete.0,
         kv_extra_state: model.extra_state.0,
-    })
-}
-
-/// What is in the status at an address.
-///
-/// # Safety
-/// The debugger's pointers; `info` is null or may be written.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mpidbg_status_extra_query(
-    image: *mut MqsImage,
-    image_info: *mut ImageInfo,
-    process: *mut MqsProcess,
-    process_info: *mut ProcessInfo,
-    c_status: TAddr,
-    info: *mut *mut StatusExtra,
-) -> c_int {
-    let context = Context { image, image_info, process, process_info };
-    // SAFETY: the contract of this function.
-    unsafe { context.answer(info, |reader, target, _| read_status(reader.abi(), target, c_status)) }
-}
-
-/// Reads a status. `NOT_FOUND`: nothing that could be one is there (`MPI_STATUS_IGNORE`, a stray pointer).
-pub fn read_status(abi: AbiKind, target: &dyn Target, address: TAddr) -> Result<StatusExtra, Code> {
-    match abi {
-        AbiKind::MPICH => status_of::<Mpich>(target, address),
-        AbiKind::OPENMPI => status_of::<OpenMpi>(target, address),
-        AbiKind::STANDARD => status_of::<Standard>(target, address),
-        _ => Err(Code(code::UNAVAILABLE)),
-    }
-}
-
-fn status_of<A: Abi>(target: &dyn Target, address: TAddr) -> Result<StatusExtra, Code> {
-    if address == A::STATUS_IGNORE as u64 || address == A::STATUSES_IGNORE as u64 || address == 0 {
-        return Err(Code(code::NOT_FOUND));
-    }
-    let mut bytes = vec![0; A::STATUS_SIZE];
-    target.read(address, &mut bytes).map_err(|_| Code(code::NOT_FOUND))?;
-    let field = |at: usize| {
-        let bytes = bytes.get(at..at.saturating_add(4)).unwrap_or_default();
-        (target.byte_order().number(bytes) as u32).cast_signed()
-    };
-    // The private part is read as this host stores numbers.
-    let same = target.byte_order() == ByteOrder::HOST;
-    let size = A::status_bytes(&bytes).filter(|_| same);
-    let cancelled = A::status_cancelled(&bytes).filter(|_| same);
-    let flags = [(size.is_some(), flag::BYTES_KNOWN), (cancelled == Some(true), flag::CANCELLED)];
-    Ok(StatusExtra {
-        sx_struct_size: size_of::<StatusExtra>() as u32,
-        sx_bitflags: bits(&flags),
-        sx_address: address,
-        sx_source: field(A::STATUS_SOURCE),
-        sx_tag: field(A::STATUS_TAG),
-        sx_error: field(A::STATUS_ERROR),
-        sx_reserved: 0,
-        sx_bytes: size.unwrap_or(0),
     })
 }

@@ -12,6 +12,8 @@
 //! | [`published`] | the published query functions |
 //! | [`extended`] | the query functions for all other kinds |
 //! | [`convert`] | handles of Fortran and C++ |
+//! | [`status`] | statuses, which are memory of the program |
+//! | [`calls`] | what threads are doing with an object |
 //! | [`answer`] | models to structures |
 //!
 //! What a debugger must be able to rely on: no output, no global state of a process but the variables that the interface
@@ -19,14 +21,18 @@
 //! when a question cannot be answered to the end.
 
 mod answer;
+mod calls;
 mod context;
 mod convert;
 mod extended;
 mod lifecycle;
 mod names;
 mod published;
+mod status;
 
+pub use calls::*;
 pub use convert::*;
 pub use extended::*;
 pub use lifecycle::*;
 pub use published::*;
+pub use status::*;

@@ -16,8 +16,8 @@ use mpiscope_job::objects::{
 
 use crate::answer::{count, ranks, signed};
 use crate::context::{Code, Context, Seen, is_over};
-use crate::extended::read_status;
 use crate::lifecycle::name_length;
+use crate::status::read_status;
 
 /// Fills a part of a structure.
 type Fill<M, T> = fn(&M, &mut Blocks, &mut T) -> Result<(), Code>;
@@ -402,7 +402,7 @@ pub unsafe extern "C" fn mpidbg_status_query(
     // SAFETY: the contract of this function.
     unsafe {
         context.answer(info, |reader, target, _| {
-            read_status(reader.abi(), target, c_status)?;
+            read_status(reader, target, c_status)?;
             Ok(StatusInfo { status_bitflags: 0 })
         })
     }

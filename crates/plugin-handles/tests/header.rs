@@ -68,6 +68,8 @@ fn the_layouts_are_those_of_the_plug_in() {
         ("mpidbg_session_info_t", size_of::<e::SessionInfo>()),
         ("mpidbg_keyval_info_t", size_of::<e::KeyvalInfo>()),
         ("mpidbg_status_extra_info_t", size_of::<e::StatusExtra>()),
+        ("mpidbg_call_t", size_of::<e::Call>()),
+        ("mpidbg_calls_info_t", size_of::<e::CallsInfo>()),
         ("mpidbg_type_run_t", size_of::<e::TypeRun>()),
         ("mpidbg_argument_t", size_of::<e::Argument>()),
     ];
@@ -76,12 +78,12 @@ fn the_layouts_are_those_of_the_plug_in() {
         source += &format!("MPISCOPE_SIZE({name}, {size});\n");
     }
     source += &format!(
-        "MPISCOPE_OFFSET(mpidbg_window_info_t, win_attributes, {});\n",
-        std::mem::offset_of!(e::WindowInfo, win_attributes)
+        "MPISCOPE_OFFSET(mpidbg_window_info_t, win_requests, {});\n",
+        std::mem::offset_of!(e::WindowInfo, win_requests)
     );
     source += &format!(
-        "MPISCOPE_OFFSET(mpidbg_request_extra_info_t, rx_partitions, {});\n",
-        std::mem::offset_of!(e::RequestExtra, rx_partitions)
+        "MPISCOPE_OFFSET(mpidbg_request_extra_info_t, rx_reduction, {});\n",
+        std::mem::offset_of!(e::RequestExtra, rx_reduction)
     );
     compile(C, &source).unwrap();
     let wrong = format!("{source}MPISCOPE_SIZE(mpidbg_object_t, 1);\n");

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mpiscope_debugger_abi::mqs::{
     self, BasicCallbacks, Communicator, ImageCallbacks, ImageInfo, MqsImage, MqsProcess, PendingOperation,
@@ -32,7 +31,7 @@ struct KeptForProcess {
 
 /// The border to C.
 fn guarded(act: impl FnOnce() -> c_int) -> c_int {
-    catch_unwind(AssertUnwindSafe(act)).unwrap_or(NO_IMAGE)
+    plugin::caught(act).unwrap_or(NO_IMAGE)
 }
 
 /// What was kept for a process.

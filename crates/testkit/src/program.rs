@@ -56,7 +56,7 @@ const fn program(name: &'static str, ranks: usize, needs: Needs) -> Program {
 }
 
 /// All programs that end well.
-pub const PROGRAMS: [Program; 23] = [
+pub const PROGRAMS: [Program; 24] = [
     program("p2p_modes", 4, Needs::Nothing),
     program("p2p_completion", 2, Needs::Nothing),
     program("collectives", 4, Needs::Nothing),
@@ -77,6 +77,7 @@ pub const PROGRAMS: [Program; 23] = [
     program("misc", 2, Needs::Nothing),
     program("errors_return", 2, Needs::Nothing),
     program("descriptors", 2, Needs::Nothing),
+    program("descriptors_all", 2, Needs::Nothing),
     program("intercomm", 4, Needs::Nothing),
     program("fortran_mpif", 2, Needs::Fortran),
     program("fortran_f08", 2, Needs::F08),

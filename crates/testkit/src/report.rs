@@ -52,6 +52,8 @@ pub struct Expected {
     pub pid: Option<u64>,
     /// Rank; negative when the program never asked.
     pub rank: i64,
+    /// Records must have been lost, and counted.
+    pub losses: bool,
     /// Other functions may have been called too.
     pub subset: bool,
     /// Alternatives of one function, with their common count.
@@ -106,6 +108,7 @@ fn parse(text: &str) -> Result<Expected> {
         match words.as_slice() {
             ["PID", pid] => expected.pid = Some(pid.parse()?),
             ["RANK", rank] => expected.rank = rank.parse()?,
+            ["LOSSES"] => expected.losses = true,
             ["SUBSET"] => expected.subset = true,
             ["EXPECT", names, count] => {
                 expected.calls.push((names.split('|').map(str::to_owned).collect(), count.parse()?));
@@ -143,8 +146,10 @@ fn find<'a>(report: &'a Report, expected: &Expected) -> Option<&'a Rank> {
 
 fn compare(rank: &Rank, expected: &Expected, wrong: &mut Vec<String>) {
     let me = expected.rank;
-    if rank.lost != 0 {
-        wrong.push(format!("rank {me} lost {} records", rank.lost));
+    match (rank.lost, expected.losses) {
+        (0, true) => wrong.push(format!("rank {me} must have lost records and says nothing of it")),
+        (1.., false) => wrong.push(format!("rank {me} lost {} records", rank.lost)),
+        _ => {}
     }
     for (names, count) in &expected.calls {
         let seen: u64 = names.iter().filter_map(|name| rank.calls.get(name)).map(|calls| calls.count).sum();
@@ -210,6 +215,10 @@ mod tests {
         let mut lossy = report(r#""MPI_Send":{"count":2},"MPI_Finalize":{"count":1}"#);
         lossy.ranks[0].lost = 5;
         assert_eq!(differences(&lossy, &said(SAID)), ["rank 0 lost 5 records"]);
+        let expected = said(&format!("{SAID}LOSSES\n"));
+        assert_eq!(differences(&lossy, &expected), Vec::<String>::new());
+        lossy.ranks[0].lost = 0;
+        assert_eq!(differences(&lossy, &expected), ["rank 0 must have lost records and says nothing of it"]);
         assert_eq!(differences(&lossy, &[]), ["no process wrote what it called"]);
     }
 

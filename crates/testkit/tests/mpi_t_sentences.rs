@@ -1,7 +1,7 @@
-//! The table of sentences of the tool information interface, held against the conformance programs.
+//! The tables of the tool information interface, held against the conformance programs.
 //!
-//! `programs/mpi_t/SENTENCES.md` names, for each sentence, the assertions that stand for it; each assertion in a
-//! program carries its label as a string literal such as `"PV-12"`.
+//! `programs/mpi_t/SENTENCES.md` names, for each sentence of the standard, the assertions that stand for it, `EVENTS.md`
+//! for each event type of the layer; each assertion in a program carries its label as a string literal such as `"PV-12"`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,20 +55,52 @@ fn programs() -> BTreeSet<Assertion> {
     all
 }
 
+fn read(name: &str) -> String {
+    fs::read_to_string(folder().join(name)).expect("the table")
+}
+
 fn table() -> BTreeSet<Assertion> {
-    in_table(&fs::read_to_string(folder().join("SENTENCES.md")).expect("the table"))
+    let mut all = in_table(&read("SENTENCES.md"));
+    all.extend(in_table(&read("EVENTS.md")));
+    all
+}
+
+/// What stands in the first column of a table, for rows that name an event type.
+fn event_types_of(table: &str) -> BTreeSet<String> {
+    let first = |line: &str| line.strip_prefix("| ")?.split_once(" | ").map(|(first, _)| first.to_owned());
+    let is_name = |cell: &String| cell.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    table.lines().filter_map(first).filter(is_name).collect()
+}
+
+/// The event types in the layer's own list: lines such as `CALL_STARTED = "call_started", …`.
+fn event_types_in(source: &str) -> BTreeSet<String> {
+    let list = source.split("\nkinds! {").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap_or("");
+    let name = |line: &str| {
+        let (kind, rest) = line.trim().split_once(" = \"")?;
+        let name = rest.split('"').next()?;
+        kind.bytes().all(|b| b.is_ascii_uppercase() || b == b'_').then(|| name.to_owned())
+    };
+    list.lines().filter_map(name).collect()
+}
+
+#[test]
+fn every_event_type_of_the_layer_stands_in_the_table_and_no_other_does() {
+    let kinds = paths::workspace().join("crates/layer/src/tool/events/kinds.rs");
+    let there = event_types_in(&fs::read_to_string(kinds).expect("the list of event types"));
+    assert!(there.len() > 40, "the list is understood: {there:?}");
+    assert_eq!(there, event_types_of(&read("EVENTS.md")));
 }
 
 #[test]
 fn every_assertion_of_the_table_is_in_its_program() {
     let missing: Vec<_> = table().difference(&programs()).cloned().collect();
-    assert!(missing.is_empty(), "named in SENTENCES.md and not in the program: {missing:?}");
+    assert!(missing.is_empty(), "named in a table and not in the program: {missing:?}");
 }
 
 #[test]
 fn every_assertion_of_a_program_stands_for_a_sentence_of_the_table() {
     let missing: Vec<_> = programs().difference(&table()).cloned().collect();
-    assert!(missing.is_empty(), "in the program and not in SENTENCES.md: {missing:?}");
+    assert!(missing.is_empty(), "in the program and in no table: {missing:?}");
 }
 
 #[test]

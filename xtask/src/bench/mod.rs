@@ -5,6 +5,7 @@
 //! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
 
 mod layer;
+mod objects;
 mod tool;
 
 use std::path::PathBuf;
@@ -20,7 +21,8 @@ use crate::mpi as libraries;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const LIBRARIES: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
-const GROUPS: [(&str, Group); 2] = [("layer", layer::cases), ("tool", tool::cases)];
+const GROUPS: [(&str, Group); 3] =
+    [("layer", layer::cases), ("objects", objects::cases), ("tool", tool::cases)];
 
 /// Makes the cases of a group for one library; programs are compiled into the directory.
 type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
@@ -28,7 +30,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer, tool); all when none is named.
+    /// Groups to run (layer, objects, tool); all when none is named.
     groups: Vec<String>,
     /// How often each setting is run.
     #[arg(long, default_value_t = 7)]
@@ -36,6 +38,7 @@ pub struct Args {
 }
 
 /// One setting of the layer.
+#[derive(Clone, Copy)]
 pub struct Setting {
     /// Heads the column.
     pub name: &'static str,
@@ -112,6 +115,7 @@ fn once(library: &Library, case: &Case, setting: &Setting) -> Result<f64> {
         command
     };
     command.args(&case.arguments).env_remove("MPISCOPE_RECORD").env_remove("LD_PRELOAD");
+    command.env("BENCH_INSPECT", paths::mpiscope().context("the build left no mpiscope")?);
     if let Some(record) = setting.record {
         let layer = paths::libmpiscope().context("the build left no libmpiscope.so")?;
         command.env("LD_PRELOAD", layer);

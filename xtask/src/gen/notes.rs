@@ -23,6 +23,7 @@ pub fn note(row: &Row) -> Vec<Note> {
     put("tag", row.find(is_tag).map(Param::ident));
     put("request", single_handle(row, "REQUEST"));
     put("message", single_handle(row, "MESSAGE"));
+    put("op", row.find(|p| p.kind == "OPERATION" && p.is_value() && p.direction == "in").map(Param::ident));
     if row.name.to_lowercase().contains("sendrecv") {
         put("extra0", named(row, "source").map(Param::ident));
         put("extra1", named(row, "recvtag").map(Param::ident));

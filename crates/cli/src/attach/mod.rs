@@ -59,7 +59,9 @@ pub fn attach(options: &Options) -> Result<ExitCode> {
     let chosen = chosen(options, &found)?;
     let debugger = Debugger::new(&options.debugger);
     if options.release {
-        return release(&chosen);
+        let problems = release(&chosen);
+        problems.iter().for_each(|problem| eprintln!("mpiscope attach: {problem}"));
+        return Ok(ExitCode::from(if problems.is_empty() { exit::FINE } else { exit::PROBLEM }));
     }
     match &options.batch {
         Some(command) => batch::run(&chosen, &debugger, command, options),
@@ -90,49 +92,35 @@ fn chosen(options: &Options, found: &Acquired) -> Result<Vec<Entry>> {
     Ok(chosen)
 }
 
-fn release(chosen: &[Entry]) -> Result<ExitCode> {
-    let mut status = exit::FINE;
-    let (here, elsewhere) = batch::split(chosen);
-    for entry in here {
-        match acquire::release(entry.place.pid) {
+/// Lets processes go that are held in `MPI_Init`, on all hosts; gives what went wrong.
+pub fn release(entries: &[Entry]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let (here, elsewhere) = batch::split(entries);
+    for pid in here.iter().map(|entry| entry.place.pid) {
+        match acquire::release(pid) {
             Ok(true) => {}
-            Ok(false) => {
-                status = exit::PROBLEM;
-                eprintln!("mpiscope attach: process {} has no gate", entry.place.pid);
-            }
-            Err(error) => {
-                status = exit::PROBLEM;
-                eprintln!("mpiscope attach: {error}");
-            }
+            Ok(false) => problems.push(format!("process {pid} has no gate")),
+            Err(error) => problems.push(error.to_string()),
         }
     }
     for (host, entries) in elsewhere {
-        let mut arguments: Vec<String> =
-            ["attach", "--release", "--here", "--only"].map(str::to_owned).to_vec();
-        arguments.extend(entries.iter().map(|entry| entry.place.pid.to_string()));
-        // It prints nothing: no JSON is the answer that is wanted, an error text is not.
-        if let Err(acquire::Error::Remote { why, .. }) = procs::system().run::<()>(&host, &arguments)
-            && !why.contains("not understood")
-        {
-            status = exit::PROBLEM;
-            eprintln!("mpiscope attach: host {host}: {why}");
-        }
+        let options = ["attach", "--release", "--here", "--only"].map(str::to_owned);
+        let pids = entries.iter().map(|entry| entry.place.pid.to_string());
+        let words: Vec<String> = options.into_iter().chain(pids).collect();
+        problems.extend(procs::system().command(&host, &words).err().map(|error| error.to_string()));
     }
-    Ok(ExitCode::from(status))
+    problems
 }
 
-/// Opens debuggers on processes of this host that are held in `MPI_Init`, and opens their gates.
-pub fn debug(pids: &[u32]) -> Result<()> {
-    let entries: Vec<Entry> = (0..)
-        .zip(pids)
-        .map(|(rank, pid)| Entry {
-            world: String::new(),
-            rank: Some(rank),
-            place: acquire::Place { host: String::new(), pid: *pid },
-            executable: std::path::PathBuf::new(),
-            spawned: None,
-            gone: false,
-        })
-        .collect();
-    tmux::open(&entries, &Debugger::new(&[]), true)
+/// Opens debuggers on those of the processes that are on this host and held in `MPI_Init`, and opens their gates. The
+/// others stay held, and are named.
+pub fn debug(entries: &[Entry]) -> Result<()> {
+    let (here, elsewhere) = batch::split(entries);
+    for (host, entries) in elsewhere {
+        let ranks: RankSet = entries.iter().filter_map(|entry| entry.rank).collect();
+        eprintln!(
+            "mpiscope: ranks {ranks} wait on {host}: run `mpiscope attach PID --release` or a debugger there"
+        );
+    }
+    tmux::open(&here, &Debugger::new(&[]), true)
 }

@@ -78,7 +78,7 @@ pub fn text(found: &Found, wanted: &Wanted) -> serde_json::Result<String> {
         job: &found.job,
         ranks: found.looks.iter().map(rank).collect(),
         shared: shared.collect(),
-        leaks: wanted.leaks.then(|| leaks::join(sites.iter().map(|(r, s)| (*r, s.as_slice())))),
+        leaks: wanted.leaks.then(|| leaks::join(sites.iter().map(|(r, s)| (0, *r, s.as_slice())))),
         errors: &found.problems,
     })
 }

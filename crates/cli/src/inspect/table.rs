@@ -94,7 +94,7 @@ pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
     let mut lines = head(found);
     let sites: Vec<(Option<u32>, Vec<Site>)> =
         found.looks.iter().map(|look| (look.process.rank, look.leaks(kind))).collect();
-    let leaks = leaks::join(sites.iter().map(|(rank, sites)| (*rank, sites.as_slice())));
+    let leaks = leaks::join(sites.iter().map(|(rank, sites)| (0, *rank, sites.as_slice())));
     let running = found.looks.iter().any(|look| look.process.state != State::FINALIZED);
     if leaks.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {

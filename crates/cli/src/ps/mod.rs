@@ -1,5 +1,6 @@
 //! `mpiscope ps`: what every rank is doing at this moment.
 
+mod elsewhere;
 pub mod rows;
 pub mod table;
 pub mod target;
@@ -10,8 +11,8 @@ use mpiscope_job::clock::Moment;
 use mpiscope_job::discover::{Found, Job};
 use mpiscope_job::names::{Locate, Names};
 use mpiscope_job::now::RankNow;
-use mpiscope_job::{Process, RankSet};
-use serde::Serialize;
+use mpiscope_job::{Process, RankSet, Worlds};
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use target::Target;
@@ -19,7 +20,7 @@ use target::Target;
 /// Show what every rank is doing: call, peer, tag, communicator, since when, where
 ///
 /// Reads what the layer wrote down; the ranks are not stopped and not slowed. Works for jobs that were started
-/// under `mpiscope run`, on this host, by the same user. Exit status: 0 all is well, 1 a rank is gone or has
+/// under `mpiscope run` by the same user. Ranks on other hosts are asked for as by `mpiscope procs`. Exit status: 0 all is well, 1 a rank is gone or has
 /// aborted, 2 could not look.
 #[derive(clap::Args)]
 pub struct Options {
@@ -29,12 +30,18 @@ pub struct Options {
     /// Everything as JSON
     #[arg(long)]
     json: bool,
+    /// Do not ask other hosts
+    #[arg(long)]
+    here: bool,
 }
 
+/// What names the form of [`Report`].
+const SCHEMA: &str = "mpiscope.ps/1";
+
 /// What `--json` prints.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Report {
-    schema: &'static str,
+    schema: String,
     job: String,
     /// Processes that run under the layer and have not called MPI.
     silent: usize,
@@ -62,7 +69,7 @@ struct JobLine {
 /// Shows a job, or the jobs.
 pub fn ps(options: &Options) -> Result<ExitCode> {
     let report = match target::find(options.target.as_deref())? {
-        Target::Job(job) => look(&job),
+        Target::Job(job) => look(&job, !options.here),
         Target::Jobs(jobs) => return choose(&jobs, options.json),
         Target::File(path) => file(&path)?,
     };
@@ -89,27 +96,42 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 }
 
 /// All ranks of a job.
-fn look(job: &Job) -> Report {
+fn look(job: &Job, elsewhere: bool) -> Report {
     let mut report = empty(&job.name);
     let symbols = target::symbols();
+    let mut processes = Vec::new();
     for found in &job.images {
         match rank(found, &*symbols) {
-            Ok(Some(rank)) => report.ranks.push(rank),
+            Ok(Some((process, rank))) => {
+                processes.push(process);
+                report.ranks.push(rank);
+            }
             Ok(None) => report.silent += 1,
             // The process ended since the list was made: nothing is wrong, and nothing is there to be shown.
             Err(_) if !found.held() => {}
             Err(e) => report.errors.push(format!("{e:#}")),
         }
     }
-    report.ranks.sort_by_cached_key(|r| (r.world.clone(), r.rank.is_none(), r.rank, r.pid));
+    let mut worlds = Worlds::of(processes.iter());
+    if elsewhere {
+        elsewhere::add(&mut report);
+    }
+    report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
+    report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
     report
 }
 
 fn empty(job: &str) -> Report {
-    Report { schema: "mpiscope.ps/1", job: job.to_owned(), silent: 0, ranks: Vec::new(), errors: Vec::new() }
+    Report {
+        schema: SCHEMA.to_owned(),
+        job: job.to_owned(),
+        silent: 0,
+        ranks: Vec::new(),
+        errors: Vec::new(),
+    }
 }
 
-fn rank(found: &Found, symbols: &dyn Locate) -> Result<Option<RankNow>> {
+fn rank(found: &Found, symbols: &dyn Locate) -> Result<Option<(Process, RankNow)>> {
     let image = match found.open() {
         Ok(image) => image,
         // A wrapper made the file and nobody has written to it.
@@ -121,7 +143,9 @@ fn rank(found: &Found, symbols: &dyn Locate) -> Result<Option<RankNow>> {
         return Ok(None);
     }
     let names = Names::new(&image, &process, symbols);
-    Ok(Some(RankNow::new(&process, &names, found.alive(process.pid))))
+    let now = RankNow::new(&process, &names, found.alive(process.pid));
+    drop(names);
+    Ok(Some((process, now)))
 }
 
 /// A saved image or a core file: the process is not there any more, but that is no problem found.

@@ -1,13 +1,13 @@
 //! Rows of the table: one for each thread that is in MPI (one for each rank that is not), equal ones folded.
 
-use mpiscope_job::RankSet;
+use mpiscope_job::Members;
 use mpiscope_job::now::{CallNow, PeerNow, RankNow, ThreadNow};
 
 /// A row; several ranks that do the same share one.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// Ranks, or none when they are not known.
-    pub ranks: RankSet,
+    pub ranks: Members,
     /// Process ids.
     pub pids: Vec<u32>,
     /// Least and greatest age in seconds.
@@ -23,10 +23,10 @@ pub const CELLS: [&str; 9] = ["HOST", "STATE", "CALL", "PEER", "TAG", "COMM", "C
 pub fn rows(ranks: &[RankNow]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for row in ranks.iter().flat_map(rank_rows) {
-        // Ranks of different worlds have the same numbers: they must not melt into one set.
-        let same = |known: &&mut Row| known.cells == row.cells && known.ranks.0.is_disjoint(&row.ranks.0);
+        // Two threads of a rank are two rows, whatever they do.
+        let same = |known: &&mut Row| known.cells == row.cells && !known.ranks.meets(&row.ranks);
         match rows.iter_mut().find(same) {
-            Some(known) if !row.ranks.0.is_empty() => fold(known, row),
+            Some(known) if !row.ranks.is_empty() => fold(known, row),
             _ => rows.push(row),
         }
     }
@@ -34,7 +34,7 @@ pub fn rows(ranks: &[RankNow]) -> Vec<Row> {
 }
 
 fn fold(known: &mut Row, row: Row) {
-    known.ranks.0.extend(row.ranks.0);
+    known.ranks.join(row.ranks);
     known.pids.extend(row.pids);
     known.age = span(known.age, row.age);
 }
@@ -49,7 +49,7 @@ pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, 
 
 fn rank_rows(rank: &RankNow) -> Vec<Row> {
     let row = |cells: Vec<String>, age: Option<f64>| Row {
-        ranks: rank.rank.into_iter().collect(),
+        ranks: [(rank.world_number, rank.rank)].into_iter().collect(),
         pids: vec![rank.pid],
         age: age.map(|age| (age, age)),
         cells,

@@ -16,7 +16,7 @@ pub fn lines(rows: &[Row]) -> Vec<String> {
 
 fn columns(row: &Row) -> Vec<String> {
     let mut cells = row.cells.clone();
-    let ranks = if row.ranks.0.is_empty() { "-".to_owned() } else { row.ranks.to_string() };
+    let ranks = if row.ranks.is_empty() { "-".to_owned() } else { row.ranks.to_string() };
     let pid = match row.pids.as_slice() {
         [only] => only.to_string(),
         several => format!("x{}", several.len()),

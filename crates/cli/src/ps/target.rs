@@ -6,6 +6,7 @@ use mpiscope_job::discover::{Job, discover};
 use mpiscope_job::names::Locate;
 use mpiscope_job::symbols::FileSymbols;
 use mpiscope_job::{Bytes, Error, open_file};
+use mpiscope_target::Live;
 use std::path::{Path, PathBuf};
 
 /// What to look at.
@@ -38,6 +39,9 @@ pub fn find(name: Option<&str>) -> Result<Target> {
     if let Some(at) = position(&jobs, name)? {
         return Ok(Target::Job(jobs.swap_remove(at)));
     }
+    if let Ok(pid) = name.parse::<u32>() {
+        bail!(no_job_of(pid));
+    }
     let known: Vec<&str> = jobs.iter().map(|j| j.name.as_str()).collect();
     if known.is_empty() {
         bail!(
@@ -45,6 +49,14 @@ pub fn find(name: Option<&str>) -> Result<Target> {
         );
     }
     bail!("{name}: no such job, process or file; jobs on this host: {}", known.join(", "))
+}
+
+/// Why a process is in none of the jobs.
+fn no_job_of(pid: u32) -> String {
+    match Live::open(pid) {
+        Err(why) => why.to_string(),
+        Ok(_) => format!("process {pid} runs without the layer, or has not called MPI yet; {START_ONE}"),
+    }
 }
 
 /// The job with this name, or with this process, or whose name alone begins like this.

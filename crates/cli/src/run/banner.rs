@@ -2,10 +2,10 @@
 #![allow(unsafe_code)]
 
 use super::Options;
+use mpiscope_job::Members;
 use mpiscope_job::leaks::Leak;
 use mpiscope_job::process::Ending;
-use mpiscope_job::rankset::RankSet;
-use mpiscope_job::report::{FunctionReport, HostReport, JobReport, RankReport, Silent};
+use mpiscope_job::report::{Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -122,17 +122,22 @@ fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
 
 fn overview(report: &JobReport) -> Vec<String> {
     let seen = report.ranks.iter().filter(|r| r.rank.is_some()).count();
-    let host = |h: &HostReport| match h.ranks.0.len() {
+    let host = |h: &HostReport| match h.ranks.len() {
         0 => h.host.clone(),
         _ => format!("{} {}", h.host, h.ranks),
     };
     let hosts: Vec<String> = report.hosts.iter().take(4).map(host).collect();
     let more = if report.hosts.len() > 4 { ", ..." } else { "" };
-    let of = if seen < report.size as usize { format!(" of {}", report.size) } else { String::new() };
+    let size: usize = report.worlds.iter().map(|world| world.size as usize).sum();
+    let of = if seen < size { format!(" of {size}") } else { String::new() };
+    let worlds = match report.worlds.len() {
+        0 | 1 => String::new(),
+        n => format!(" in {n} worlds (shown as world.rank)"),
+    };
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     let ranks = format!(
-        "  {seen}{of} rank{} on {} host{}: {}{more}",
-        plural(seen.max(report.size as usize)),
+        "  {seen}{of} rank{}{worlds} on {} host{}: {}{more}",
+        plural(seen.max(size)),
         report.hosts.len(),
         plural(report.hosts.len()),
         hosts.join(", ")
@@ -174,7 +179,11 @@ fn table(report: &JobReport) -> Vec<String> {
 }
 
 fn timed(f: &FunctionReport, wall: f64) -> String {
-    let rank = |r: Option<u32>| r.map_or_else(|| "@?".to_owned(), |r| format!("@{r}"));
+    let rank = |e: &Extreme| match (e.world, e.rank) {
+        (_, None) => "@?".to_owned(),
+        (0, Some(rank)) => format!("@{rank}"),
+        (world, Some(rank)) => format!("@{world}.{rank}"),
+    };
     let share = if wall > 0.0 { f.total.time_s / wall * 100.0 } else { 0.0 };
     format!(
         "  {:<24} {:>12} {:>10.3} {:>7.1} {:>10.4} {:<7} {:>10.4} {:<7} {:>9}",
@@ -182,10 +191,10 @@ fn timed(f: &FunctionReport, wall: f64) -> String {
         f.total.count,
         f.total.time_s,
         share,
-        f.min.0,
-        rank(f.min.1),
-        f.max.0,
-        rank(f.max.1),
+        f.min.time_s,
+        rank(&f.min),
+        f.max.time_s,
+        rank(&f.max),
         amount(f.total.bytes)
     )
 }
@@ -203,10 +212,10 @@ fn costs(report: &JobReport) -> String {
 
 /// How ranks ended that did not end as they should, equal ends together.
 fn ends(report: &JobReport) -> Vec<String> {
-    let mut ends: BTreeMap<String, RankSet> = BTreeMap::new();
+    let mut ends: BTreeMap<String, Members> = BTreeMap::new();
     for rank in &report.ranks {
         if let Some(text) = bad_end(rank) {
-            ends.entry(text).or_default().0.extend(rank.rank);
+            ends.entry(text).or_default().add(rank.world_number, rank.rank);
         }
     }
     // Where nobody called MPI, that is said already: only bad ends are worth a line.
@@ -214,11 +223,11 @@ fn ends(report: &JobReport) -> Vec<String> {
     let worth = |s: &&Silent| !nobody || s.ending.is_some_and(|end| end != Ending::Exit(0));
     for silent in report.silent.iter().filter(worth) {
         let end = silent.ending.map_or_else(|| "ended".to_owned(), ending);
-        ends.entry(format!("never called MPI, {end}")).or_default().0.extend(silent.rank);
+        ends.entry(format!("never called MPI, {end}")).or_default().add(0, silent.rank);
     }
-    let mut lines: Vec<(RankSet, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
-    lines.sort_by_key(|(ranks, _)| ranks.0.first().copied());
-    let who = |ranks: &RankSet| match ranks.0.len() {
+    let mut lines: Vec<(Members, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
+    lines.sort_by_key(|(ranks, _)| ranks.first());
+    let who = |ranks: &Members| match ranks.len() {
         0 => "a process of unknown rank".to_owned(),
         _ => format!("rank {ranks}"),
     };
@@ -288,7 +297,7 @@ fn leaks(report: &JobReport) -> Vec<String> {
 }
 
 fn notes(report: &JobReport) -> Vec<String> {
-    let note = |(text, ranks): &(String, RankSet)| match ranks.0.len() {
+    let note = |(text, ranks): &(String, Members)| match ranks.len() {
         0 => cut(&format!("  note: {text}")),
         _ => cut(&format!("  note (rank {ranks}): {text}")),
     };

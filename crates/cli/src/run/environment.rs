@@ -48,6 +48,8 @@ pub struct Environment {
     pub image: Option<RawFd>,
     /// Ranks wait at the end of `MPI_Init` for a debugger.
     pub hold: bool,
+    /// Only the ranks of this world are known to run under the layer: what they spawn is not.
+    pub world_only: bool,
 }
 
 impl Environment {
@@ -67,6 +69,7 @@ impl Environment {
             collector: None,
             image: None,
             hold: false,
+            world_only: false,
         })
     }
 
@@ -78,7 +81,7 @@ impl Environment {
         variables.extend(self.image.iter().map(|fd| ("MPISCOPE_IMAGE_FD", fd.to_string().into())));
         if std::env::var_os("MPISCOPE_ACQUIRE").is_none() {
             // Ranks of several hosts and worlds tell each other where they are: see the layer's `debugger`.
-            variables.push(("MPISCOPE_ACQUIRE", "1".into()));
+            variables.push(("MPISCOPE_ACQUIRE", if self.world_only { "world" } else { "1" }.into()));
         }
         // Programs built with the address sanitizer refuse to start when another library comes first; ours defines
         // nothing that the sanitizer wants to define.

@@ -39,6 +39,7 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
         }
     };
     environment.collector = name;
+    environment.world_only = true;
     environment.hold = options.hold || options.debug;
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());

@@ -1,6 +1,10 @@
 //! `attach`: equal stacks folded, ranks chosen, the gate opened, and sentences where it is not possible.
 
 use crate::common::{self, Job, compile, folder, go, mpiscope, pids};
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn text(bytes: &[u8]) -> String {
@@ -76,7 +80,7 @@ fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
     let mut job = Job::start(&library, &layer, 1, &[], &program, &[dir.path().to_str().unwrap()]);
     job.reaches(&dir.path().join("at.idle.1"));
     let pid = *pids(dir.path(), 1).first().unwrap();
-    let mut gdb = std::process::Command::new("gdb");
+    let mut gdb = Command::new("gdb");
     gdb.args(["-nx", "-q", "-batch", "-p", &pid.to_string(), "-ex", "shell sleep 60"]);
     let mut gdb = gdb.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).spawn().unwrap();
     let traced = || {
@@ -105,4 +109,36 @@ fn what_is_no_process_of_a_job_is_told_with_the_next_thing_to_try() {
         assert_eq!(output.status.code(), Some(2), "{target}");
         assert!(text(&output.stderr).contains(says), "{target}: {}", text(&output.stderr));
     }
+}
+
+#[test]
+fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
+    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return eprintln!("skipped: only root can be another user");
+    }
+    let _turn = common::alone();
+    let dir = folder();
+    let program = compile(&library, "idle", dir.path());
+    let mut job = Job::start(&library, &layer, 1, &[], &program, &[dir.path().to_str().unwrap()]);
+    job.reaches(&dir.path().join("at.idle.1"));
+    let pid = pids(dir.path(), 1).first().unwrap().to_string();
+    // Where the other user may come.
+    let open = folder();
+    let copy = open.path().join("mpiscope");
+    std::fs::copy(common::MPISCOPE, &copy).unwrap();
+    std::fs::set_permissions(open.path(), Permissions::from_mode(0o755)).unwrap();
+    for verb in
+        [["procs", &pid].as_slice(), &["attach", &pid, "--batch", "bt"], &["ps", &pid], &["inspect", &pid]]
+    {
+        let output = Command::new(&copy).args(verb).current_dir("/").uid(65534).gid(65534).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{verb:?}: {}", text(&output.stdout));
+        let told = text(&output.stderr);
+        assert!(
+            told.contains("belongs to user 0 and you are user 65534") && told.contains("sudo"),
+            "{verb:?}: {told}"
+        );
+    }
+    go(dir.path(), 1);
+    job.ends();
 }

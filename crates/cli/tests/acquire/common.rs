@@ -91,7 +91,24 @@ impl Job {
         arguments: &[&str],
     ) -> Self {
         let mut command = Command::new(MPISCOPE);
-        command.args(["run", "--quiet"]).args(options).arg(&library.mpirun).args(library.launch_arguments(n));
+        command.args(["run", "--quiet"]).args(options).arg(&library.mpirun);
+        Self::launch(command, library, layer, n, program, arguments)
+    }
+
+    /// The same without the layer.
+    pub fn bare(library: &Library, layer: &Path, n: usize, program: &Path, arguments: &[&str]) -> Self {
+        Self::launch(Command::new(&library.mpirun), library, layer, n, program, arguments)
+    }
+
+    fn launch(
+        mut command: Command,
+        library: &Library,
+        layer: &Path,
+        n: usize,
+        program: &Path,
+        arguments: &[&str],
+    ) -> Self {
+        command.args(library.launch_arguments(n));
         if library.family == Family::OpenMpi {
             // Room for the children as well.
             command.args(["--map-by", ":OVERSUBSCRIBE"]);
@@ -122,6 +139,13 @@ impl Job {
             assert!(Instant::now() < until, "the job does not end");
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Waits for the end, which is to be a good one.
+    pub fn succeeds(&mut self) {
+        self.ends();
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}");
     }
 }
 
@@ -198,4 +222,32 @@ pub fn one() -> Option<Library> {
         (None, false) => Some(all.swap_remove(0)),
         (None, true) => None,
     }
+}
+
+/// Reads `MPIR_proctable` in the starter on the first stop.
+pub const STARTER: &str = r#"set pagination off
+set confirm off
+break MPIR_Breakpoint
+run
+set language c
+printf "SEEN state %d size %d\n", *(int *)&MPIR_debug_state, *(int *)&MPIR_proctable_size
+set $n = *(int *)&MPIR_proctable_size
+set $k = 0
+while $k < $n
+  set $e = *(char **)&MPIR_proctable + 24 * $k
+  printf "SEEN rank %d pid %d host %s program %s\n", $k, *(int *)($e + 16), *(char **)$e, *(char **)($e + 8)
+  set $k = $k + 1
+end
+continue
+"#;
+
+/// Lines that begin with a word, anywhere in a line: launchers may put something before it.
+pub fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
+    text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()
+}
+
+/// (rank, pid) of what the program itself said, and of what gdb read.
+pub fn pairs(lines: &[&str], rank_at: usize, pid_at: usize) -> BTreeSet<(u32, u32)> {
+    let number = |line: &str, at: usize| line.split_whitespace().nth(at)?.parse().ok();
+    lines.iter().filter_map(|line| Some((number(line, rank_at)?, number(line, pid_at)?))).collect()
 }

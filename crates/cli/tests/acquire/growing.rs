@@ -1,9 +1,11 @@
 //! After every step of a job that grows, every process leads to the same set.
 
 use crate::common::{self, Job, compile, folder, go, libraries, pids, same_from_each};
-use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::mpi::{Family, Library};
 use serde_json::Value;
-use std::path::Path;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn a_job_that_spawns_twice_and_parts_is_found_whole_from_each_of_its_processes() {
@@ -104,6 +106,67 @@ fn processes_that_join_over_a_socket_are_one_job_until_they_disconnect() {
     for library in libraries().iter().filter(|library| common::can_connect(library)) {
         eprintln!("joining: {}", library.name);
         meet(library, &layer, ["join-a", "join-b"], 1);
+    }
+}
+
+/// Two jobs that meet and part, of which only those with a `true` run under the layer: all of them end well.
+fn meets_strangers(library: &Library, layer: &Path, sides: [(&str, bool); 2]) {
+    let dir = folder();
+    let program = compile(library, "meet", dir.path());
+    (1..=3).for_each(|step| go(dir.path(), step));
+    let arguments = |role| [role, dir.path().to_str().unwrap()];
+    let jobs = sides.map(|(role, seen)| match seen {
+        true => Job::start(library, layer, 2, &[], &program, &arguments(role)),
+        false => Job::bare(library, layer, 2, &program, &arguments(role)),
+    });
+    for mut job in jobs {
+        job.succeeds();
+    }
+}
+
+#[test]
+fn jobs_without_the_layer_are_sent_nothing_by_those_that_they_connect_with() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    for library in libraries().iter().filter(|library| common::can_connect(library)) {
+        eprintln!("meeting strangers: {}", library.name);
+        meets_strangers(library, &layer, [("accept", true), ("connect", false)]);
+        meets_strangers(library, &layer, [("accept", false), ("connect", true)]);
+    }
+}
+
+#[test]
+fn children_without_the_layer_are_sent_nothing_by_their_parents() {
+    let _turn = common::alone();
+    let Some(layer) = common::layer() else { return };
+    // Parents wait some seconds for children that never show themselves: one library of each family.
+    let mut families: Vec<Family> = Vec::new();
+    for library in libraries().iter().filter(|library| common::can_spawn(library)) {
+        if families.contains(&library.family) {
+            continue;
+        }
+        families.push(library.family);
+        eprintln!("spawning strangers: {}", library.name);
+        let dir = folder();
+        let program = compile(library, "grow", dir.path());
+        // What is spawned is a script of the program's name, which takes the layer away.
+        let real = program.with_extension("real");
+        std::fs::rename(&program, &real).unwrap();
+        let script = format!("#!/bin/sh\nunset LD_PRELOAD\nexec {} \"$@\"\n", real.display());
+        for name in [program.clone(), PathBuf::from(format!("{}.other", program.display()))] {
+            std::fs::write(&name, &script).unwrap();
+            std::fs::set_permissions(&name, Permissions::from_mode(0o755)).unwrap();
+        }
+        let parent = dir.path().join("parent");
+        std::fs::write(
+            &parent,
+            format!("#!/bin/bash\nexec -a {} {} \"$@\"\n", program.display(), real.display()),
+        )
+        .unwrap();
+        std::fs::set_permissions(&parent, Permissions::from_mode(0o755)).unwrap();
+        (1..=4).for_each(|step| go(dir.path(), step));
+        Job::start(library, &layer, 2, &[], &parent, &[dir.path().to_str().unwrap()]).succeeds();
+        assert_eq!(pids(dir.path(), 7).len(), 7, "{}", library.name);
     }
 }
 

@@ -1,11 +1,18 @@
 //! Ranks on two hosts: name spaces of one machine, with nothing in common but the network and the folders.
 
-use crate::common::{self, LIMIT, MPISCOPE, compile, folder};
+use crate::common::{self, LIMIT, MPISCOPE, compile, folder, pairs, seen};
 use mpiscope_testkit::mpi::{Family, Library};
-use mpiscope_testkit::{paths, run};
+use mpiscope_testkit::paths;
+use mpiscope_testkit::run::{self, Outcome};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
+
+/// A debugger on the starter: it reads the table by offsets.
+const STARTER: &str = r#"
+gdb -nx -batch -x starter.gdb --args "$mpiscope" run -q "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 4 -ppn 2 "$program"
+"#;
 
 /// What the test does on the first host; `$1`… are set by the head of the script.
 const SCRIPT: &str = r#"
@@ -20,40 +27,72 @@ here=$(sed -n 's/rank [01] of 4 is process //p' said)
 there=$(sed -n 's/rank [23] of 4 is process //p' said)
 for pid in $here $job; do "$mpiscope" procs --json $pid; done
 for pid in $there; do ./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' procs --json $pid"; done
+"$mpiscope" ps --json
+./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' ps --json"
 "$mpiscope" attach $job --batch 'bt -1'
 "$mpiscope" attach $job --ranks 3 --batch 'info inferiors' --json
 touch go.1
 wait $job
 "#;
 
+/// Runs a script on the first of two hosts, `nodea` and `nodeb`; nothing if hosts cannot be made here.
+fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Option<Outcome> {
+    let dir = folder();
+    let program = compile(library, "idle", dir.path());
+    let programs = paths::programs().join("acquire");
+    let shell = programs.join("remote_shell.py");
+    let rsh = dir.path().join("rsh");
+    std::fs::write(&rsh, format!("#!/bin/sh\nexec python3 {} \"$@\"\n", shell.display())).unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&rsh).status().unwrap().success());
+    std::fs::write(dir.path().join("starter.gdb"), common::STARTER).unwrap();
+    let head = format!(
+        "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={}\n",
+        library.mpirun.display(),
+        program.display()
+    );
+    std::fs::write(dir.path().join("job.sh"), head + script).unwrap();
+    let mut command = Command::new("sh");
+    command.arg(programs.join("two_hosts.sh")).arg(&shell).arg(dir.path()).arg("sh ./job.sh");
+    common::prepare(&mut command, library, layer);
+    let outcome = run::bounded(&mut command, LIMIT * 2).unwrap();
+    if outcome.code() == 77 {
+        eprintln!("skipped: hosts cannot be made here (needs root, unshare, ip)");
+        return None;
+    }
+    Some(outcome)
+}
+
+/// Libraries with a launcher that takes another remote shell.
+fn hydras() -> impl Iterator<Item = Library> {
+    common::libraries().into_iter().filter(|library| library.family == Family::Mpich && library.bin.is_some())
+}
+
 #[test]
 fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
     let _turn = common::alone();
     let Some(layer) = common::layer() else { return };
-    let hydra = |library: &&Library| library.family == Family::Mpich && library.bin.is_some();
-    for library in common::libraries().iter().filter(hydra) {
-        let dir = folder();
-        let program = compile(library, "idle", dir.path());
-        let programs = paths::programs().join("acquire");
-        let shell = programs.join("remote_shell.py");
-        let rsh = dir.path().join("rsh");
-        std::fs::write(&rsh, format!("#!/bin/sh\nexec python3 {} \"$@\"\n", shell.display())).unwrap();
-        assert!(Command::new("chmod").arg("+x").arg(&rsh).status().unwrap().success());
-        let head = format!(
-            "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={}\n",
-            library.mpirun.display(),
-            program.display()
-        );
-        std::fs::write(dir.path().join("job.sh"), head + SCRIPT).unwrap();
-        let mut command = Command::new("sh");
-        command.arg(programs.join("two_hosts.sh")).arg(&shell).arg(dir.path()).arg("sh ./job.sh");
-        common::prepare(&mut command, library, &layer);
-        let outcome = run::bounded(&mut command, LIMIT * 2).unwrap();
-        if outcome.code() == 77 {
-            return eprintln!("skipped: hosts cannot be made here (needs root, unshare, ip)");
-        }
+    for library in hydras() {
+        let Some(outcome) = on_two_hosts(&library, &layer, SCRIPT) else { return };
         check(&outcome.stdout, &outcome.describe());
     }
+}
+
+#[test]
+fn the_starter_has_the_ranks_of_all_hosts() {
+    let _turn = common::alone();
+    let (Some(layer), Some(library)) = (common::layer(), hydras().next()) else { return };
+    let Some(outcome) = on_two_hosts(&library, &layer, STARTER) else { return };
+    let all = outcome.describe();
+    assert!(outcome.stdout.contains("SEEN state 1 size 4"), "{all}");
+    let (said, read) = (seen(&outcome.stdout, "rank "), seen(&outcome.stdout, "SEEN rank"));
+    assert_eq!(pairs(&read, 2, 4), pairs(&said, 1, 6), "{all}");
+    let hosts: Vec<_> = read.iter().filter_map(|line| line.split_whitespace().nth(6)).collect();
+    assert_eq!(hosts, ["nodea", "nodea", "nodeb", "nodeb"], "{all}");
+}
+
+/// Rank and host of each process.
+fn wanted() -> [(u64, String); 4] {
+    [(0, "nodea"), (1, "nodea"), (2, "nodeb"), (3, "nodeb")].map(|(rank, host)| (rank, host.to_owned()))
 }
 
 fn check(stdout: &str, all: &str) {
@@ -63,10 +102,17 @@ fn check(stdout: &str, all: &str) {
     for list in &lists {
         let place = |p: &Value| (p["rank"].as_u64().unwrap(), p["host"].as_str().unwrap().to_owned());
         let places: BTreeSet<_> = list["processes"].as_array().unwrap().iter().map(place).collect();
-        let wanted = [(0, "nodea"), (1, "nodea"), (2, "nodeb"), (3, "nodeb")].map(|(r, h)| (r, h.to_owned()));
-        assert_eq!(places, BTreeSet::from(wanted), "{all}");
+        assert_eq!(places, BTreeSet::from(wanted()), "{all}");
         assert_eq!(list["processes"], lists[0]["processes"], "{all}");
         assert_eq!(list["problems"], Value::Array(Vec::new()), "{all}");
+    }
+    let looks: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.ps/1").collect();
+    assert_eq!(looks.len(), 2, "{all}");
+    for look in looks {
+        let place = |r: &Value| (r["rank"].as_u64().unwrap(), r["host"].as_str().unwrap().to_owned());
+        let places: Vec<_> = look["ranks"].as_array().unwrap().iter().map(place).collect();
+        assert_eq!(places, wanted(), "{all}");
+        assert_eq!(look["errors"], Value::Array(Vec::new()), "{all}");
     }
     assert!(stdout.contains("ranks [0-3] (4 processes)"), "{all}");
     let answers: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.answers/1").collect();

@@ -1,7 +1,7 @@
 //! What a debugger without any debug information sees: gdb in batch mode on stripped files, tables read by the
 //! documents' offsets alone.
 
-use crate::common::{self, LIMIT, MPISCOPE, compile, folder, libraries, prepare};
+use crate::common::{self, LIMIT, MPISCOPE, STARTER, compile, folder, libraries, pairs, prepare, seen};
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::run;
 use std::collections::BTreeSet;
@@ -27,38 +27,27 @@ end
 continue
 "#;
 
-/// Reads `MPIR_proctable` in the starter on the first stop.
-const STARTER: &str = r#"set pagination off
+/// Says every state at which a rank stops; `FLAGS` is set at the first stop.
+const STATES: &str = r#"set pagination off
 set confirm off
-break MPIR_Breakpoint
-run
+set breakpoint pending on
 set language c
-printf "SEEN state %d size %d\n", *(int *)&MPIR_debug_state, *(int *)&MPIR_proctable_size
-set $n = *(int *)&MPIR_proctable_size
+break MPI2DD_breakpoint
+run
+set $i = (char *)&MPI2DD_info
+set var *(int *)($i + 8) |= FLAGS
 set $k = 0
-while $k < $n
-  set $e = *(char **)&MPIR_proctable + 24 * $k
-  printf "SEEN rank %d pid %d host %s program %s\n", $k, *(int *)($e + 16), *(char **)$e, *(char **)($e + 8)
+while $k < 12 && $_isvoid($_exitcode)
+  printf "STATE %d\n", *($i + 7)
   set $k = $k + 1
+  continue
 end
-continue
 "#;
 
 fn strip(file: &Path, dir: &Path) -> PathBuf {
     let out = dir.join(file.file_name().unwrap());
     assert!(Command::new("strip").arg("-o").arg(&out).arg(file).status().unwrap().success());
     out
-}
-
-/// Lines that begin with a word, anywhere in a line: launchers may put something before it.
-fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
-    text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()
-}
-
-/// (rank, pid) of what the program itself said, and of what gdb read.
-fn pairs(lines: &[&str], rank_at: usize, pid_at: usize) -> BTreeSet<(u32, u32)> {
-    let number = |line: &str, at: usize| line.split_whitespace().nth(at)?.parse().ok();
-    lines.iter().filter_map(|line| Some((number(line, rank_at)?, number(line, pid_at)?))).collect()
 }
 
 fn check(library: &Library, text: &str, program: &Path, n: usize) {
@@ -73,6 +62,20 @@ fn check(library: &Library, text: &str, program: &Path, n: usize) {
     }
 }
 
+/// A script for a launcher: rank 0 runs `program` in gdb, the others run it alone, all with the layer.
+fn under_gdb(dir: &Path, layer: &Path, script: &Path, program: &str) -> PathBuf {
+    let wrapper = dir.join("wrapper.sh");
+    let text = format!(
+        "r=${{PMIX_RANK:-${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}}}\n\
+         if [ \"$r\" = 0 ]; then exec gdb -nx -batch -ex 'set environment LD_PRELOAD {layer}' -x {script} --args {program}; fi\n\
+         LD_PRELOAD={layer} exec {program}\n",
+        layer = layer.display(),
+        script = script.display(),
+    );
+    std::fs::write(&wrapper, text).unwrap();
+    wrapper
+}
+
 #[test]
 fn gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets() {
     let _turn = common::alone();
@@ -84,16 +87,7 @@ fn gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets() {
         let program = compile(&library, "idle", dir.path());
         let script = dir.path().join("rank.gdb");
         std::fs::write(&script, RANK).unwrap();
-        let wrapper = dir.path().join("wrapper.sh");
-        let text = format!(
-            "r=${{PMIX_RANK:-${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}}}\n\
-             if [ \"$r\" = 0 ]; then exec gdb -nx -batch -ex 'set environment LD_PRELOAD {layer}' -x {script} {program}; fi\n\
-             LD_PRELOAD={layer} exec {program}\n",
-            layer = layer.display(),
-            script = script.display(),
-            program = program.display()
-        );
-        std::fs::write(&wrapper, text).unwrap();
+        let wrapper = under_gdb(dir.path(), &layer, &script, &program.display().to_string());
         let mut command = library.launch(2);
         command.arg("sh").arg(&wrapper);
         prepare(&mut command, &library, &layer);
@@ -106,6 +100,37 @@ fn gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets() {
         );
         check(&library, &text, &program, 2);
     }
+}
+
+/// The states at which rank 0 of a job that spawns twice stops, with these debugger flags set.
+fn states(library: &Library, layer: &Path, flags: u32) -> Vec<u32> {
+    let dir = folder();
+    let program = compile(library, "grow", dir.path());
+    std::fs::copy(&program, format!("{}.other", program.display())).unwrap();
+    (1..=4).for_each(|step| common::go(dir.path(), step));
+    let script = dir.path().join("states.gdb");
+    std::fs::write(&script, STATES.replace("FLAGS", &flags.to_string())).unwrap();
+    let line = format!("{} {}", program.display(), dir.path().display());
+    let mut command = library.launch(2);
+    command.arg("sh").arg(under_gdb(dir.path(), layer, &script, &line));
+    prepare(&mut command, library, layer);
+    command.env("MPISCOPE_ACQUIRE", "1");
+    let outcome = run::bounded(&mut command, LIMIT).unwrap();
+    let states = seen(&outcome.stdout, "STATE ");
+    assert!(!states.is_empty(), "{}", outcome.describe());
+    states.iter().filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).collect()
+}
+
+#[test]
+fn changes_of_the_directories_stop_a_debugger_only_if_it_asked_for_them() {
+    const REQUEST_DIRECTORY_EVENTS: u32 = 4;
+    let _turn = common::alone();
+    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
+    let [start, spawn, changed] = [1, 2, 6];
+    // The second world is spawned by rank 1, and rank 0 has no part in it.
+    assert_eq!(states(&library, &layer, 0), [start, spawn]);
+    let asked = states(&library, &layer, REQUEST_DIRECTORY_EVENTS);
+    assert_eq!(asked, [start, changed, spawn]);
 }
 
 #[test]

@@ -4,9 +4,11 @@
 //! needs them, and asks anew for every question: whether the process ran in between is not known to it.
 
 mod blocks;
+mod border;
 mod view;
 
 pub use blocks::{Blocks, NoMemory};
+pub use border::caught;
 pub use view::{ImageMemory, Unavailable, View};
 
 use crate::mqs::BasicCallbacks;
@@ -16,8 +18,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// The interface gives these once, for the whole plug-in.
 static BASIC: AtomicPtr<BasicCallbacks> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Remembers the debugger's basic callbacks.
+/// Remembers the debugger's basic callbacks. From then on this copy of the standard library is silent about panics.
 pub fn set_basic(callbacks: *const BasicCallbacks) {
+    border::be_silent();
     BASIC.store(callbacks.cast_mut(), Ordering::Release);
 }
 

@@ -5,7 +5,7 @@ use super::{Acquired, Error};
 use mpiscope_target::{Live, Target, process};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// What [`acquire`](super::acquire) needs of the world; tests have their own.
 pub trait Reach {
@@ -47,11 +47,33 @@ impl System {
 }
 
 impl System {
+    /// Runs this program on another host.
+    ///
+    /// # Errors
+    /// [`Error::Remote`], when the command cannot be started or says that it failed.
+    pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
+        let output = self.output(host, arguments)?;
+        let fail = || Error::Remote { host: host.to_owned(), why: last_words(&output) };
+        if output.status.success() { Ok(()) } else { Err(fail()) }
+    }
+
     /// Runs this program on another host, and reads the JSON that it prints.
     ///
     /// # Errors
     /// [`Error::Remote`], with the last thing that the command said.
     pub fn run<T: DeserializeOwned>(&self, host: &str, arguments: &[String]) -> Result<T, Error> {
+        let output = self.output(host, arguments)?;
+        // Shells on other hosts like to say good morning first.
+        let mut lines = output.stdout.split(|b| *b == b'\n');
+        let answer = lines.rfind(|line| line.first() == Some(&b'{')).unwrap_or_default();
+        serde_json::from_slice(answer).map_err(|e| {
+            let said = last_words(&output);
+            let why = if said.is_empty() { format!("the answer is not understood ({e})") } else { said };
+            Error::Remote { host: host.to_owned(), why }
+        })
+    }
+
+    fn output(&self, host: &str, arguments: &[String]) -> Result<Output, Error> {
         let fail = |why: String| Error::Remote { host: host.to_owned(), why };
         // The name comes from another process's memory and becomes an argument of a command.
         let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
@@ -64,20 +86,13 @@ impl System {
         // The shell on the other side takes the words apart again.
         command.args(words).arg(quoted(&self.program.to_string_lossy()));
         command.args(arguments.iter().map(|argument| quoted(argument))).stdin(Stdio::null());
-        let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
-        // Shells on other hosts like to say good morning first.
-        let mut lines = output.stdout.split(|b| *b == b'\n');
-        let answer = lines.rfind(|line| line.first() == Some(&b'{')).unwrap_or_default();
-        serde_json::from_slice(answer).map_err(|e| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.lines().last().unwrap_or_default().trim();
-            fail(if said.is_empty() {
-                format!("the answer is not understood ({e})")
-            } else {
-                said.to_owned()
-            })
-        })
+        command.output().map_err(|e| fail(format!("{first}: {e}")))
     }
+}
+
+/// The last line on standard error.
+fn last_words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().trim().to_owned()
 }
 
 /// A word as a shell reads it back.
@@ -152,27 +167,8 @@ impl Reach for System {
     }
 
     fn ask(&self, host: &str, pids: &[u32]) -> Result<Acquired, Error> {
-        let fail = |why: String| Error::Remote { host: host.to_owned(), why };
-        // The name comes from another process's memory and becomes an argument of a command.
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
-        if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
-            return Err(fail("this is no name of a host".into()));
-        }
-        let mut words = self.shell.iter().map(|word| word.replace("{host}", host));
-        let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
-        let mut command = Command::new(&first);
-        command.args(words).arg(&self.program).args(["procs", "--json", "--here"]);
-        command.args(pids.iter().map(u32::to_string)).stdin(Stdio::null());
-        let output = command.output().map_err(|e| fail(format!("{first}: {e}")))?;
-        serde_json::from_slice(&output.stdout).map_err(|e| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.lines().last().unwrap_or_default().trim();
-            fail(if said.is_empty() {
-                format!("the answer is not understood ({e})")
-            } else {
-                said.to_owned()
-            })
-        })
+        let words = ["procs", "--json", "--here"].map(str::to_owned).into_iter();
+        self.run(host, &words.chain(pids.iter().map(u32::to_string)).collect::<Vec<_>>())
     }
 }
 

@@ -3,6 +3,7 @@
 use super::attributes::{self, Attribute};
 use super::common::{Common, Reference};
 use super::kind::Kind;
+use super::ongoing::{self, Ongoing};
 use super::reader::{Build, Reader};
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Comm, Flag, Head, Topology as Code};
@@ -43,6 +44,9 @@ pub struct Communicator {
     /// The info last given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
+    /// Its pairs, as they were then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<(String, String)>,
     /// The second communicator that it was made from: the peer communicator of `MPI_Intercomm_create`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_parent: Option<Reference>,
@@ -54,6 +58,8 @@ pub struct Communicator {
     pub groups: Vec<Reference>,
     /// Requests on it that are not gone.
     pub requests: Vec<Reference>,
+    /// Calls on it that threads are in.
+    pub calls: Vec<Ongoing>,
     /// Windows made with it.
     pub windows: Vec<Reference>,
     /// Files opened with it.
@@ -115,11 +121,13 @@ impl Build for Communicator {
             collectives: record.collectives.get(),
             errhandler: errhandler(reader, record),
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
+            hints: reader.hints(&record.hints),
             other_parent: reader.reference(record.other_parent.get()),
             colour: record.colour.get().cast_signed(),
             attributes: attributes::of(reader, uid),
             groups: reader.referring(Kind::Group, offset_of!(Head, parent), uid),
             requests: reader.referring(Kind::Request, offset_of!(Head, parent), uid),
+            calls: ongoing::about(reader, Kind::Communicator, common.handle),
             windows: reader.referring(Kind::Window, offset_of!(Head, parent), uid),
             files: reader.referring(Kind::File, offset_of!(Head, parent), uid),
             common,
@@ -135,6 +143,7 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
         Some("MPI_COMM_SELF") => (Some(0), 1, world.rank.map(|rank| vec![i64::from(rank)])),
         _ => (None, 0, None),
     };
+    let calls = ongoing::about(reader, Kind::Communicator, common.handle);
     Communicator {
         common,
         inter: false,
@@ -147,11 +156,13 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
         collectives: 0,
         errhandler: None,
         info: None,
+        hints: Vec::new(),
         other_parent: None,
         colour: 0,
         attributes: Vec::new(),
         groups: Vec::new(),
         requests: Vec::new(),
+        calls,
         windows: Vec::new(),
         files: Vec::new(),
     }

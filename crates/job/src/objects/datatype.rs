@@ -3,6 +3,7 @@
 use super::attributes::{self, Attribute};
 use super::common::{Common, Reference};
 use super::kind::Kind;
+use super::ongoing::{self, Ongoing};
 use super::reader::{Build, Reader};
 use super::tree::Tree;
 use super::typemap::TypeMap;
@@ -51,6 +52,8 @@ pub struct Datatype {
     pub used_by: Vec<Reference>,
     /// Requests with it that are not gone.
     pub requests: Vec<Reference>,
+    /// Calls with it that threads are in.
+    pub calls: Vec<Ongoing>,
 }
 
 /// The arguments of a constructor.
@@ -102,6 +105,7 @@ impl Build for Datatype {
             attributes: attributes::of(reader, common.uid),
             used_by: used_by(reader, &common),
             requests: requests(reader, &common),
+            calls: ongoing::about(reader, Kind::Datatype, common.handle),
             common,
         }
     }
@@ -147,15 +151,11 @@ fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference>
 }
 
 fn requests<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
-    let by_uid = offset_of!(traffic::Request, datatype_uid);
-    let by_handle = offset_of!(traffic::Request, datatype);
-    if common.uid != 0 {
-        let found = reader.referring(Kind::Request, by_uid, common.uid);
-        if !found.is_empty() {
-            return found;
-        }
+    // Only what is built in is named by its handle alone; another datatype may have had the handle before.
+    if common.predefined {
+        return reader.referring(Kind::Request, offset_of!(traffic::Request, datatype), common.handle.0);
     }
-    reader.referring(Kind::Request, by_handle, common.handle.0)
+    reader.referring(Kind::Request, offset_of!(traffic::Request, datatype_uid), common.uid)
 }
 
 fn constituents<S: Source>(reader: &Reader<'_, S>, record: Option<&objects::Datatype>) -> Vec<Reference> {

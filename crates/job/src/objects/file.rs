@@ -1,14 +1,15 @@
 //! Files.
 
 use super::common::{Common, Reference};
-use super::kind::{Hex, Kind};
+use super::kind::Kind;
+use super::ongoing::{self, Ongoing};
 use super::reader::{Build, Reader};
+use super::request;
 use mpi_abi::constant;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Head};
-use mpiscope_image::traffic;
+use mpiscope_image::traffic::RequestKind;
 use serde::Serialize;
-use std::mem::offset_of;
 
 /// A file.
 #[derive(Debug, Clone, Serialize)]
@@ -32,11 +33,15 @@ pub struct File {
     /// The info last given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
+    /// Its pairs, as they were then.
+    pub hints: Vec<(String, String)>,
     /// The error handler last attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errhandler: Option<Reference>,
     /// Requests on it.
     pub requests: Vec<Reference>,
+    /// Calls on it that threads are in.
+    pub calls: Vec<Ongoing>,
 }
 
 /// The view of a file.
@@ -71,11 +76,12 @@ impl Build for File {
                 atomic: false,
                 view: View::default(),
                 info: None,
+                hints: Vec::new(),
                 errhandler: None,
                 requests: Vec::new(),
+                calls: Vec::new(),
             };
         };
-        let uid = common.uid;
         let amode = record.amode.get();
         let datatype = |handle: u64, uid: u64| reader.attached(Kind::Datatype, handle, uid);
         Self {
@@ -94,25 +100,16 @@ impl Build for File {
                 representation: reader.text(&record.datarep).unwrap_or_else(|| "native".into()),
             },
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
+            hints: reader.hints(&record.hints),
             // Files begin with another handler than everything else.
             errhandler: reader
                 .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
                 .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_RETURN")),
-            requests: requests(reader, common.handle, uid),
+            requests: request::of_kind(reader, common.handle, RequestKind::is_file),
+            calls: ongoing::about(reader, Kind::File, common.handle),
             common,
         }
     }
-}
-
-/// Requests of the file kinds that name this handle and were made while it was open.
-fn requests<S: Source>(reader: &Reader<'_, S>, handle: Hex, _uid: u64) -> Vec<Reference> {
-    let named = reader.referring(Kind::Request, offset_of!(traffic::Request, object), handle.0);
-    let is_file = |reference: &Reference| {
-        let entry = reader.entry_of(reference.uid).ok().flatten()?;
-        let record = reader.record::<traffic::Request>(Kind::Request, entry.index).ok()?.value;
-        traffic::RequestKind(record.kind.get()).is_file().then_some(())
-    };
-    named.into_iter().filter(|reference| is_file(reference).is_some()).collect()
 }
 
 /// The names of the bits of an access mode.

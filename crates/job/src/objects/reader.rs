@@ -6,6 +6,7 @@
 use super::common::{Common, Deed, Reference, marks, standing};
 use super::fortran::FortranTables;
 use super::kind::{Hex, Kind};
+use super::ongoing::{self, Ongoing, Open};
 use super::predefined::PredefinedHandles;
 use super::scan::{self, ByField, Entry, Field, Index};
 use super::surroundings::Surroundings;
@@ -15,7 +16,7 @@ use mpi_abi::AbiKind;
 use mpiscope_image::layout::{AbiCode, FunctionName, Process, SectionKind, State, Text, Words};
 use mpiscope_image::objects::{Head, Life, kind_of};
 use mpiscope_image::{Error, Image, Record, Snapshot, Source, Table};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -23,6 +24,10 @@ use std::rc::Rc;
 pub const LONGEST_TEXT: usize = 64 << 10;
 /// Longest array that is read, in words.
 pub const LONGEST_ARRAY: usize = 1 << 22;
+/// Pairs of an info that are listed.
+const MOST_PAIRS: usize = 1 << 14;
+/// Bytes of all pairs of an info that are read.
+const LONGEST_PAIRS: usize = 1 << 22;
 /// A record whose handle changes under our eyes is looked up again this often.
 const TRIES: u32 = 3;
 /// More function names than this are not believed.
@@ -67,6 +72,7 @@ pub struct Reader<'a, S> {
     indices: RefCell<HashMap<SectionKind, Rc<Index>>>,
     tables: RefCell<HashMap<SectionKind, Table>>,
     by_field: RefCell<HashMap<Field, ByField>>,
+    open_calls: OnceCell<Vec<Open>>,
 }
 
 /// The process in `MPI_COMM_WORLD`.
@@ -122,6 +128,7 @@ impl<'a, S: Source> Reader<'a, S> {
             indices: RefCell::default(),
             tables: RefCell::default(),
             by_field: RefCell::default(),
+            open_calls: OnceCell::new(),
         })
     }
 
@@ -362,6 +369,24 @@ impl<'a, S: Source> Reader<'a, S> {
         let found = sorted.get(&wanted).cloned().unwrap_or_default();
         self.by_field.borrow_mut().insert(field, sorted);
         found
+    }
+
+    /// Calls that threads are in and that are about an object, or use it.
+    pub fn calls_about(&self, kind: Kind, handle: u64) -> Vec<Ongoing> {
+        ongoing::about(self, kind, Hex(handle))
+    }
+
+    /// Calls that threads are in.
+    pub(super) fn open_calls(&self) -> &[Open] {
+        self.open_calls.get_or_init(|| ongoing::calls(self))
+    }
+
+    /// Keys and values that an object was given.
+    pub(super) fn hints(&self, hints: &Text) -> Vec<(String, String)> {
+        let text = self.image.text(hints, LONGEST_PAIRS).unwrap_or_default();
+        let mut parts = text.split('\0');
+        let pairs = std::iter::from_fn(|| Some((parts.next()?.to_owned(), parts.next()?.to_owned())));
+        pairs.take(MOST_PAIRS).collect()
     }
 
     /// A call that did something.

@@ -3,11 +3,13 @@
 use super::common::{Common, Deed, Reference, Standing};
 use super::kind::{Hex, Kind};
 use super::reader::{Build, Reader};
-use mpi_abi::constant;
-use mpiscope_image::Source;
+use crate::significant::fields;
+use mpi_abi::{FunctionId, constant};
 use mpiscope_image::objects::{Flag, Head};
 use mpiscope_image::traffic::{self, RequestKind};
+use mpiscope_image::{Source, W64};
 use serde::Serialize;
+use std::mem::offset_of;
 
 /// A request.
 #[derive(Debug, Clone, Serialize)]
@@ -49,6 +51,9 @@ pub struct Request {
     /// The datatype.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datatype: Option<Reference>,
+    /// The reduction operation of a collective or one-sided one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<Reference>,
     /// Address of the buffer.
     pub buffer: Hex,
     /// Partitions, of a partitioned request.
@@ -128,14 +133,17 @@ impl Build for Request {
         let code = RequestKind(record.kind.get());
         let message = code.is_point_to_point();
         let complete = common.has(Flag::COMPLETE) || !seen;
+        let persistent = common.has(Flag::PERSISTENT);
+        let shared = common.has(Flag::SHARED_HANDLE);
         let tag = signed(record.tag.get());
         let both = code == RequestKind::SENDRECV;
-        let receives = code.receives() && complete && seen;
+        let receives = code.receives() && complete && seen && !shared;
+        let of = |applies: bool, word: &W64| if applies { word.get() } else { 0 };
         Self {
             operation: code.name(),
             code: code.0,
             class: if seen { class(code) } else { "null" },
-            persistent: common.has(Flag::PERSISTENT),
+            persistent,
             started: common.has(Flag::STARTED),
             active: common.has(Flag::ACTIVE),
             complete,
@@ -147,18 +155,75 @@ impl Build for Request {
             send: both.then(|| (signed(record.dest.get()), signed(record.send_tag.get()))),
             count: record.count.get(),
             datatype: reader.attached(Kind::Datatype, record.datatype.get(), record.datatype_uid.get()),
+            reduction: reduction(reader, record).and_then(|handle| reader.attached(Kind::Op, handle, 0)),
             buffer: Hex(record.buffer.get()),
-            partitions: record.partitions.get(),
-            start: when(reader, record.started_at.get(), record.started_from.get()),
-            completion: when(reader, record.completed_at.get(), record.completed_from.get()),
+            partitions: if code.is_partitioned() { record.partitions.get() } else { 0 },
+            start: start(reader, &common, record),
+            completion: if shared { None } else { completion(reader, &common, record) },
             received: receives.then(|| (signed(record.source.get()), signed(record.actual_tag.get()))),
-            bytes: record.bytes.get(),
-            error: record.error.get(),
-            starts: record.starts.get(),
-            outstanding: record.outstanding.get(),
+            bytes: of(message && (!code.receives() || both || complete), &record.bytes),
+            error: if complete { record.error.get() } else { 0 },
+            starts: of(persistent || shared, &record.starts),
+            outstanding: if shared { record.outstanding.get() } else { 0 },
             common,
         }
     }
+}
+
+/// The handle of its operation, if the function that made it has one.
+fn reduction<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<u64> {
+    if !matches!(RequestKind(record.kind.get()), RequestKind::COLLECTIVE | RequestKind::RMA) {
+        return None;
+    }
+    let function = FunctionId::from_name(&reader.function(record.head.made_by.get())?)?.function()?;
+    fields(function).op.then(|| record.entry.get())
+}
+
+/// Requests of some kinds that name a communicator, file or window by its handle.
+pub(super) fn of_kind<S: Source>(
+    reader: &Reader<'_, S>,
+    handle: Hex,
+    is_one: impl Fn(RequestKind) -> bool,
+) -> Vec<Reference> {
+    let named = reader.referring(Kind::Request, offset_of!(traffic::Request, object), handle.0);
+    named.into_iter().filter(|found| record(reader, found).is_some_and(|r| is_one(kind_of(&r)))).collect()
+}
+
+/// Requests with an operation.
+pub(super) fn with_operation<S: Source>(reader: &Reader<'_, S>, handle: Hex) -> Vec<Reference> {
+    let named = reader.referring(Kind::Request, offset_of!(traffic::Request, entry), handle.0);
+    let has = |found: &Reference| Some(reduction(reader, &record(reader, found)?)? == handle.0);
+    named.into_iter().filter(|found| has(found) == Some(true)).collect()
+}
+
+fn record<S: Source>(reader: &Reader<'_, S>, of: &Reference) -> Option<traffic::Request> {
+    let entry = reader.entry_of(of.uid).ok().flatten()?;
+    Some(reader.record::<traffic::Request>(Kind::Request, entry.index).ok()?.value)
+}
+
+fn kind_of(record: &traffic::Request) -> RequestKind {
+    RequestKind(record.kind.get())
+}
+
+/// The call that started it last. Only a persistent request has a field of its own for that.
+fn start<S: Source>(reader: &Reader<'_, S>, common: &Common, record: &traffic::Request) -> Option<When> {
+    if !common.has(Flag::STARTED) {
+        return None;
+    }
+    if common.has(Flag::PERSISTENT) {
+        return when(reader, record.started_at.get(), record.started_from.get());
+    }
+    when(reader, record.head.made_at.get(), record.head.made_from.get())
+}
+
+/// The call that saw its completion. One that also freed the request stands in the head alone.
+fn completion<S: Source>(reader: &Reader<'_, S>, common: &Common, record: &traffic::Request) -> Option<When> {
+    if !common.has(Flag::COMPLETE) {
+        return None;
+    }
+    let at = record.completed_at.get();
+    let freed = common.standing == Standing::Freed && record.head.freed_at.get() == at;
+    when(reader, at, if freed { record.head.freed_from.get() } else { record.completed_from.get() })
 }
 
 fn signed(half: u32) -> i64 {

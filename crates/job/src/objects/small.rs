@@ -3,16 +3,13 @@
 use super::common::{Common, Reference};
 use super::communicator;
 use super::kind::{Hex, Kind};
+use super::ongoing::{self, Ongoing};
 use super::reader::{Build, Reader};
+use super::request;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, ErrhandlerKind, Flag, Head};
 use serde::Serialize;
 use std::mem::offset_of;
-
-/// Pairs of an info that are listed.
-const MOST_PAIRS: usize = 1 << 14;
-/// Bytes of all pairs of an info that are read.
-const LONGEST_PAIRS: usize = 1 << 22;
 
 /// A group.
 #[derive(Debug, Clone, Serialize)]
@@ -98,6 +95,10 @@ pub struct Op {
     pub commutative: Option<bool>,
     /// Whether the function is Fortran's.
     pub fortran_function: bool,
+    /// Requests of collective and one-sided operations with it that are not gone.
+    pub requests: Vec<Reference>,
+    /// Calls with it that threads are in.
+    pub calls: Vec<Ongoing>,
 }
 
 impl Build for Op {
@@ -112,7 +113,7 @@ impl Build for Op {
         reader.text(&record.name)
     }
 
-    fn build<S: Source>(_: &Reader<'_, S>, common: Common, record: Option<&objects::Op>) -> Self {
+    fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&objects::Op>) -> Self {
         // Of the predefined operations only these two depend on the order of their operands.
         let predefined = common.name.as_deref().filter(|_| common.predefined);
         let commutative = match predefined {
@@ -124,6 +125,8 @@ impl Build for Op {
             function: Hex(record.map_or(0, |record| record.function.get())),
             commutative,
             fortran_function: common.has(Flag::FORTRAN),
+            requests: request::with_operation(reader, common.handle),
+            calls: ongoing::about(reader, Kind::Op, common.handle),
             common,
         }
     }
@@ -267,10 +270,9 @@ impl Build for Info {
 }
 
 fn pairs<S: Source>(reader: &Reader<'_, S>, record: &objects::Info) -> Vec<(String, String)> {
-    let text = reader.image().text(&record.pairs, LONGEST_PAIRS).unwrap_or_default();
-    let wanted = usize::try_from(record.count.get()).unwrap_or(usize::MAX).min(MOST_PAIRS);
-    let mut parts = text.split('\0');
-    std::iter::from_fn(|| Some((parts.next()?.to_owned(), parts.next()?.to_owned()))).take(wanted).collect()
+    let mut pairs = reader.hints(&record.pairs);
+    pairs.truncate(usize::try_from(record.count.get()).unwrap_or(usize::MAX));
+    pairs
 }
 
 /// A session.
@@ -282,6 +284,8 @@ pub struct Session {
     /// The info given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
+    /// Its pairs, as they were then.
+    pub hints: Vec<(String, String)>,
     /// The error handler last attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errhandler: Option<Reference>,
@@ -299,10 +303,11 @@ impl Build for Session {
 
     fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&objects::Session>) -> Self {
         let Some(record) = record else {
-            return Self { common, info: None, errhandler: None, groups: Vec::new() };
+            return Self { common, info: None, hints: Vec::new(), errhandler: None, groups: Vec::new() };
         };
         Self {
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
+            hints: reader.hints(&record.hints),
             errhandler: reader.attached(
                 Kind::Errhandler,
                 record.errhandler.get(),

@@ -3,9 +3,12 @@
 use super::attributes::{self, Attribute};
 use super::common::{Common, Deed, Reference};
 use super::kind::{Hex, Kind};
+use super::ongoing::{self, Ongoing};
 use super::reader::{Build, Reader};
+use super::request;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Epoch, Flavour, Head, LOCK_EXCLUSIVE, Model};
+use mpiscope_image::traffic::RequestKind;
 use serde::Serialize;
 
 /// A window.
@@ -50,11 +53,17 @@ pub struct Window {
     /// The info last given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
+    /// Its pairs, as they were then.
+    pub hints: Vec<(String, String)>,
     /// The error handler last attached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errhandler: Option<Reference>,
     /// Its attributes.
     pub attributes: Vec<Attribute>,
+    /// Requests on it that are not gone.
+    pub requests: Vec<Reference>,
+    /// Calls on it that threads are in.
+    pub calls: Vec<Ongoing>,
 }
 
 /// A lock that is held.
@@ -137,10 +146,13 @@ impl Build for Window {
                 pending_by_target: reader.words(&record.targets),
             },
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
+            hints: reader.hints(&record.hints),
             errhandler: reader
                 .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
                 .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL")),
             attributes: attributes::of(reader, common.uid),
+            requests: request::of_kind(reader, common.handle, |kind| kind == RequestKind::RMA),
+            calls: ongoing::about(reader, Kind::Window, common.handle),
             common,
         }
     }
@@ -164,7 +176,10 @@ fn unseen(common: Common) -> Window {
         attached: Vec::new(),
         operations: Operations::default(),
         info: None,
+        hints: Vec::new(),
         errhandler: None,
         attributes: Vec::new(),
+        requests: Vec::new(),
+        calls: Vec::new(),
     }
 }

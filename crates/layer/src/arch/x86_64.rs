@@ -44,6 +44,14 @@ pub fn counter() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
+/// Has the processor fetch the cache line at an address that will be used soon. Any address will do.
+#[inline(always)]
+pub fn prefetch(address: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: the instruction exists on every x86-64 processor and never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+}
+
 /// Defines an exported function that jumps to where slot `$slot` of [`ENTRY`] points.
 macro_rules! export_stub {
     ($name:ident, $slot:expr) => {

@@ -8,19 +8,90 @@
 //!             └─► holder                       └─► holder
 //! ```
 //!
+//! Nothing is exchanged before both leaders know that the other has this library too ([`presence`]).
+//!
 //! The *holder* enters the edge in its tables. It is the metadirectory, if that takes part in the call; otherwise the
 //! leader, which becomes a metadirectory itself and lists the true one. A spawned world belongs to the job of
 //! its parents, also after `MPI_Comm_disconnect`: the launcher runs them as one. A connection between jobs ends
 //! with `MPI_Comm_disconnect` of the intercommunicator that the connecting call gave.
 
 use super::block::{MPI2DD_info, Reason};
-use super::{gate, hello, state};
+use super::{gate, hello, presence, state, wire};
 use crate::call::Call;
 use crate::real;
 use hello::Hello;
 use mpi_abi::{Abi, Handle};
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long the root may take to find out whether the other side is there.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Before `MPI_Comm_spawn`: the root lets the children find it.
+#[allow(clippy::too_many_arguments)]
+pub fn before_spawn<A: Abi>(
+    _: &Call<A>,
+    _: &mut *const c_char,
+    _: &mut *const *const c_char,
+    _: &mut c_int,
+    _: &mut A::Handle,
+    root: &mut c_int,
+    comm: &mut A::Handle,
+    _: &mut *mut A::Handle,
+    _: &mut *mut c_int,
+) {
+    offer_children::<A>(*root, *comm);
+}
+
+/// Before `MPI_Comm_spawn_multiple`.
+#[allow(clippy::too_many_arguments)]
+pub fn before_spawn_multiple<A: Abi>(
+    _: &Call<A>,
+    _: &mut c_int,
+    _: &mut *const *const c_char,
+    _: &mut *const *const *const c_char,
+    _: &mut *const c_int,
+    _: &mut *const A::Handle,
+    root: &mut c_int,
+    comm: &mut A::Handle,
+    _: &mut *mut A::Handle,
+    _: &mut *mut c_int,
+) {
+    offer_children::<A>(*root, *comm);
+}
+
+fn offer_children<A: Abi>(root: c_int, comm: A::Handle) {
+    if gate::beyond() && rank_in::<A>(comm) == root {
+        presence::offer(presence::of_job());
+    }
+}
+
+/// Before `MPI_Comm_accept`: the root lets those who connect find it.
+pub fn before_accept<A: Abi>(
+    _: &Call<A>,
+    port: &mut *const c_char,
+    _: &mut A::Handle,
+    root: &mut c_int,
+    comm: &mut A::Handle,
+    _: &mut *mut A::Handle,
+) {
+    if gate::beyond()
+        && rank_in::<A>(*comm) == *root
+        && let Some(port) = text(*port)
+    {
+        presence::offer(presence::of_port(port));
+    }
+}
+
+/// Before `MPI_Comm_join`.
+pub fn before_join<A: Abi>(_: &Call<A>, socket: &mut c_int, _: &mut *mut A::Handle) {
+    if gate::beyond()
+        && let Some((key, true)) = presence::of_socket(*socket)
+    {
+        presence::offer(key);
+    }
+}
 
 /// `MPI_Comm_spawn`.
 #[allow(clippy::too_many_arguments)]
@@ -36,9 +107,7 @@ pub fn after_spawn<A: Abi>(
     intercomm: *mut A::Handle,
     _: *mut c_int,
 ) {
-    if let Some(inter) = made::<A>(result, intercomm) {
-        spawned::<A>(root, comm, inter);
-    }
+    spawned::<A>(root, comm, made::<A>(result, intercomm));
 }
 
 /// `MPI_Comm_spawn_multiple`.
@@ -56,9 +125,7 @@ pub fn after_spawn_multiple<A: Abi>(
     intercomm: *mut A::Handle,
     _: *mut c_int,
 ) {
-    if let Some(inter) = made::<A>(result, intercomm) {
-        spawned::<A>(root, comm, inter);
-    }
+    spawned::<A>(root, comm, made::<A>(result, intercomm));
 }
 
 /// `MPI_Comm_accept`.
@@ -67,12 +134,14 @@ pub fn after_accept<A: Abi>(
     result: c_int,
     _: *const c_char,
     _: A::Handle,
-    _: c_int,
+    root: c_int,
     comm: A::Handle,
     newcomm: *mut A::Handle,
 ) {
+    let offer = presence::offered();
     if let Some(inter) = made::<A>(result, newcomm) {
-        connected::<A>(Some(comm), inter, Reason::ACCEPT);
+        let present = || offer.is_some_and(presence::Offer::taken);
+        connected::<A>(Some((comm, root)), inter, present, Reason::ACCEPT);
     }
 }
 
@@ -80,21 +149,27 @@ pub fn after_accept<A: Abi>(
 pub fn after_connect<A: Abi>(
     _: &Call<A>,
     result: c_int,
-    _: *const c_char,
+    port: *const c_char,
     _: A::Handle,
-    _: c_int,
+    root: c_int,
     comm: A::Handle,
     newcomm: *mut A::Handle,
 ) {
     if let Some(inter) = made::<A>(result, newcomm) {
-        connected::<A>(Some(comm), inter, Reason::CONNECT);
+        let present = || text(port).is_some_and(|port| presence::take(presence::of_port(port)));
+        connected::<A>(Some((comm, root)), inter, present, Reason::CONNECT);
     }
 }
 
 /// `MPI_Comm_join`.
-pub fn after_join<A: Abi>(_: &Call<A>, result: c_int, _: c_int, intercomm: *mut A::Handle) {
+pub fn after_join<A: Abi>(_: &Call<A>, result: c_int, socket: c_int, intercomm: *mut A::Handle) {
+    let offer = presence::offered();
     if let Some(inter) = made::<A>(result, intercomm) {
-        connected::<A>(None, inter, Reason::JOIN);
+        let present = || match offer {
+            Some(offer) => offer.taken(),
+            None => presence::of_socket(socket).is_some_and(|(key, _)| presence::take(key)),
+        };
+        connected::<A>(None, inter, present, Reason::JOIN);
     }
 }
 
@@ -120,7 +195,7 @@ pub fn born<A: Abi>(parent: A::Handle, own: &Hello, size: c_int) -> Option<Hello
     if own.rank != 0 {
         return hello::hear::<A>(world, 0);
     }
-    let heard = hello::answer::<A>(parent, own);
+    let heard = presence::take(presence::of_job()).then(|| hello::answer::<A>(parent, own)).flatten();
     hello::pass_on::<A>(world, 1..size, heard.as_ref());
     heard
 }
@@ -132,19 +207,36 @@ fn made<A: Abi>(result: c_int, place: *mut A::Handle) -> Option<A::Handle> {
 }
 
 #[allow(unsafe_code)]
+fn text<'a>(text: *const c_char) -> Option<&'a [u8]> {
+    // SAFETY: the standard requires a string at the root, the only place where this is asked; null is looked at.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+fn rank_in<A: Abi>(comm: A::Handle) -> c_int {
+    let mut rank = -1;
+    real::comm_rank::<A>(comm, &mut rank);
+    rank
+}
+
+#[allow(unsafe_code)]
 fn handle<A: Abi>(place: *mut A::Handle) -> Option<A::Handle> {
     // SAFETY: the standard requires the parameter to point to a handle; null is looked at.
     unsafe { place.as_ref() }.copied()
 }
 
-fn spawned<A: Abi>(root: c_int, comm: A::Handle, inter: A::Handle) {
-    let mut rank = -1;
-    real::comm_rank::<A>(comm, &mut rank);
+fn spawned<A: Abi>(root: c_int, comm: A::Handle, inter: Option<A::Handle>) {
+    let offer = presence::offered();
+    let Some(inter) = inter else { return };
+    let rank = rank_in::<A>(comm);
     let sequence = if rank == root { state::next_spawn() } else { -1 };
-    if gate::acquirable()
+    if gate::beyond()
         && let Some(own) = state::with(|state| state.hello(sequence))
     {
-        let heard = hold::<A>(Some(comm), rank, root, || hello::exchange::<A>(inter, 0, &own));
+        let meet = || {
+            let present = offer.is_some_and(presence::Offer::taken);
+            present.then(|| hello::exchange::<A>(inter, 0, &own)).flatten()
+        };
+        let heard = hold::<A>(Some(comm), rank, root, meet);
         let directory = heard.and_then(|hello| hello.directory);
         let new = directory.and_then(|card| state::with(|state| state.add_directory(&card)));
         if new == Some(true) {
@@ -154,15 +246,21 @@ fn spawned<A: Abi>(root: c_int, comm: A::Handle, inter: A::Handle) {
     MPI2DD_info.stop(Reason::SPAWN);
 }
 
-fn connected<A: Abi>(comm: Option<A::Handle>, inter: A::Handle, reason: Reason) {
-    let mut rank = 0;
-    if let Some(comm) = comm {
-        real::comm_rank::<A>(comm, &mut rank);
-    }
-    if gate::acquirable()
+/// `group` is our side and its root, where `present` is to be asked; the leader is rank 0, which the other side can name.
+fn connected<A: Abi>(
+    group: Option<(A::Handle, c_int)>,
+    inter: A::Handle,
+    present: impl FnOnce() -> bool,
+    reason: Reason,
+) {
+    let comm = group.map(|(comm, _)| comm);
+    let rank = comm.map_or(0, rank_in::<A>);
+    if gate::beyond()
         && let Some(own) = state::with(|state| state.hello(-1))
     {
-        let heard = hold::<A>(comm, rank, 0, || hello::exchange::<A>(inter, 0, &own));
+        let present = at_leader::<A>(group, rank, present);
+        let meet = || present.then(|| hello::exchange::<A>(inter, 0, &own)).flatten();
+        let heard = hold::<A>(comm, rank, 0, meet);
         let meta = heard.and_then(|hello| hello.meta);
         let new = meta.and_then(|card| state::with(|state| state.add_link(inter.raw(), &card)));
         if new == Some(true) {
@@ -170,6 +268,20 @@ fn connected<A: Abi>(comm: Option<A::Handle>, inter: A::Handle, reason: Reason) 
         }
     }
     MPI2DD_info.stop(reason);
+}
+
+/// What the root finds, at rank 0; false at others.
+fn at_leader<A: Abi>(group: Option<(A::Handle, c_int)>, rank: c_int, ask: impl FnOnce() -> bool) -> bool {
+    match group {
+        Some((comm, root)) if root != 0 && rank == root => {
+            wire::send::<A>(comm, 0, vec![u8::from(ask())], PATIENCE);
+            false
+        }
+        Some((comm, root)) if root != 0 && rank == 0 => {
+            wire::receive::<A>(comm, root, 1, PATIENCE).is_some_and(|said| said == [1])
+        }
+        _ => rank == 0 && ask(),
+    }
 }
 
 /// Lets the leader hear the other side, and gives what it heard to the holder alone.

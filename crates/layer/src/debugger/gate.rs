@@ -29,6 +29,12 @@ pub fn acquirable() -> bool {
     debugged() || says_yes(c"MPISCOPE_ACQUIRE")
 }
 
+/// Whether other worlds may be told as well: not where only the ranks of this one were started with this library on
+/// purpose (`MPISCOPE_ACQUIRE=world`), as by `mpirun mpiscope run`.
+pub fn beyond() -> bool {
+    acquirable() && variable(c"MPISCOPE_ACQUIRE") != Some(c"world")
+}
+
 /// Holds the process until a debugger lets it go, if one is there or announced.
 pub fn hold(speaker: bool) {
     let held = MPI2DD_info.asked(flag::BEING_DEBUGGED) || says_yes(c"MPISCOPE_HOLD");

@@ -7,10 +7,10 @@ use mpi_abi::{Abi, Handle};
 use std::ffi::c_int;
 use std::time::Duration;
 
-/// How long the other side may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the other side may take, which is known to be there.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long somebody of our own side may take, who may be waiting for the other side.
-const LONGER: Duration = Duration::from_secs(12);
+const LONGER: Duration = Duration::from_secs(100);
 
 /// One side introduces itself.
 #[derive(Clone)]

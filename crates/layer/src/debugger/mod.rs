@@ -11,7 +11,8 @@
 //! jobs that connect ([`wire`], [`hello`], [`dynamic`]); they do only when somebody may want to acquire the job:
 //! under `mpiscope run` (which sets `MPISCOPE_ACQUIRE=1`), with `MPISCOPE_DEBUG` or `MPISCOPE_HOLD`, or when the
 //! debugger has set `MPI2DD_FLAG_BEING_DEBUGGED`. Such messages go inside the hooked call and never wait without
-//! an end. Without any of that nothing is sent and nothing waits; then a directory knows the ranks of its own host.
+//! an end; parents, children and those who connect first make sure that the other side has this library ([`presence`]).
+//! Without any of that nothing is sent and nothing waits; then a directory knows the ranks of its own host.
 //!
 //! Rank 0 of the world that the launcher started is the metadirectory. The name of a world is host, process id and
 //! start time of its rank 0; where a rank cannot know that one, it is what the launcher calls the world.
@@ -21,6 +22,7 @@ mod card;
 pub mod dynamic;
 mod gate;
 mod hello;
+mod presence;
 mod rendezvous;
 mod state;
 mod symbols;
@@ -73,7 +75,7 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
     let mut state = State::new(own, known, members.first, members.first);
     let parent = hello::parent::<A>();
     let heard = parent
-        .filter(|_| gate::acquirable())
+        .filter(|_| gate::beyond())
         .and_then(|parent| dynamic::born::<A>(parent, &state.hello(-1), size));
     if let Some(meta) = heard.as_ref().and_then(|hello| hello.meta) {
         state.meta = Some(meta);

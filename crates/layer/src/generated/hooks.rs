@@ -29,14 +29,14 @@ hook! {
 }
 hook! {
     MPI_Accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
-    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
+    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { origin_count * origin_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_Accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
-    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
+    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { origin_count * origin_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
@@ -134,28 +134,28 @@ hook! {
 }
 hook! {
     MPI_Allreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Allreduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
@@ -451,7 +451,7 @@ hook! {
     MPI_Comm_accept (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { debugger::dynamic::before_accept, traffic::collectives::enter(comm) }
     after { debugger::dynamic::after_accept, objects::comms::connect(comm, newcomm), traffic::collectives::leave() }
 }
 hook! {
@@ -654,7 +654,7 @@ hook! {
     MPI_Comm_join (fd: c_int, intercomm: *mut A::Handle)
     note { }
     bytes { }
-    before { }
+    before { debugger::dynamic::before_join }
     after { debugger::dynamic::after_join, objects::comms::join }
 }
 hook! {
@@ -717,14 +717,14 @@ hook! {
     MPI_Comm_spawn (command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { debugger::dynamic::before_spawn, traffic::collectives::enter(comm) }
     after { debugger::dynamic::after_spawn, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { debugger::dynamic::before_spawn_multiple, traffic::collectives::enter(comm) }
     after { debugger::dynamic::after_spawn_multiple, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
 }
 hook! {
@@ -834,35 +834,35 @@ hook! {
 }
 hook! {
     MPI_Exscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Exscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Exscan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Fetch_and_op (origin_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, op: A::Handle, win: A::Handle)
-    note { object: win, datatype: datatype, peer: target_rank }
+    note { object: win, datatype: datatype, peer: target_rank, op: op }
     bytes { 1 * datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
@@ -1569,14 +1569,14 @@ hook! {
 }
 hook! {
     MPI_Get_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
-    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
+    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { result_count * result_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
     MPI_Get_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
-    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
+    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { result_count * result_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
@@ -1821,14 +1821,14 @@ hook! {
 }
 hook! {
     MPI_Iallreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iallreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
@@ -1912,14 +1912,14 @@ hook! {
 }
 hook! {
     MPI_Iexscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iexscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
@@ -2185,42 +2185,42 @@ hook! {
 }
 hook! {
     MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
+    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
+    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype }
+    note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount }
+    note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount }
+    note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Ireduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype }
+    note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
@@ -2248,14 +2248,14 @@ hook! {
 }
 hook! {
     MPI_Iscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
     MPI_Iscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
@@ -2528,7 +2528,7 @@ hook! {
 }
 hook! {
     MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
-    note { object: op }
+    note { object: op, op: op }
     bytes { }
     before { }
     after { }
@@ -2710,14 +2710,14 @@ hook! {
 }
 hook! {
     MPI_Raccumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
+    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { origin_count * origin_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Raccumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
+    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { origin_count * origin_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
@@ -2752,98 +2752,98 @@ hook! {
 }
 hook! {
     MPI_Reduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
+    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
+    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
+    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
+    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_local (inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle)
-    note { object: datatype, datatype: datatype, count: count }
+    note { object: datatype, datatype: datatype, count: count, op: op }
     bytes { }
     before { }
     after { }
 }
 hook! {
     MPI_Reduce_local_c (inbuf: *const c_void, inoutbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle)
-    note { object: datatype, datatype: datatype, count: count }
+    note { object: datatype, datatype: datatype, count: count, op: op }
     bytes { }
     before { }
     after { }
 }
 hook! {
     MPI_Reduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype }
+    note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount }
+    note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount }
+    note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_block_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount }
+    note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_block_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount }
+    note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype }
+    note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Reduce_scatter_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype }
+    note { object: comm, datatype: datatype, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Reduce_scatter_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype }
+    note { object: comm, datatype: datatype, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
@@ -2927,14 +2927,14 @@ hook! {
 }
 hook! {
     MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
+    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { result_count * result_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank }
+    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { result_count * result_datatype }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
@@ -2990,28 +2990,28 @@ hook! {
 }
 hook! {
     MPI_Scan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 hook! {
     MPI_Scan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     MPI_Scan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count }
+    note { object: comm, datatype: datatype, count: count, op: op }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }

@@ -9,12 +9,10 @@
 //!
 //! Blocks of a class come from a chain of returned ones, small ones else from a piece of 4096 words.
 //! Memory: an array of n words takes the next power of two above n words, at least 32 bytes.
-#![allow(unsafe_code)]
 
-use super::lock::Lock;
+use super::lock::Guarded;
 use mpiscope_image::layout::{Loss, Text, Words};
 use mpiscope_image::{W64, Writer};
-use std::cell::UnsafeCell;
 
 /// Smallest block: 2^2 words.
 const SMALLEST: u32 = 2;
@@ -32,21 +30,7 @@ struct Free {
     piece: &'static [W64],
 }
 
-static LOCK: Lock = Lock::new();
-static FREE: Guarded = Guarded(UnsafeCell::new(Free { returned: [0; CLASSES], piece: &[] }));
-
-struct Guarded(UnsafeCell<Free>);
-
-// SAFETY: only reached through `with`, which holds the lock.
-unsafe impl Sync for Guarded {}
-
-/// Runs `change` under the lock. It must not come here again.
-#[inline(always)]
-fn with<R>(change: impl FnOnce(&mut Free) -> R) -> R {
-    let _held = LOCK.lock();
-    // SAFETY: the lock is held, so this is the only reference.
-    change(unsafe { &mut *FREE.0.get() })
-}
+static FREE: Guarded<Free> = Guarded::new(Free { returned: [0; CLASSES], piece: &[] });
 
 fn class_of(words: usize) -> u32 {
     (words + 1).next_power_of_two().trailing_zeros().max(SMALLEST)
@@ -54,8 +38,10 @@ fn class_of(words: usize) -> u32 {
 
 /// A block for `words` words; nothing (and a loss) when the image is full.
 fn take(writer: &'static Writer, words: usize) -> Option<&'static [W64]> {
-    let block =
-        class_of(words).try_into().ok().and_then(|class: usize| with(|free| take_class(free, writer, class)));
+    let block = class_of(words)
+        .try_into()
+        .ok()
+        .and_then(|class: usize| FREE.with(|free| take_class(free, writer, class)));
     if block.is_none() {
         writer.lose(Loss::STRINGS, 1);
     }
@@ -183,7 +169,7 @@ fn share_block(writer: &'static Writer, from: (&W64, &W64), to: (&W64, &W64)) {
     if offset == 0 {
         return;
     }
-    with(|_| {
+    FREE.with(|_| {
         if let Some([head]) = writer.words_at(offset - 8, 1) {
             head.set(head.get() + (1 << 8));
             to.1.set(from.1.get());
@@ -199,7 +185,7 @@ fn release(writer: &'static Writer, offset: &W64, len: &W64) {
     }
     offset.set(0);
     len.set(0);
-    with(|free| {
+    FREE.with(|free| {
         let Some([head, next]) = writer.words_at(at - 8, 2) else { return };
         head.set(head.get() - (1 << 8));
         if head.get() >> 8 == 0

@@ -4,7 +4,7 @@
 //! hooks only say what happened.
 
 use crate::tool::events::kinds::Kind;
-use crate::tool::events::{Payload, observe};
+use crate::tool::events::observe;
 use crate::tool::own as tool;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::Head;
@@ -13,7 +13,7 @@ use mpiscope_image::objects::Head;
 #[inline(always)]
 pub fn created(kind: SectionKind, head: &'static Head) {
     tool::objects::made(kind, head);
-    observe::object(Kind::OBJECT_CREATED, None, kind, head);
+    observe::created(kind, head);
 }
 
 /// The program freed an object.
@@ -26,20 +26,19 @@ pub fn freed(kind: SectionKind, head: &'static Head) {
 /// An object got a name.
 #[inline(always)]
 pub fn named(kind: SectionKind, head: &'static Head) {
-    let bound = (kind == SectionKind::COMMS).then_some(Kind::COMM_NAMED);
-    observe::object(Kind::OBJECT_NAMED, bound, kind, head);
+    observe::named(kind, head);
 }
 
 /// Something that belongs to an object was attached or changed: error handler, info, attribute, view.
 #[inline(always)]
 pub fn attached(kind: SectionKind, head: &'static Head) {
-    observe::object(Kind::OBJECT_ATTACHED, None, kind, head);
+    observe::attached(kind, head);
 }
 
 /// A datatype was committed.
 #[inline(always)]
 pub fn committed(head: &'static Head) {
-    observe::note(Kind::DATATYPE_COMMITTED, 0, 0, || Payload::new().word(head.handle.get()));
+    observe::committed(head);
 }
 
 /// An epoch of a window began (bits of [`Epoch`](mpiscope_image::objects::Epoch)).

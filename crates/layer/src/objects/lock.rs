@@ -7,6 +7,7 @@
 //! alone, or its raised flag is seen by the second. From then on both exchange.
 #![allow(unsafe_code)]
 
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 
 /// Whether more than one thread may be calling. True until the kernel has promised the barrier.
@@ -90,6 +91,30 @@ impl Lock {
     /// Takes the lock if it can be had within `tries`.
     pub fn try_lock(&self, tries: u32) -> Option<Held<'_>> {
         (0..tries).find(|_| !self.0.swap(true, Ordering::Acquire)).map(|_| Held(&self.0))
+    }
+}
+
+/// Something that only the holder of its lock reaches.
+pub struct Guarded<T> {
+    lock: Lock,
+    inner: UnsafeCell<T>,
+}
+
+// SAFETY: `inner` is only reached through `with`, which holds the lock.
+unsafe impl<T: Send> Sync for Guarded<T> {}
+
+impl<T> Guarded<T> {
+    /// Nobody holds it.
+    pub const fn new(inner: T) -> Self {
+        Self { lock: Lock::new(), inner: UnsafeCell::new(inner) }
+    }
+
+    /// Runs `change` under the lock. It must not come here again.
+    #[inline(always)]
+    pub fn with<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        let _held = self.lock.lock();
+        // SAFETY: the lock is held, so this is the only reference.
+        change(unsafe { &mut *self.inner.get() })
     }
 }
 

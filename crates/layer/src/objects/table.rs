@@ -30,6 +30,7 @@
 #![allow(unsafe_code)]
 
 use super::Site;
+use crate::arch;
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Head, Life, uid};
 use mpiscope_image::{Record, W32, W64, Writer};
@@ -468,6 +469,9 @@ impl<T: Object> Table<T> {
             head.seq.end();
             inner.empty = writer.offset_of(oldest);
         }
+        if let Some(next) = writer.at_offset::<T>(locked.inner().oldest) {
+            fetch_ahead(next);
+        }
     }
 
     /// Pins (or unpins) what a handle stands for, or else the object that it stood for last. False if there is
@@ -509,6 +513,15 @@ impl<T: Object> Table<T> {
             slots.for_each(|_, record| visit(record));
         }
     }
+}
+
+/// The oldest tombstone is the next record to be used, and was touched longest ago of all: the processor shall have it
+/// by then.
+#[inline(always)]
+fn fetch_ahead<T>(record: &T) {
+    const LINE: usize = 64;
+    let first = std::ptr::from_ref(record).cast::<u8>();
+    (0..size_of::<T>()).step_by(LINE).for_each(|at| arch::prefetch(first.wrapping_add(at)));
 }
 
 /// Counts a tombstone that was reused; without a locked instruction while there is one thread.

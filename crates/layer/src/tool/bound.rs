@@ -5,7 +5,6 @@
 //! gives out again is not taken for it.
 #![allow(unsafe_code)]
 
-use super::own::Sent;
 use super::{handles, handles::with_abi, lifecycle, recording};
 use crate::image as record;
 use crate::objects::table::{Object, Table};
@@ -227,17 +226,9 @@ impl Bound {
     }
 }
 
-/// When a message to us was sent, as its sender recorded it.
-pub fn sent_at(uid: u64, from: i32, nth: u64, tag: i32, bytes: u64) -> Option<u64> {
-    let bound = list().find(|bound| bound.uid == uid)?;
-    let message = Sent {
-        identity: bound.identity,
-        to: bound.rank as u32,
-        nth: nth as u32,
-        tag: tag.cast_unsigned(),
-        bytes,
-    };
-    bound.others.sent_at(usize::try_from(from).ok()?, &message)
+/// The communicator of this uid, if anything was ever bound to it.
+pub fn of_uid(uid: u64) -> Option<&'static Bound> {
+    list().find(|bound| bound.uid == uid)
 }
 
 /// A thread spent `ticks` in a blocking collective on a communicator.

@@ -33,7 +33,7 @@ fn records(what: Recording) -> String {
 }
 
 /// All of them.
-pub const VALUES: [Value; 8] = [
+pub const VALUES: [Value; 9] = [
     Value {
         name: "mpiscope_record_calls",
         env: "MPISCOPE_RECORD_CALLS",
@@ -77,6 +77,13 @@ pub const VALUES: [Value; 8] = [
         text: || ledger::capacity().to_string(),
     },
     Value {
+        name: "mpiscope_event_queue",
+        env: "MPISCOPE_EVENT_QUEUE",
+        writable: true,
+        desc: "Events that a thread keeps until they can be delivered",
+        text: || events::queue::limit().to_string(),
+    },
+    Value {
         name: "mpiscope_callback_slots",
         env: "",
         writable: false,
@@ -105,6 +112,9 @@ pub fn is_set(name: &str) -> bool {
 pub fn publish() {
     recording::start();
     events::allow(settings::switch("EVENTS").unwrap_or(true));
+    if let Some(limit) = settings::number(c"MPISCOPE_EVENT_QUEUE") {
+        events::queue::set_limit(limit.max(1));
+    }
     let Some(writer) = image::writer() else { return };
     for (at, value) in VALUES.iter().enumerate() {
         let Some((index, record)) = writer.new_record::<Variable>(SectionKind::VARIABLES, VALUES.len())

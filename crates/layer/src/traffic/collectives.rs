@@ -6,7 +6,7 @@
 //! call's record while a thread is in it.
 
 use super::facts;
-use super::lines::channel;
+use super::lines::communicator;
 use super::requests::{self, New};
 use super::scratch;
 use super::state::hold;
@@ -21,9 +21,9 @@ use std::ffi::c_int;
 #[inline(always)]
 pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
     let Some(held) = hold() else { return };
-    let channel = channel::<A>(&held, comm);
+    let channel = communicator::<A>(&held, comm);
     let number = facts::collective_entered(&held, channel.comm);
-    observe::collective_entered(call, channel.uid, number);
+    observe::collective_entered(call, &channel, number);
     call.set_sequence(number);
 }
 
@@ -59,12 +59,13 @@ pub fn start<A: Abi>(
     let noted = &call.thread().call;
     let new = New {
         object: comm.raw(),
-        channel: channel::<A>(&held, comm),
+        channel: communicator::<A>(&held, comm),
         // What the hook noted of the arguments: the root, the count and the datatype of most collectives.
         peer: noted.peer.get() as i32,
         count: noted.count.get().cast_signed(),
         datatype: noted.datatype.get(),
         order: number,
+        entry: call.operation(),
         persistent,
         ..New::of(RequestKind::COLLECTIVE)
     };

@@ -4,10 +4,11 @@
 //! are written, and from here events are raised.
 
 use super::ledger::{self, Line};
-use super::lines::{Channel, peer};
+use super::lines::Channel;
+use super::peers::peer;
 use super::state::Held;
 use crate::tool::events::kinds::Kind;
-use crate::tool::events::{Payload, observe};
+use crate::tool::events::observe;
 use crate::tool::own as tool;
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
@@ -289,17 +290,13 @@ pub fn collective_left(_held: &Held, _number: u64) {}
 /// Partitions of a send were marked ready.
 #[inline(always)]
 pub fn partitions_ready(held: &Held, request: &Request, first: i32, count: u64) {
-    observe::note(Kind::PARTITION_READY, 0, 0, || {
-        Payload::new().int(first).int(count as i32).word(request.head.handle.get())
-    });
+    observe::partitions_ready(request, first, count);
     held.totals.partitions_ready.add_mine(count);
 }
 
 /// A partition of a receive was seen to have arrived.
 #[inline(always)]
 pub fn partition_arrived(held: &Held, request: &Request, partition: i32) {
-    observe::note(Kind::PARTITION_ARRIVED, 0, 0, || {
-        Payload::new().int(partition).word(request.head.handle.get())
-    });
+    observe::partition_arrived(request, partition);
     held.totals.partitions_arrived.add_mine(1);
 }

@@ -6,7 +6,7 @@
 //! | [`requests`], [`table`] | life of request records; handle to record |
 //! | [`nonblocking`], [`completion`] | hooks of the functions that make, start, free and complete requests |
 //! | [`blocking`], [`probes`], [`collectives`] | hooks of the others |
-//! | [`lines`], [`ledger`] | communicators and peers at hand; the rings of messages |
+//! | [`lines`], [`peers`], [`ledger`] | communicators at hand; what was exchanged with each rank; the rings of messages |
 //! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
 //! | [`state`] | what all share, and its lock |
 //!
@@ -25,6 +25,7 @@ pub mod facts;
 pub mod ledger;
 pub mod lines;
 pub mod nonblocking;
+pub mod peers;
 pub mod probes;
 pub mod requests;
 pub mod scratch;

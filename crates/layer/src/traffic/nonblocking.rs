@@ -234,6 +234,7 @@ pub fn one_sided<A: Abi>(
         datatype: datatype.raw(),
         buffer: buffer as u64,
         bytes: bytes::elements::<A>(count, datatype),
+        entry: call.operation(),
         ..New::of(RequestKind::RMA)
     };
     other(call, result, &new, request);

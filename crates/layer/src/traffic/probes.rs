@@ -8,6 +8,7 @@ use super::scratch::{self, given, lend};
 use super::state::{Held, hold, open};
 use super::status;
 use crate::call::Call;
+use crate::objects;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Life, uid};
@@ -90,6 +91,7 @@ pub fn matched<A: Abi>(
         record.order.set(order);
     }
     held.messages.insert(record);
+    objects::facts::created(SectionKind::MESSAGES, &record.head);
 }
 
 /// A matched message, for the receive that takes it.
@@ -103,6 +105,7 @@ fn taken<A: Abi>(held: &Held, call: &Call<A>, message: &'static Message) -> (Env
     }
     held.messages.remove(message);
     facts::message_taken(held, message);
+    objects::facts::freed(SectionKind::MESSAGES, &message.head);
     held.messages.give(message);
     let from = Envelope {
         comm: message.head.parent.get(),

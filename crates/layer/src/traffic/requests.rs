@@ -21,6 +21,7 @@ use super::state::{Held, open};
 use super::status;
 use crate::bytes;
 use crate::call::Call;
+use crate::objects::datatypes;
 use mpi_abi::{Abi, AbiKind, Handle};
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Life, uid};
@@ -50,7 +51,7 @@ pub struct New {
     pub bytes: u64,
     /// Number of a collective, place of a receive.
     pub order: u64,
-    /// Ledger entry of a send.
+    /// Ledger entry of a send; the operation's handle of a collective or one-sided one.
     pub entry: u64,
     /// Partitions of each side of a partitioned operation.
     pub partitions: i32,
@@ -153,13 +154,14 @@ fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new
     request.tag.set(new.tag.cast_unsigned());
     request.count.set(new.count as u64);
     request.datatype.set(new.datatype);
+    request.datatype_uid.set(datatypes::uid::<A>(new.datatype));
     request.buffer.set(new.buffer);
     request.bytes.set(new.bytes);
     request.error.set(0);
     if new.kind.receives() || new.kind == RequestKind::COLLECTIVE {
         request.order.set(new.order);
     }
-    if new.kind.sends() {
+    if new.kind.sends() || matches!(new.kind, RequestKind::COLLECTIVE | RequestKind::RMA) {
         request.entry.set(new.entry);
     }
     if new.kind.is_partitioned() {

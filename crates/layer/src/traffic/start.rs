@@ -33,13 +33,9 @@ pub fn session_initialized<A: Abi>(_: &Call<A>, result: c_int) {
 fn begin<A: Abi>() -> Option<&'static State> {
     let null = |name| real::predefined::<A>(name).map_or(0, Handle::raw);
     state::start(|writer, totals| {
-        let state = State::new(
-            writer,
-            totals,
-            null("MPI_REQUEST_NULL"),
-            null("MPI_MESSAGE_NULL"),
-            status::learn::<A>(),
-        );
+        let sizes = status::learn::<A>();
+        status::publish(sizes, totals);
+        let state = State::new(writer, totals, null("MPI_REQUEST_NULL"), null("MPI_MESSAGE_NULL"), sizes);
         match A::CODE {
             AbiKind::OPENMPI => openmpi_shared(&state.shared),
             // A program that has sessions only has no MPI_COMM_SELF to ask with.

@@ -8,6 +8,7 @@
 use super::state::Held;
 use crate::real;
 use mpi_abi::{Abi, f};
+use mpiscope_image::traffic::Traffic;
 use std::ffi::{c_int, c_void};
 
 /// Large enough and aligned for the status of every ABI.
@@ -166,6 +167,14 @@ pub fn learn<A: Abi>() -> Sizes {
         Some(learnt) if right(learnt) => learnt,
         _ => Sizes::Asked,
     }
+}
+
+/// Lets readers of the image know, too.
+pub fn publish(sizes: Sizes, totals: &Traffic) {
+    let Sizes::Learnt { low, rest, plain } = sizes else { return };
+    totals.status_rest.set(rest);
+    totals.status_plain.iter().zip(plain).for_each(|(to, from)| to.set(from));
+    totals.status_word.set(low as u32 + 1);
 }
 
 /// A status that says it is of a message of `size` bytes; `None` if the library cannot make one, or does not

@@ -4,6 +4,7 @@ use crate::said::{Object, Said};
 use mpiscope_image::layout::{FunctionName, Loss, SectionKind, Text, Words};
 use mpiscope_image::objects::*;
 use mpiscope_image::{Image, Record, Snapshot};
+use std::collections::BTreeMap;
 
 /// The image of a rank.
 pub struct Images {
@@ -186,6 +187,19 @@ impl Images {
     /// How many freed objects are still there.
     pub fn tombstones(&self) -> usize {
         self.heads().iter().filter(|(_, head, _)| head.life.get() == Life::FREED.0).count()
+    }
+
+    /// Records (bytes, words) that were ever used, by kind; but for what does not belong to objects.
+    pub fn used(&self) -> BTreeMap<&'static str, u64> {
+        let header = self.image.header().unwrap();
+        let mut used = BTreeMap::new();
+        for section in &header.directory[..header.sections.get() as usize] {
+            let kind = SectionKind(section.kind.get());
+            if !matches!(kind, SectionKind::THREADS | SectionKind::NOTES | SectionKind::LEDGER) {
+                *used.entry(kind.name().unwrap()).or_default() += section.used.get();
+            }
+        }
+        used
     }
 
     pub fn lost_tombstones(&self) -> u64 {

@@ -80,6 +80,23 @@ fn objects_that_come_and_go_in_four_threads_agree_with_the_programs_model() {
     });
 }
 
+/// Turns of the program that makes and frees everything; set to a million for the long run.
+fn steady_steps() -> String {
+    std::env::var("MPISCOPE_STEADY_STEPS").unwrap_or_else(|_| "5000".to_owned())
+}
+
+#[test]
+fn making_and_freeing_objects_for_ever_does_not_let_the_image_grow() {
+    let variables = [("STEADY_STEPS", &*steady_steps()), ("MPISCOPE_TOMBSTONES", "4")];
+    run_on_all("steady.c", 2, &variables, |run: &Run| {
+        for rank in 0..2 {
+            let [early, late] = ["early", "late"].map(|end| run.image(rank, end));
+            assert!(early.tombstones() > 0, "the program frees objects");
+            assert_eq!(late.used(), early.used(), "bytes by section on rank {rank}");
+        }
+    });
+}
+
 #[test]
 fn tombstones_are_kept_as_the_environment_says_and_the_rest_is_counted() {
     let variables = [("CHURN_STEPS", "2000"), ("MPISCOPE_TOMBSTONES", "10")];

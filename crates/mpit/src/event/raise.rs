@@ -53,6 +53,12 @@ impl Registry {
         Ok(Raiser { registry: self, event: self.event(event)?, source: self.source(source)? })
     }
 
+    /// [`Registry::raiser`] without looking anything up. Both must be of this registry.
+    #[inline]
+    pub fn raiser_of<'r>(&'r self, event: &'r EventType, source: &'r Source) -> Raiser<'r> {
+        Raiser { registry: self, event, source }
+    }
+
     /// Finishes a dying registration of which only the slot is known.
     #[cold]
     pub(super) fn finish_dying(&self, slot: &Registration, context: CbSafety) {

@@ -1,6 +1,9 @@
 //! `mpiscope run mpirun …` as a starter that debuggers know: whatever the launcher, the ranks of the first world are
 //! in `MPIR_proctable` as soon as all of them have been heard of, and a debugger that is attached stops there.
 //!
+//! Ranks of this host hand over their images. Where there are others, rank 0 knows them: it is the directory of its world
+//! in the MPI2 debugger interface, and its table is read as a debugger would.
+//!
 //! Ranks are held in `MPI_Init` when a debugger has set `MPIR_being_debugged` before they are started, or with
 //! `--hold`. A debugger lets go the ranks it has attached to; those that it did not want are let go here when it
 //! continues from `MPIR_Breakpoint` (`MPIR_partial_attach_ok`).
@@ -8,15 +11,22 @@
 mod symbols;
 
 use super::peers::Peer;
+use crate::attach;
 use mpiscope_image::layout::{Process, SectionKind, State};
+use mpiscope_job::acquire::{Entry, Place, mpi2dd};
+use mpiscope_target::Live;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use symbols::Rank;
 
 pub use symbols::being_debugged;
 
-/// How often ranks that are not known yet are looked at.
+/// How often ranks that are not known yet are looked at, at first and after [`SOON`] looks.
 const LOOK: Duration = Duration::from_millis(20);
+const LOOK_LATER: Duration = Duration::from_millis(250);
+/// Looks that are made quickly one after the other.
+const SOON: u32 = 100;
+/// One look in so many goes to the directory: it takes longer.
+const DIRECTORY: u32 = 5;
 
 /// What the starter knows of the first world.
 #[derive(Debug)]
@@ -24,6 +34,7 @@ pub struct Starter {
     /// Open a debugger on each rank.
     debug: bool,
     published: bool,
+    looks: u32,
     aborting: bool,
     /// Peers whose end has been looked at, by their place in the list.
     ended: BTreeSet<usize>,
@@ -36,18 +47,19 @@ struct Known {
     size: u32,
     started: bool,
     aborted: bool,
-    rank: Rank,
+    rank: Entry,
 }
 
 impl Starter {
     /// Knows nothing yet. With `debug` it opens a debugger on each rank as soon as it knows them.
     pub fn new(debug: bool) -> Self {
-        Self { debug, published: false, aborting: false, ended: BTreeSet::new() }
+        Self { debug, published: false, looks: 0, aborting: false, ended: BTreeSet::new() }
     }
 
     /// How long to wait for news at most: nobody tells when a rank has found out who it is.
     pub fn patience(&self, peers: &[Peer]) -> Option<Duration> {
-        (!self.published && !peers.is_empty()).then_some(LOOK)
+        let pause = if self.looks < SOON { LOOK } else { LOOK_LATER };
+        (!self.published && !peers.is_empty()).then_some(pause)
     }
 
     /// Looks at the ranks. When all of the first world are known: publishes them and stops for the debugger.
@@ -55,16 +67,19 @@ impl Starter {
         if self.published || peers.is_empty() {
             return;
         }
-        let Some(ranks) = first_world(peers.iter().filter_map(known)) else { return };
+        self.looks = self.looks.saturating_add(1);
+        let known: Vec<Known> = peers.iter().filter_map(known).collect();
+        let ask = || if self.looks.is_multiple_of(DIRECTORY) { directory(&known) } else { None };
+        let Some(ranks) = first_world(&known).or_else(ask) else { return };
         self.published = true;
         symbols::publish(&ranks);
-        let pids: Vec<u32> = ranks.iter().map(|rank| rank.pid).collect();
         if self.debug {
-            if let Err(error) = crate::attach::debug(&pids) {
+            if let Err(error) = attach::debug(&ranks) {
                 eprintln!("mpiscope run: {error:#}");
             }
         } else if being_debugged() {
-            pids.iter().for_each(|pid| let_go(*pid));
+            // The debugger has continued us: ranks that it wants it has stopped itself by now.
+            attach::release(&ranks).iter().for_each(|problem| eprintln!("mpiscope run: {problem}"));
         }
     }
 
@@ -84,22 +99,37 @@ impl Starter {
     }
 }
 
-/// The debugger has continued us: ranks that it wants it has stopped itself by now.
-fn let_go(pid: u32) {
-    if let Err(error) = mpiscope_job::acquire::release(pid) {
-        eprintln!("mpiscope run: {error}");
-    }
+/// All ranks of the world of the first peer, in order; nothing while one is missing.
+fn first_world(known: &[Known]) -> Option<Vec<Entry>> {
+    let first = known.first()?;
+    let members = known.iter().filter(|k| k.world == first.world && k.started);
+    complete(members.map(|k| (k.number, k.rank.clone())), first.size)
 }
 
-/// All ranks of the world of the first peer, in order; nothing while one is missing.
-fn first_world(known: impl Iterator<Item = Known>) -> Option<Vec<Rank>> {
-    let known: Vec<Known> = known.collect();
-    let first = known.first()?;
-    let (world, size) = (first.world.clone(), first.size);
-    let ranks: BTreeMap<u32, Rank> =
-        known.into_iter().filter(|k| k.world == world && k.started).map(|k| (k.number, k.rank)).collect();
+/// Each rank once, in order, and all of them.
+fn complete(ranks: impl Iterator<Item = (u32, Entry)>, size: u32) -> Option<Vec<Entry>> {
+    let ranks: BTreeMap<u32, Entry> = ranks.collect();
     let complete = size > 0 && ranks.len() == size as usize && ranks.keys().all(|rank| *rank < size);
     complete.then(|| ranks.into_values().collect())
+}
+
+/// All ranks of the world of the first peer that is a rank 0, as that one's table has them.
+fn directory(known: &[Known]) -> Option<Vec<Entry>> {
+    let zero = known.iter().find(|k| k.number == 0 && k.started)?;
+    let block = mpi2dd::read(&Live::open(zero.rank.place.pid).ok()?).ok()??;
+    let ranks = block.processes.into_iter().filter_map(|rank| {
+        let number = u32::try_from(rank.rank).ok()?;
+        let entry = Entry {
+            world: rank.world,
+            rank: Some(number),
+            place: rank.process.place,
+            executable: rank.process.executable,
+            spawned: None,
+            gone: false,
+        };
+        Some((number, entry))
+    });
+    complete(ranks, zero.size)
 }
 
 fn known(peer: &Peer) -> Option<Known> {
@@ -107,17 +137,21 @@ fn known(peer: &Peer) -> Option<Known> {
     let state = State(image.header().ok()?.state.get());
     let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
     let facts = image.get::<Process>(&table, 0).ok()?.value;
+    let world = facts.world.text().into_owned();
     Some(Known {
-        world: facts.world.text().into_owned(),
+        world: world.clone(),
         number: facts.rank.get(),
         size: facts.size.get(),
         // Before that the world has the launcher's name, which may be another on each host.
         started: state != State::UNCLAIMED && state != State::STARTED,
         aborted: state == State::ABORTED,
-        rank: Rank {
-            host: facts.host.text().into_owned(),
-            executable: facts.executable.text().into_owned(),
-            pid: facts.pid.get(),
+        rank: Entry {
+            world,
+            rank: Some(facts.rank.get()),
+            place: Place { host: facts.host.text().into_owned(), pid: facts.pid.get() },
+            executable: facts.executable.text().into_owned().into(),
+            spawned: None,
+            gone: false,
         },
     })
 }
@@ -127,14 +161,21 @@ mod tests {
     use super::*;
 
     fn rank(world: &str, number: u32, size: u32, started: bool) -> Known {
-        let rank = Rank { host: "h".into(), executable: "/a".into(), pid: 100 + number };
+        let rank = Entry {
+            world: world.into(),
+            rank: Some(number),
+            place: Place { host: "h".into(), pid: 100 + number },
+            executable: "/a".into(),
+            spawned: None,
+            gone: false,
+        };
         Known { world: world.into(), number, size, started, aborted: false, rank }
     }
 
     #[test]
     fn the_first_world_is_complete_when_every_rank_has_started_and_comes_in_order() {
         let pids = |known: Vec<Known>| {
-            first_world(known.into_iter()).map(|ranks| ranks.iter().map(|r| r.pid).collect::<Vec<_>>())
+            first_world(&known).map(|ranks| ranks.iter().map(|r| r.place.pid).collect::<Vec<_>>())
         };
         assert_eq!(pids(vec![rank("w", 1, 2, true), rank("w", 0, 2, true)]), Some(vec![100, 101]));
         assert_eq!(pids(vec![rank("w", 1, 2, true), rank("w", 0, 2, false)]), None);

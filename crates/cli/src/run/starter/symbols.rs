@@ -5,6 +5,7 @@
 //! the next entry at 24.
 #![allow(unsafe_code, non_upper_case_globals, non_snake_case)]
 
+use mpiscope_job::acquire::Entry;
 use std::ffi::{CString, c_char};
 use std::mem::{offset_of, size_of};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
@@ -113,14 +114,6 @@ pub extern "C" fn MPI2DD_breakpoint() {
     unsafe { std::arch::asm!("# MPI2DD") };
 }
 
-/// One rank, for [`publish`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rank {
-    pub host: String,
-    pub executable: String,
-    pub pid: u32,
-}
-
 /// Whether a debugger has said that it is there.
 pub fn being_debugged() -> bool {
     MPIR_being_debugged.load(Ordering::Acquire) != 0
@@ -128,13 +121,13 @@ pub fn being_debugged() -> bool {
 }
 
 /// Publishes the ranks, in their order, and stops at both breakpoints. The table is never freed.
-pub fn publish(ranks: &[Rank]) {
+pub fn publish(ranks: &[Entry]) {
     let table: Vec<ProcDesc> = ranks
         .iter()
         .map(|rank| ProcDesc {
-            host_name: text(&rank.host),
-            executable_name: text(&rank.executable),
-            pid: rank.pid as i32,
+            host_name: text(&rank.place.host),
+            executable_name: text(&rank.executable.to_string_lossy()),
+            pid: rank.place.pid as i32,
         })
         .collect();
     if let Some(first) = table.first() {

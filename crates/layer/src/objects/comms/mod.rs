@@ -32,6 +32,7 @@ pub use members::{store_ranks, world_ranks};
 use super::table::{Object, Table};
 use super::{Site, arena, facts, hash};
 use crate::call::Call;
+use crate::traffic::peers;
 use crate::{identity, real, resolve};
 use members::Members;
 use mpi_abi::{Abi, Handle};
@@ -59,6 +60,7 @@ impl Object for Comm {
         arena::release_words(writer, &self.remote);
         arena::release_words(writer, &self.topology_args);
         arena::release_text(writer, &self.hints);
+        peers::give_back(self);
     }
 }
 

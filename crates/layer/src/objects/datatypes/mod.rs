@@ -23,7 +23,7 @@ use super::table::{Object, Table};
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};
 use crate::call::Call;
 use crate::resolve;
-use mpi_abi::{Abi, Handle, ObjectKind};
+use mpi_abi::{Abi, AbiKind, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype, Flag, Head, Life, SIZE_UNKNOWN};
 use mpiscope_image::{W32, Writer};
@@ -83,6 +83,18 @@ pub fn size_of<A: Abi>(datatype: A::Handle) -> Option<u64> {
     let record = find::<A>(datatype)?;
     let size = record.size.get();
     if size == SIZE_UNKNOWN { ask_size::<A>(datatype, record) } else { Some(size) }
+}
+
+/// Names a datatype for a record that may outlive it. Zero for one whose handle says that it is built in, and so never
+/// means anything else.
+#[inline(always)]
+pub fn uid<A: Abi>(datatype: u64) -> u64 {
+    let built_in = match A::CODE {
+        AbiKind::MPICH => datatype & 0xff00_0000 == 0x4c00_0000,
+        AbiKind::STANDARD => datatype < 0x1000,
+        _ => false,
+    };
+    if built_in { 0 } else { DATATYPES.find(datatype).map_or(0, |record| record.head.uid.get()) }
 }
 
 #[cold]

@@ -30,9 +30,11 @@ fn synchronised<A: Abi>(
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(record) = find::<A>(win) else { return };
     let site = Site::of(call);
+    let mut open = 0;
     // Threads may lock different targets at a time.
     WINDOWS.locked(|| {
         record.head.seq.write(|| {
+            open = record.epochs.get();
             record.last_sync.set(site.function);
             record.last_sync_at.set(site.at);
             record.last_sync_from.set(site.from);
@@ -40,8 +42,8 @@ fn synchronised<A: Abi>(
             change(writer, record);
         });
     });
-    if closed != 0 {
-        facts::epoch_closed(&record.head, closed);
+    if closed & open != 0 {
+        facts::epoch_closed(&record.head, closed & open);
     }
     if opened != 0 {
         facts::epoch_opened(&record.head, opened);

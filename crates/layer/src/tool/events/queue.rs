@@ -1,6 +1,6 @@
 //! Events that a thread has observed and not delivered, and their delivery.
 
-use super::{Kind, Payload, sources, wanted};
+use super::{Kind, Payload, event_type, sources, wanted};
 use crate::threads::{self, Local};
 use crate::tls::Tls;
 use crate::tool::REGISTRY;
@@ -9,16 +9,30 @@ use mpiscope_image::layout::State;
 use mpit::CbSafety;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// More than this is not kept: later events are lost, and counted for their registrations.
-const MOST: usize = 1 << 16;
+/// How many events a thread keeps unless the control variable says otherwise.
+pub const DEFAULT_LIMIT: usize = 1 << 16;
+/// The largest limit.
+pub const LARGEST_LIMIT: usize = 1 << 26;
 /// How long a thread waits for its turn.
 const TURN: Duration = Duration::from_millis(50);
-
 /// How often a delivery goes on with what its callbacks caused.
 const ROUNDS: usize = 8;
+
+/// More events than this are not kept: they are lost, and counted for their registrations.
+static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
+
+/// How many events a thread keeps.
+pub fn limit() -> usize {
+    LIMIT.load(Ordering::Relaxed)
+}
+
+/// Changes how many events a thread keeps.
+pub fn set_limit(events: usize) {
+    LIMIT.store(events.min(LARGEST_LIMIT), Ordering::Relaxed);
+}
 
 struct Event {
     kind: Kind,
@@ -31,6 +45,8 @@ struct Event {
 #[derive(Default)]
 pub struct Pending {
     events: RefCell<VecDeque<Event>>,
+    /// There may be events.
+    some: Cell<bool>,
     delivering: Cell<bool>,
 }
 
@@ -41,35 +57,34 @@ static TURNS: AtomicBool = AtomicBool::new(false);
 #[inline(never)]
 pub fn add(kind: Kind, object: u64, at: u64, payload: Payload) {
     let at = if at == 0 { clock::now() } else { at };
-    let tls = Tls::get();
-    let Some(local) = threads::local(tls) else {
+    let event = Event { kind, object, at, payload };
+    let Some(local) = threads::local(Tls::get()) else {
         // This thread has never called MPI: there is no hook that would deliver later.
-        return deliver(u64::MAX, CbSafety::MPI_RESTRICTED, &Event { kind, object, at, payload });
+        return deliver(u64::MAX, CbSafety::MPI_RESTRICTED, &event);
     };
     if let Ok(mut events) = local.pending.events.try_borrow_mut()
-        && events.len() < MOST
+        && events.len() < limit()
     {
-        events.push_back(Event { kind, object, at, payload });
+        events.push_back(event);
+        local.pending.some.set(true);
         return;
     }
-    lose(local, kind, object);
+    lose(local, &event);
 }
 
+/// The event counts as dropped for all who would have heard it.
 #[cold]
-fn lose(local: &Local, kind: Kind, object: u64) {
+fn lose(local: &Local, event: &Event) {
     let thread = local.index.load(Ordering::Relaxed);
-    if let (Some(event), Some((source, _))) = (wanted(kind, object), sources::of(thread, 0))
-        && let Ok(raiser) = REGISTRY.raiser(event.index(), source)
-    {
-        raiser.lose(object);
+    if let (Some(about), Some((source, _))) = (wanted(event.kind, event.object), sources::of(thread, 0)) {
+        REGISTRY.raiser_of(about, source).lose(event.object);
     }
 }
 
+#[inline]
 fn deliver(thread: u64, context: CbSafety, event: &Event) {
-    let Some(about) = wanted(event.kind, event.object) else { return };
-    let Some((source, stamp)) = sources::of(thread, event.at) else { return };
-    if let Ok(raiser) = REGISTRY.raiser(about.index(), source) {
-        raiser.raise_at(stamp, event.object, context, || event.payload);
+    if let (Some(about), Some((source, stamp))) = (event_type(event.kind), sources::of(thread, event.at)) {
+        REGISTRY.raiser_of(about, source).raise_at(stamp, event.object, context, || event.payload);
     }
 }
 
@@ -77,18 +92,57 @@ fn deliver(thread: u64, context: CbSafety, event: &Event) {
 ///
 /// What the callbacks themselves cause comes after it, and what these callbacks cause after that; what is left after
 /// some rounds waits for the next call of the program.
-#[cold]
+#[inline]
 pub fn flush(tls: &Tls) {
-    let Some(local) = threads::local(tls) else { return };
+    if let Some(local) = threads::local(tls)
+        && local.pending.some.get()
+    {
+        run(local, tls.nested.get(), &[State::INITIALIZED]);
+    }
+}
+
+/// [`flush`] at the beginning of a call, of which the library knows nothing yet. The callbacks run as the program's own that the library calls
+/// would, so that the record of the call is put back after MPI calls that they make.
+#[inline]
+pub fn flush_inside(tls: &Tls) {
+    if let Some(local) = threads::local(tls)
+        && local.pending.some.get()
+    {
+        run_inside(tls, local);
+    }
+}
+
+#[inline(never)]
+fn run_inside(tls: &Tls, local: &Local) {
+    // Whatever the callbacks call lies below it.
+    let here = 0u8;
+    let (nested, stack) = (tls.nested.get(), tls.callback_stack.get());
+    tls.nested.set(nested + 1);
+    tls.callback_stack.set((&raw const here).addr() as u64);
+    tls.depth.set(0);
+    // In MPI_Finalize the library still works.
+    run(local, nested, &[State::INITIALIZED, State::FINALIZING]);
+    tls.depth.set(1);
+    tls.callback_stack.set(stack);
+    tls.nested.set(nested);
+}
+
+/// Delivers; `nested` user functions are open, and MPI can be called in the states of `running`.
+#[inline(never)]
+fn run(local: &Local, nested: u32, running: &[State]) {
     let pending = &local.pending;
-    if pending.events.try_borrow().is_ok_and(|events| events.is_empty()) || pending.delivering.replace(true) {
+    if pending.delivering.replace(true) {
         return;
     }
     let turn = Turn::take();
-    let context = context(tls, &turn);
+    let context = context(nested, running, &turn);
     let thread = local.index.load(Ordering::Relaxed);
     for _ in 0..ROUNDS {
         let count = pending.events.try_borrow().map_or(0, |events| events.len());
+        if count == 0 {
+            pending.some.set(false);
+            break;
+        }
         for _ in 0..count {
             let event = pending.events.try_borrow_mut().ok().and_then(|mut events| events.pop_front());
             let Some(event) = event else { break };
@@ -99,12 +153,18 @@ pub fn flush(tls: &Tls) {
     pending.delivering.set(false);
 }
 
+/// The thread is at its end: what it still has is lost.
+pub fn abandon(local: &Local) {
+    let left = local.pending.events.take();
+    left.iter().for_each(|event| lose(local, event));
+}
+
 /// What a callback must bear here.
-fn context(tls: &Tls, turn: &Turn) -> CbSafety {
-    let running = image::writer().is_some_and(|w| w.header().state.get() == State::INITIALIZED.0);
+fn context(nested: u32, running: &[State], turn: &Turn) -> CbSafety {
+    let state = image::writer().map(|writer| writer.header().state.get());
     if matches!(turn, Turn::Missed) {
         CbSafety::THREAD_SAFE
-    } else if tls.nested.get() != 0 || !running {
+    } else if nested != 0 || !running.iter().any(|running| state == Some(running.0)) {
         CbSafety::MPI_RESTRICTED
     } else {
         CbSafety::NONE
@@ -120,14 +180,19 @@ enum Turn {
 }
 
 impl Turn {
+    #[inline]
     fn take() -> Self {
-        let level = identity::process().map_or(0, |process| process.thread_level.get());
-        if threads::count() < 2 || level < 3 {
+        if threads::count() < 2 || identity::process().is_none_or(|process| process.thread_level.get() < 3) {
             return Self::Needless;
         }
         if !TURNS.swap(true, Ordering::Acquire) {
             return Self::Taken;
         }
+        Self::wait()
+    }
+
+    #[cold]
+    fn wait() -> Self {
         let begun = Instant::now();
         while begun.elapsed() < TURN {
             std::thread::yield_now();

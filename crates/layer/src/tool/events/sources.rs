@@ -1,13 +1,14 @@
 //! The sources: one for each thread, and one for all threads beyond.
+#![allow(unsafe_code)]
 
 use crate::clock;
 use crate::tool::own::publish_one;
 use crate::tool::{REGISTRY, ticks};
 use mpit::SourceOrder;
-use mpit::event::SourceSpec;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use mpit::event::{Source, SourceSpec};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How many threads have a source of their own.
 pub const MOST: usize = 32;
@@ -15,14 +16,35 @@ pub const MOST: usize = 32;
 /// How many there are from the beginning, for tools that ask only once.
 const FIRST: usize = 8;
 
-/// Index of a thread's source; [`NONE`] while it has none.
-static SOURCES: [AtomicUsize; MOST] = [const { AtomicUsize::new(NONE) }; MOST];
+/// A source of the registry; null while there is none.
+struct Slot(AtomicPtr<Source>);
+
+impl Slot {
+    const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    #[inline]
+    fn get(&self) -> Option<&'static Source> {
+        // SAFETY: null, or a source in `REGISTRY`, which only grows and lives as long as the process.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Registers a source for the slot.
+    fn fill(&self, spec: SourceSpec) -> Option<&'static Source> {
+        let index = publish_one("a source of events", REGISTRY.add_source(spec))?;
+        let source = REGISTRY.source(index).ok()?;
+        self.0.store(ptr::from_ref(source).cast_mut(), Ordering::Release);
+        Some(source)
+    }
+}
+
+/// The threads' sources.
+static SOURCES: [Slot; MOST] = [const { Slot::new() }; MOST];
 /// The last timestamp of each.
 static LAST: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
-static SHARED: AtomicUsize = AtomicUsize::new(NONE);
+static SHARED: Slot = Slot::new();
 static ADDING: Mutex<()> = Mutex::new(());
-
-const NONE: usize = usize::MAX;
 
 /// The first threads' sources, and the one for those that have none of their own.
 pub fn publish() {
@@ -33,41 +55,34 @@ pub fn publish() {
         "Threads beyond the first 32 that called MPI, one after the other or at the same time. Ticks of the processor's \
          time stamp counter",
     );
-    if let Some(index) = publish_one("a source of events", REGISTRY.add_source(shared)) {
-        SHARED.store(index, Ordering::Release);
-    }
+    SHARED.fill(shared);
 }
 
-fn add(thread: usize) -> usize {
+#[cold]
+fn add(thread: usize) -> Option<&'static Source> {
     let _adding = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(slot) = SOURCES.get(thread) else { return NONE };
-    let known = slot.load(Ordering::Acquire);
-    if known != NONE {
-        return known;
+    let slot = SOURCES.get(thread)?;
+    if let Some(known) = slot.get() {
+        return Some(known);
     }
     let desc = format!(
         "What thread {thread} does, counted in the order in which threads called MPI first (a thread that begins after \
          another has ended may get its number). Ticks of the processor's time stamp counter"
     );
-    let spec = SourceSpec::new(format!("mpiscope.thread{thread}"), ticks::per_second(), clock::now)
-        .desc(desc)
-        .order(SourceOrder::ORDERED);
-    let index = publish_one("a source of events", REGISTRY.add_source(spec)).unwrap_or(NONE);
-    slot.store(index, Ordering::Release);
-    index
+    let spec = SourceSpec::new(format!("mpiscope.thread{thread}"), ticks::per_second(), clock::now);
+    slot.fill(spec.desc(desc).order(SourceOrder::ORDERED))
 }
 
 /// The source of a thread by the index of its record, and the timestamp to give: later than its last.
-pub fn of(thread: u64, at: u64) -> Option<(usize, u64)> {
+#[inline]
+pub fn of(thread: u64, at: u64) -> Option<(&'static Source, u64)> {
     let own = usize::try_from(thread).ok().filter(|thread| *thread < MOST);
     let Some((thread, last)) = own.and_then(|thread| Some((thread, LAST.get(thread)?))) else {
-        let shared = SHARED.load(Ordering::Acquire);
-        return (shared != NONE).then_some((shared, at));
+        return Some((SHARED.get()?, at));
     };
-    let known = SOURCES.get(thread).map_or(NONE, |source| source.load(Ordering::Acquire));
-    let source = if known == NONE { add(thread) } else { known };
+    let source = SOURCES.get(thread).and_then(Slot::get).or_else(|| add(thread))?;
     // One thread at a time has this record.
     let stamp = at.max(last.load(Ordering::Relaxed).wrapping_add(1));
     last.store(stamp, Ordering::Relaxed);
-    (source != NONE).then_some((source, stamp))
+    Some((source, stamp))
 }

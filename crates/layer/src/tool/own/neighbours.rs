@@ -48,8 +48,10 @@ pub struct Sent {
     pub identity: u64,
     /// The receiver's rank.
     pub to: u32,
-    /// Which it is of all messages between the two.
-    pub nth: u32,
+    /// Those that were sent before are known: the first so many of all messages between the two…
+    pub before: u64,
+    /// …and those up to this one in the sender's ledger, counted from 1.
+    pub after: u64,
     #[allow(missing_docs)]
     pub tag: u32,
     #[allow(missing_docs)]
@@ -274,24 +276,25 @@ impl Neighbour {
         None
     }
 
-    /// When this process began to send a message, in ticks, as its ledger says; nothing if that does not go back so far.
-    pub fn sent_at(&self, message: &Sent) -> Option<u64> {
+    /// The first message of this kind in this process's ledger that is not known yet: its number in the ledger, counted
+    /// from 1, and when this process began to send it, in ticks. Nothing if the ledger does not go back so far.
+    pub fn find_sent(&self, message: &Sent) -> Option<(u64, u64)> {
         let size = self.size();
         let totals = self.records::<Traffic>(size, SectionKind::TRAFFIC).next()?;
         let (capacity, written) = (totals.ledger_capacity.get(), totals.ledger_sent.get());
         let first = totals.ledger_first.get();
-        let kept = written.min(capacity).min(FAR);
-        (1..=kept).find_map(|back| {
-            let place = (written - back).checked_rem(capacity)?;
+        let oldest = written.saturating_sub(capacity.min(FAR)).max(message.after);
+        (oldest..written).find_map(|number| {
+            let place = number.checked_rem(capacity)?;
             let entry: &Entry = self.record(size, SectionKind::LEDGER, first.checked_add(place)?)?;
             let before = entry.seq.get();
             let same = entry.comm.get() == message.identity
                 && entry.peer.get() == message.to
-                && entry.nth.get() == message.nth
+                && u64::from(entry.nth.get()) > message.before
                 && entry.tag.get() == message.tag
                 && entry.bytes.get() == message.bytes;
             let at = entry.posted.get();
-            (same && before.is_multiple_of(2) && entry.seq.get() == before).then_some(at)
+            (same && before.is_multiple_of(2) && entry.seq.get() == before).then_some((number + 1, at))
         })
     }
 

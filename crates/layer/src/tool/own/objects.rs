@@ -11,19 +11,20 @@ use mpit::{
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The kinds, in the order of the array's elements.
-const KINDS: [(SectionKind, ObjectKind); 11] = [
-    (SectionKind::COMMS, ObjectKind::COMM),
-    (SectionKind::GROUPS, ObjectKind::GROUP),
-    (SectionKind::DATATYPES, ObjectKind::DATATYPE),
-    (SectionKind::OPS, ObjectKind::OP),
-    (SectionKind::REQUESTS, ObjectKind::REQUEST),
-    (SectionKind::MESSAGES, ObjectKind::MESSAGE),
-    (SectionKind::WINDOWS, ObjectKind::WIN),
-    (SectionKind::FILES, ObjectKind::FILE),
-    (SectionKind::INFOS, ObjectKind::INFO),
-    (SectionKind::ERRHANDLERS, ObjectKind::ERRHANDLER),
-    (SectionKind::SESSIONS, ObjectKind::SESSION),
+/// The kinds, in the order of the array's elements. Keyvals are `int`s, and no kind of handle.
+const KINDS: [(SectionKind, Option<ObjectKind>); 12] = [
+    (SectionKind::COMMS, Some(ObjectKind::COMM)),
+    (SectionKind::GROUPS, Some(ObjectKind::GROUP)),
+    (SectionKind::DATATYPES, Some(ObjectKind::DATATYPE)),
+    (SectionKind::OPS, Some(ObjectKind::OP)),
+    (SectionKind::REQUESTS, Some(ObjectKind::REQUEST)),
+    (SectionKind::MESSAGES, Some(ObjectKind::MESSAGE)),
+    (SectionKind::WINDOWS, Some(ObjectKind::WIN)),
+    (SectionKind::FILES, Some(ObjectKind::FILE)),
+    (SectionKind::INFOS, Some(ObjectKind::INFO)),
+    (SectionKind::ERRHANDLERS, Some(ObjectKind::ERRHANDLER)),
+    (SectionKind::SESSIONS, Some(ObjectKind::SESSION)),
+    (SectionKind::KEYVALS, None),
 ];
 
 static LIVE: [AtomicU64; KINDS.len()] = [const { AtomicU64::new(0) }; KINDS.len()];
@@ -76,7 +77,7 @@ impl Instrument for Live {
 
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
-    let kinds = KINDS.map(|(_, kind)| kind.name());
+    let kinds = KINDS.map(|(_, kind)| kind.map_or("keyval", ObjectKind::name));
     let names = Enumeration::new("mpiscope_object_kind").items(kinds);
     publish_one("the object kinds' names", registry.add_enumeration(names));
     for (class, when) in [(PvarClass::LEVEL, "now"), (PvarClass::HIGHWATERMARK, "the most since the start")] {

@@ -89,9 +89,9 @@ impl Others {
         self.inter
     }
 
-    /// When `rank` began to send a message, in ticks.
-    pub fn sent_at(&self, rank: usize, message: &Sent) -> Option<u64> {
-        self.others.get(rank)?.image()?.sent_at(message)
+    /// See [`Neighbour::find_sent`], of `rank`.
+    pub fn find_sent(&self, rank: usize, message: &Sent) -> Option<(u64, u64)> {
+        self.others.get(rank)?.image()?.find_sent(message)
     }
 
     /// What `rank` recorded of us.

@@ -7,7 +7,7 @@ use super::text::Text;
 use crate::tool::recording::Interest;
 use crate::{clock, identity, image, threads};
 use mpi_abi::{FUNCTIONS, FunctionId, Waits};
-use mpiscope_image::layout::{Recording, State, Thread};
+use mpiscope_image::layout::{Loss, Recording, State, Thread};
 use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
     Verbosity,
@@ -88,7 +88,9 @@ fn share() -> u64 {
 
 fn lost() -> u64 {
     let Some(writer) = image::writer() else { return 0 };
-    writer.header().lost.iter().map(|kind| kind.get()).fold(0, u64::wrapping_add)
+    // As many tombstones are kept as was asked for: the others are no loss.
+    let kinds = (0..).zip(&writer.header().lost).filter(|(kind, _)| Loss(*kind) != Loss::TOMBSTONES);
+    kinds.map(|(_, count)| count.get()).fold(0, u64::wrapping_add)
 }
 
 /// The function that the process is in; its enumeration also names the elements of the arrays by function.

@@ -119,7 +119,25 @@ pub fn publish(registry: &Registry, categories: &Categories) {
     let new = NewCvar::new("mpiscope_ledger_entries", "MPISCOPE_LEDGER", desc, categories);
     let effective = is_set("MPISCOPE_LEDGER").then(|| ledger::capacity().to_string());
     NewCvar { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, capacity, effective);
+    event_queue(registry, categories);
     constants(registry, categories);
+}
+
+/// How many events wait for their delivery.
+fn event_queue(registry: &Registry, categories: &Categories) {
+    let desc = "Events that a thread keeps until they can be delivered: at the most as many as one MPI call causes. What does \
+        not fit is dropped and counted for its registrations";
+    let queue = Setting::new(Datatype::INT, SettingValue::Int(events::queue::DEFAULT_LIMIT as i64))
+        .check(|value| matches!(value, SettingValue::Int(n) if (1..=events::queue::LARGEST_LIMIT as i64).contains(n)))
+        .on_change(|value| {
+            if let SettingValue::Int(limit) = value {
+                events::queue::set_limit(*limit as usize);
+                values::written("mpiscope_event_queue");
+            }
+        });
+    let new = NewCvar::new("mpiscope_event_queue", "MPISCOPE_EVENT_QUEUE", desc, categories);
+    let effective = is_set("MPISCOPE_EVENT_QUEUE").then(|| events::queue::limit().to_string());
+    NewCvar { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, queue, effective);
 }
 
 fn is_capacity(value: &SettingValue) -> bool {

@@ -1,0 +1,261 @@
+//! Whether the other side of a new intercommunicator has this library too.
+//!
+//! A message to processes without it would stay unmatched in their library, or be received by the program: their next
+//! call could fail through us. So nothing is sent before both sides know of each other, and they tell it beside MPI, over
+//! an abstract Unix socket of this user on this host:
+//!
+//! ```text
+//!  one who spawns or accepts                 the child, or one who connects
+//!  offer: listens (before the call)
+//!           ─────────── the library's call ───────────
+//!                                            take: connects, or is refused: nobody is there
+//!  taken: says yes ─────────────────────────► reads it: both are here
+//! ```
+//!
+//! Both know the name: for a spawn it is that of the job, for a connection the port, for a join the addresses of the
+//! socket. Sides on different hosts do not find each other this way, and then nothing is sent.
+#![allow(unsafe_code)]
+
+use super::card;
+use std::ffi::{c_int, c_void};
+use std::mem::{offset_of, size_of};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How long the other side may take to come, once the library's call has returned on ours.
+const OFFER: Duration = Duration::from_secs(5);
+/// How long one who offers may take to return from the library's call.
+const TAKE: Duration = Duration::from_secs(20);
+/// Offers of the same name that may be open at once: several ranks of a job may spawn.
+const PLACES: u32 = 8;
+/// What is said.
+static YES: u8 = b'y';
+
+/// A socket that is closed in the end.
+struct Socket(c_int);
+
+impl Socket {
+    fn new() -> Option<Self> {
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: makes a descriptor, which is ours.
+        let socket = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
+        (socket >= 0).then_some(Self(socket))
+    }
+
+    /// Waits until there is something to read or accept.
+    fn ready(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let mut poll = libc::pollfd { fd: self.0, events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry, which is ours.
+            let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis() as c_int) };
+            if ready > 0 {
+                return true;
+            }
+            // Programs may be interrupted as often as they like.
+            let interrupted = std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted;
+            if ready == 0 || !interrupted || left.is_zero() {
+                return false;
+            }
+        }
+    }
+
+    /// Anybody may use such a name: whether the other end is this user.
+    fn is_ours(&self) -> bool {
+        let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+        let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+        let place = (&raw mut who).cast::<c_void>();
+        // SAFETY: the place is as long as `len` says.
+        let told = unsafe { libc::getsockopt(self.0, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) };
+        // SAFETY: no arguments, always succeeds.
+        told == 0 && who.uid == unsafe { libc::geteuid() }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // SAFETY: our own descriptor.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+/// The address of a name, and its length.
+fn address(key: u64, place: u32) -> (libc::sockaddr_un, libc::socklen_t) {
+    // SAFETY: no arguments, always succeeds.
+    let user = unsafe { libc::geteuid() };
+    let name = format!("mpiscope/{user}/meet/{key:016x}/{place}");
+    // SAFETY: all zero is a valid address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    // The first byte stays zero: the name is abstract.
+    for (to, from) in address.sun_path.iter_mut().skip(1).zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    let len = offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    (address, len as libc::socklen_t)
+}
+
+/// Somebody who listens for the other side.
+pub struct Offer(Socket);
+
+impl Offer {
+    /// Listens under a name, before the library's call.
+    fn new(key: u64) -> Option<Self> {
+        (0..PLACES).find_map(|place| {
+            let socket = Socket::new()?;
+            let (address, len) = address(key, place);
+            // SAFETY: an address of that length.
+            let bound = unsafe { libc::bind(socket.0, (&raw const address).cast(), len) == 0 };
+            // SAFETY: our own descriptor.
+            (bound && unsafe { libc::listen(socket.0, 4) } == 0).then_some(Self(socket))
+        })
+    }
+
+    /// After the call: waits for the other side, and tells it that we are here. True if both are.
+    pub fn taken(self) -> bool {
+        let until = Instant::now() + OFFER;
+        while self.0.ready(until.saturating_duration_since(Instant::now())) {
+            // SAFETY: no address is wanted.
+            let other = unsafe {
+                libc::accept4(self.0.0, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC)
+            };
+            if other < 0 {
+                continue;
+            }
+            let other = Socket(other);
+            // SAFETY: one byte; a closed connection is an error here, no signal.
+            let told = other.is_ours()
+                && unsafe { libc::send(other.0, (&raw const YES).cast(), 1, libc::MSG_NOSIGNAL) } == 1;
+            if told {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// After the library's call: whether somebody who offers under this name is there and has seen us.
+pub fn take(key: u64) -> bool {
+    let until = Instant::now() + TAKE;
+    (0..PLACES).any(|place| {
+        let Some(socket) = Socket::new() else { return false };
+        let (address, len) = address(key, place);
+        // SAFETY: an address of that length.
+        let connected = unsafe { libc::connect(socket.0, (&raw const address).cast(), len) == 0 };
+        let mut said = 0u8;
+        connected
+            && socket.is_ours()
+            && socket.ready(until.saturating_duration_since(Instant::now()))
+            // SAFETY: room for one byte.
+            && unsafe { libc::recv(socket.0, (&raw mut said).cast(), 1, 0) } == 1
+            && said == YES
+    })
+}
+
+/// Offers between the two hooks of a call, by thread.
+static OFFERS: Mutex<Vec<(libc::pthread_t, Offer)>> = Mutex::new(Vec::new());
+
+/// Before a call that makes an intercommunicator: offers under this name.
+pub fn offer(key: u64) {
+    let Some(offer) = Offer::new(key) else { return };
+    if let Ok(mut offers) = OFFERS.lock() {
+        // SAFETY: no arguments, always succeeds.
+        let thread = unsafe { libc::pthread_self() };
+        // One that is left from a call which was left by a jump.
+        offers.retain(|(other, _)| *other != thread);
+        offers.push((thread, offer));
+    }
+}
+
+/// After the call: takes back what [`offer`] offered.
+pub fn offered() -> Option<Offer> {
+    let mut offers = OFFERS.lock().ok()?;
+    // SAFETY: no arguments, always succeeds.
+    let thread = unsafe { libc::pthread_self() };
+    let at = offers.iter().position(|(other, _)| *other == thread)?;
+    Some(offers.swap_remove(at).1)
+}
+
+/// The name for a spawn: parents and children have the job in common.
+pub fn of_job() -> u64 {
+    let job = crate::settings::variable(c"MPISCOPE_JOB").map_or(&b"?"[..], |job| job.to_bytes());
+    card::hash(&[b"job ", job].concat())
+}
+
+/// The name for a connection.
+pub fn of_port(port: &[u8]) -> u64 {
+    card::hash(&[b"port ", port].concat())
+}
+
+/// The name for a join over a socket, and whether it is ours to offer; nothing if the addresses do not tell the sides
+/// apart.
+pub fn of_socket(socket: c_int) -> Option<(u64, bool)> {
+    type Name = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
+    let name = |get: Name| {
+        let mut bytes = [0u8; size_of::<libc::sockaddr_storage>()];
+        let mut len = bytes.len() as libc::socklen_t;
+        // SAFETY: the place is as long as `len` says.
+        let told = unsafe { get(socket, bytes.as_mut_ptr().cast(), &mut len) } == 0;
+        told.then(|| bytes.get(..len as usize).unwrap_or_default().to_vec())
+    };
+    let (own, peer) = (name(libc::getsockname)?, name(libc::getpeername)?);
+    let (first, second) = if own < peer { (&own, &peer) } else { (&peer, &own) };
+    (own != peer).then(|| (card::hash(&[b"join ", first.as_slice(), second.as_slice()].concat()), own > peer))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+    use std::thread;
+
+    fn key(name: &str) -> u64 {
+        card::hash(format!("{name} {}", std::process::id()).as_bytes())
+    }
+
+    #[test]
+    fn two_who_are_there_know_it_of_each_other() {
+        let key = key("both");
+        offer(key);
+        let other = thread::spawn(move || take(key));
+        assert!(offered().unwrap().taken());
+        assert!(other.join().unwrap());
+    }
+
+    #[test]
+    fn nobody_is_refused_at_once_and_several_may_offer_under_one_name() {
+        let key = key("several");
+        let begin = Instant::now();
+        assert!(!take(key));
+        assert!(begin.elapsed() < Duration::from_secs(1));
+        let offers: Vec<Offer> = (0..3).map(|_| Offer::new(key).unwrap()).collect();
+        let takers: Vec<_> = (0..1).map(|_| thread::spawn(move || take(key))).collect();
+        let mut offers = offers.into_iter();
+        assert!(offers.next().unwrap().taken());
+        assert!(takers.into_iter().all(|taker| taker.join().unwrap()));
+    }
+
+    #[test]
+    fn one_who_gives_up_leaves_no_belief_behind() {
+        let key = key("gives up");
+        let offer = Offer::new(key).unwrap();
+        let taker = thread::spawn(move || take(key));
+        assert!(offer.0.ready(OFFER));
+        drop(offer);
+        assert!(!taker.join().unwrap());
+    }
+
+    #[test]
+    fn both_ends_of_a_socket_agree_on_its_name_and_on_who_offers() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (other, _) = listener.accept().unwrap();
+        let (one, other) = (of_socket(one.as_raw_fd()).unwrap(), of_socket(other.as_raw_fd()).unwrap());
+        assert_eq!(one.0, other.0);
+        assert!(one.1 != other.1);
+        assert!(of_socket(-1).is_none());
+    }
+}
