@@ -60,23 +60,33 @@ fn meet(library: &Library, how: &str, ranks: usize) -> Result<()> {
     passes(&mut command)
 }
 
-/// Runs a program of the testkit with an example tool; its standard error.
-fn with_tool(
-    library: &Library,
-    tool: &str,
-    app: &str,
+/// An example tool under a program of the testkit.
+struct Pair<'a> {
+    tool: &'a str,
+    app: &'a str,
     ranks: usize,
-    arguments: &[&str],
-    dir: &Path,
-) -> Result<String> {
+    arguments: &'a [&'a str],
+    /// By `mpiscope run`, which preloads the layer before the tool; else the layer is preloaded behind it.
+    wrapped: bool,
+}
+
+/// Runs the two; the standard error.
+fn with_tool(library: &Library, pair: &Pair, dir: &Path) -> Result<String> {
+    let Pair { tool, app, ranks, arguments, wrapped } = *pair;
     let (so, binary) = (dir.join(format!("{tool}.so")), dir.join(app));
     let source = paths::workspace().join("examples/mpi_t").join(format!("{tool}.c"));
     build(library, &source, &so, &["-shared", "-fPIC"])?;
     build(library, &paths::programs().join(format!("{app}.c")), &binary, &[])?;
     let mut command = library.launch(ranks);
-    command.arg("env").arg(format!("LD_PRELOAD={} {}", so.display(), layer()?.display()));
-    command.arg(format!("MESSAGE_LOG_DIR={}", dir.display()));
+    command.arg("env").arg(format!("MESSAGE_LOG_DIR={}", dir.display()));
     command.arg(format!("TRAFFIC_OUT={}", dir.join("told").display()));
+    if wrapped {
+        let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
+        command.arg(format!("MPISCOPE_LAYER={}", layer()?.display()));
+        command.arg(format!("LD_PRELOAD={}", so.display())).arg(mpiscope).arg("run");
+    } else {
+        command.arg(format!("LD_PRELOAD={} {}", so.display(), layer()?.display()));
+    }
     command.arg(binary).args(arguments);
     let outcome = run::bounded(&mut command, LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
@@ -105,7 +115,9 @@ fn told(dir: &Path, rank: usize) -> Result<BTreeMap<Message, usize>> {
 
 fn message_logger(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    with_tool(library, "message_logger", "traffic", 3, &["11", "2"], dir.path())?;
+    let arguments = &["11", "2"];
+    let pair = Pair { tool: "message_logger", app: "traffic", ranks: 3, arguments, wrapped: false };
+    with_tool(library, &pair, dir.path())?;
     for rank in 0..3 {
         let text = fs::read_to_string(dir.path().join(format!("messages.{rank}.log")))?;
         let mut logged: BTreeMap<Message, usize> = BTreeMap::new();
@@ -128,7 +140,9 @@ fn message_logger(library: &Library) -> Result<()> {
 
 fn live_histogram(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let stderr = with_tool(library, "live_histogram", "traffic", 2, &["5", "3"], dir.path())?;
+    let arguments = &["5", "3"];
+    let pair = Pair { tool: "live_histogram", app: "traffic", ranks: 2, arguments, wrapped: true };
+    let stderr = with_tool(library, &pair, dir.path())?;
     let mut expected: BTreeMap<u64, usize> = BTreeMap::new();
     for ((what, _, _, bytes), count) in told(dir.path(), 0)? {
         if what == "recv" {
@@ -139,6 +153,7 @@ fn live_histogram(library: &Library) -> Result<()> {
     // The last table is that of the end.
     let total: usize = expected.values().sum();
     let (_, table) = stderr.rsplit_once("received ").context("no histogram")?;
+    let table = table.split("mpiscope:").next().unwrap_or(table);
     ensure!(table.starts_with(&format!("{total} messages")), "{total} messages expected:\n{stderr}");
     let mut seen = BTreeMap::new();
     for line in table.lines().skip(1) {
@@ -156,8 +171,14 @@ fn live_histogram(library: &Library) -> Result<()> {
 }
 
 fn late_sender(library: &Library) -> Result<()> {
+    [false, true].into_iter().try_for_each(|wrapped| late_sender_in(library, wrapped))
+}
+
+fn late_sender_in(library: &Library, wrapped: bool) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let stderr = with_tool(library, "late_sender", "latecomer", 2, &["5", "3", "40"], dir.path())?;
+    let arguments = &["5", "3", "40"];
+    let pair = Pair { tool: "late_sender", app: "latecomer", ranks: 2, arguments, wrapped };
+    let stderr = with_tool(library, &pair, dir.path())?;
     let line = |start: &str| {
         let line = stderr.lines().find_map(|line| line.strip_prefix(start));
         line.map(|line| line.split([' ', ',', ';']).map(str::to_owned).collect::<Vec<_>>())
