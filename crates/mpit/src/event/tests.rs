@@ -507,6 +507,11 @@ fn delivered_and_lost_add_up_while_handles_come_and_go() {
                 count.fetch_add(1, Ordering::Release);
             };
             registry.event_handle_free(handle, 0, Some(Box::new(free))).unwrap();
+            // Sources are asked, and added, meanwhile.
+            assert!(registry.source(0).and_then(|source| source.timestamp()).is_ok());
+            if rounds < 10 {
+                registry.add_source(SourceSpec::new(format!("late {rounds}"), 1, || 1)).unwrap();
+            }
             while finished.load(Ordering::Acquire) == 0 {
                 thread::yield_now();
             }
