@@ -56,7 +56,7 @@ static void on_unexpected(MPI_T_event_instance instance, MPI_T_event_registratio
 
 static void tool_start(void)
 {
-    if (tool_listen(&waited, EVENT_RECEIVE_WAITED, on_waited)) {
+    if (tool_listen(&waited, EVENT_RECEIVE_LATE, on_waited)) {
         peer_at = tool_element(&waited, ELEMENT_PEER);
         posted_at = tool_element(&waited, ELEMENT_POSTED);
         sent_at = tool_element(&waited, ELEMENT_SENT);

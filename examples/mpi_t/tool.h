@@ -2,8 +2,8 @@
  * elements by name. A tool defines tool_start and tool_stop, and is built as a library of its own:
  *
  *     cc -shared -fPIC -I include -I <directory of mpi.h> examples/mpi_t/TOOL.c -o TOOL.so
- *     mpirun -n 4 mpiscope run --preload ./TOOL.so ./app       or
- *     mpirun -n 4 env LD_PRELOAD="./TOOL.so libmpiscope.so" ./app
+ *     mpirun -n 4 env LD_PRELOAD="./TOOL.so libmpiscope.so" ./app        or
+ *     mpirun -n 4 env LD_PRELOAD=./TOOL.so mpiscope run ./app
  */
 #ifndef TOOL_H
 #define TOOL_H

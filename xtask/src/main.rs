@@ -11,6 +11,7 @@ mod build;
 mod demo;
 mod r#gen;
 mod mpi;
+mod sanitize;
 mod test;
 
 /// The project's own tasks
@@ -25,6 +26,8 @@ enum Verb {
     Gen(r#gen::Args),
     /// Fetch the real MPI libraries and print what there is
     Mpi(mpi::Args),
+    /// Run the tests of the tool interface's engine under AddressSanitizer
+    Sanitize(sanitize::Args),
     /// Build, fetch the MPI libraries and run all tests
     Test(test::Args),
 }
@@ -35,6 +38,7 @@ fn main() -> Result<()> {
         Verb::Demo(args) => demo::run(&args),
         Verb::Gen(args) => r#gen::run(&args),
         Verb::Mpi(args) => mpi::run(&args),
+        Verb::Sanitize(args) => sanitize::run(&args),
         Verb::Test(args) => test::run(&args),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use mpiscope_testkit::mpi;
 
-use crate::{build, mpi as libraries};
+use crate::{build, mpi as libraries, sanitize};
 
 /// What to run.
 #[derive(clap::Args)]
@@ -28,7 +28,9 @@ pub fn run(args: &Args) -> Result<()> {
     libraries::print_skipped(&skipped);
     // All of them, also after a failure: one run tells everything.
     let tests = if args.filter.is_none() {
-        build::run(build::tests().args(["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"]))
+        let sanitized = sanitize::run(&sanitize::Args {});
+        let all = ["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"];
+        build::run(build::tests().args(all)).and(sanitized)
     } else {
         Ok(())
     };

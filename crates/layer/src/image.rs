@@ -200,9 +200,16 @@ fn inherited() -> Option<i32> {
         libc::munmap(page, HEADER_SIZE);
         if claimed {
             libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC);
+            seal(file);
         }
     }
     claimed.then_some(file)
+}
+
+/// Seals the image against shrinking, so that readers, other ranks among them, may map it without fear of a fault.
+fn seal(file: i32) {
+    // SAFETY: a system call on our own file.
+    unsafe { libc::fcntl(file, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) };
 }
 
 fn create() -> Option<i32> {
@@ -212,8 +219,7 @@ fn create() -> Option<i32> {
     if file < 0 {
         return None;
     }
-    // SAFETY: our file. Sealed against shrinking, so that readers may map it without fear of a fault.
-    unsafe { libc::fcntl(file, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) };
+    seal(file);
     Some(file)
 }
 

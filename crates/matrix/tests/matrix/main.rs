@@ -11,6 +11,7 @@ use libtest_mimic::{Arguments, Trial};
 use mpiscope_testkit::{mpi, paths};
 
 mod endings;
+mod events;
 mod imb;
 mod inert;
 mod inspected;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         trials.extend(imb::trials(&subject, &library));
         trials.extend(tool::trials(&library));
         trials.extend(variables::trials(&subject, &library));
+        trials.extend(events::trials(&library));
     }
     if !wanted {
         eprintln!("the matrix runs in `cargo xtask test`, which builds what it tests");

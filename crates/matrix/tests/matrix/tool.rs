@@ -83,20 +83,20 @@ pub fn layer() -> Result<PathBuf> {
     paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")
 }
 
-fn build(library: &Library, source: &Path, out: &Path, options: &[&str]) -> Result<()> {
+pub fn build(library: &Library, source: &Path, out: &Path, options: &[&str]) -> Result<()> {
     let include = format!("-I{}", paths::workspace().join("include").display());
     let mut all = vec![include.as_str()];
     all.extend(options);
     library.cc_with(&[source], out, &all)
 }
 
-fn program(library: &Library, name: &str, dir: &Path) -> Result<PathBuf> {
+pub fn program(library: &Library, name: &str, dir: &Path) -> Result<PathBuf> {
     let out = dir.join(name);
     build(library, &paths::programs().join("mpi_t").join(format!("{name}.c")), &out, &[])?;
     Ok(out)
 }
 
-fn conforms(library: &Library, name: &str, ranks: usize, threads: usize) -> Result<()> {
+pub fn conforms(library: &Library, name: &str, ranks: usize, threads: usize) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let binary = program(library, name, dir.path())?;
     let mut command = library.launch(ranks);
@@ -113,7 +113,7 @@ fn alone(library: &Library, name: &str) -> Result<()> {
     passes(&mut command)
 }
 
-fn passes(command: &mut Command) -> Result<()> {
+pub fn passes(command: &mut Command) -> Result<()> {
     let outcome = run::bounded(command, LIMIT)?;
     let failed: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains("FAIL")).take(20).collect();
     ensure!(outcome.success() && failed.is_empty(), "{}\n{}", failed.join("\n"), outcome.describe());

@@ -309,6 +309,38 @@ fn a_callback_may_replace_itself() {
     registry.event_handle_free(handle, 0, None).unwrap();
 }
 
+/// Whoever runs must find what it owns until it returns, whatever it does to itself: a freed list would not be these
+/// numbers (and is a use after free for the sanitizer).
+#[test]
+fn what_a_function_owns_lives_until_it_returns_though_it_replaces_or_frees_itself() {
+    let registry = fixture();
+    let numbers: Vec<u64> = (0..1000).collect();
+    let seen = Arc::new(AtomicU64::new(0));
+    let sum = |numbers: &[u64]| numbers.iter().sum::<u64>();
+    let (own, total) = (numbers.clone(), seen.clone());
+    let replaced = register(registry, 1, 0, CbSafety::MPI_RESTRICTED, move |delivery| {
+        let handle = delivery.registration;
+        let safety = CbSafety::MPI_RESTRICTED;
+        registry.event_register_callback(handle, safety, &Hints::new(), 0, Some(Box::new(|_| ()))).unwrap();
+        total.fetch_add(sum(&own), Ordering::Relaxed);
+    });
+    let (own, total) = (numbers.clone(), seen.clone());
+    let handler = move |drops: Drops| {
+        registry.event_set_dropped_handler(drops.registration, None).unwrap();
+        total.fetch_add(sum(&own), Ordering::Relaxed);
+    };
+    registry.event_set_dropped_handler(replaced, Some(Box::new(handler))).unwrap();
+    let (own, total) = (numbers.clone(), seen.clone());
+    register(registry, 1, 0, CbSafety::MPI_RESTRICTED, move |delivery| {
+        registry.event_handle_free(delivery.registration, 0, None).unwrap();
+        total.fetch_add(sum(&own), Ordering::Relaxed);
+    });
+    let tick = registry.raiser(1, 0).unwrap();
+    tick.raise(0, CbSafety::THREAD_SAFE, || []);
+    tick.raise(0, CbSafety::NONE, || []);
+    assert_eq!(seen.load(Ordering::Relaxed), 3 * sum(&numbers));
+}
+
 fn on_drops(registry: &Registry, handle: RegistrationWord, log: &Log<String>, name: &'static str) {
     let log = log.clone();
     let handler = move |drops: Drops| {
@@ -507,6 +539,11 @@ fn delivered_and_lost_add_up_while_handles_come_and_go() {
                 count.fetch_add(1, Ordering::Release);
             };
             registry.event_handle_free(handle, 0, Some(Box::new(free))).unwrap();
+            // Sources are asked, and added, meanwhile.
+            assert!(registry.source(0).and_then(|source| source.timestamp()).is_ok());
+            if rounds < 10 {
+                registry.add_source(SourceSpec::new(format!("late {rounds}"), 1, || 1)).unwrap();
+            }
             while finished.load(Ordering::Acquire) == 0 {
                 thread::yield_now();
             }

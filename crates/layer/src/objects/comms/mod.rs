@@ -113,7 +113,9 @@ fn predefined(
     rank: i32,
     size: i32,
 ) -> Option<&'static Comm> {
-    if COMMS.find(raw).is_some() {
+    if let Some(adopted) = COMMS.find(raw) {
+        // A tool's wrapper of MPI_Init has used it inside of ours, before the world had its name.
+        adopted.head.seq.write(|| adopted.head.identity.set(identity));
         return None;
     }
     let record = COMMS.insert(writer, raw, Site::NONE, |comm| {

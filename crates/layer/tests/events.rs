@@ -1,0 +1,215 @@
+//! Random traffic on every MPI library at hand: what a tool hears in events is what the program did, exactly.
+//!
+//! The program writes its ledger (`traffic.c`), a preloaded tool what it heard (`event_recorder.c`). The tests need
+//! `libmpiscope.so` to be built (`cargo build -p mpiscope-layer`), real MPI libraries (`cargo xtask mpi`), and fail
+//! without. `MPISCOPE_ONLY` names one library, `MPISCOPE_EVERY_SIZE` makes each library run with 2 to 8 ranks.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use mpiscope_testkit::mpi::{self, Library};
+use mpiscope_testkit::{paths, run};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Communicator's handle and peer.
+type Place = (u64, i64);
+/// Tag and bytes.
+type Message = (i64, u64);
+
+/// What happened, as one of the two wrote it down.
+#[derive(Default)]
+struct Ledger {
+    sent: BTreeMap<Place, Vec<Message>>,
+    /// In the order in which the receives were posted.
+    received: BTreeMap<Place, Vec<Message>>,
+    /// Other lines: how many of each word, and the sum of their numbers.
+    counts: BTreeMap<String, (u64, i64)>,
+}
+
+/// What the program wrote.
+fn truth(text: &str) -> Result<Ledger> {
+    let mut ledger = Ledger::default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["comm", ..] => {}
+            ["send", comm, peer, tag, bytes] => {
+                push(&mut ledger.sent, comm, peer, (tag.parse()?, bytes.parse()?))?;
+            }
+            ["recv", comm, peer, tag, bytes] => {
+                push(&mut ledger.received, comm, peer, (tag.parse()?, bytes.parse()?))?;
+            }
+            [name, number] => {
+                ledger.counts.insert(name.to_owned(), (1, number.parse()?));
+            }
+            _ => anyhow::bail!("{line}"),
+        }
+    }
+    Ok(ledger)
+}
+
+fn push(to: &mut BTreeMap<Place, Vec<Message>>, comm: &str, peer: &str, message: Message) -> Result<()> {
+    to.entry((comm.parse()?, peer.parse()?)).or_default().push(message);
+    Ok(())
+}
+
+/// What the tool wrote.
+fn heard(text: &str) -> Result<Ledger> {
+    let mut ledger = Ledger::default();
+    let mut received = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["send", comm, peer, tag, bytes] => {
+                push(&mut ledger.sent, comm, peer, (tag.parse()?, bytes.parse()?))?;
+            }
+            ["recv", comm, peer, tag, bytes, posted] => {
+                received.push((posted.parse::<u64>()?, comm, peer, (tag.parse()?, bytes.parse()?)));
+            }
+            [word, ref rest @ ..] => {
+                let count = ledger.counts.entry(word.to_owned()).or_default();
+                count.0 += 1;
+                count.1 += rest.last().map_or(Ok(0), |number| number.parse())?;
+            }
+            [] => {}
+        }
+    }
+    received.sort_by_key(|(posted, ..)| *posted);
+    for (_, comm, peer, message) in received {
+        push(&mut ledger.received, comm, peer, message)?;
+    }
+    Ok(ledger)
+}
+
+fn same_messages(
+    what: &str,
+    heard: &BTreeMap<Place, Vec<Message>>,
+    told: &BTreeMap<Place, Vec<Message>>,
+) -> Result<()> {
+    for ((comm, peer), told) in told {
+        let heard = heard.get(&(*comm, *peer)).map_or(&[][..], Vec::as_slice);
+        let differs = heard.iter().zip(told).position(|(heard, told)| heard != told);
+        ensure!(
+            heard == told.as_slice(),
+            "{what}, communicator {comm:#x}, peer {peer}: {} heard, {} told, the first that differs is {differs:?}",
+            heard.len(),
+            told.len()
+        );
+    }
+    let more: Vec<_> = heard.keys().filter(|place| !told.contains_key(place)).collect();
+    ensure!(more.is_empty(), "{what}: heard of {more:?}, which the program did not do");
+    Ok(())
+}
+
+fn compare(told: &Ledger, heard: &Ledger) -> Result<()> {
+    same_messages("sent", &heard.sent, &told.sent)?;
+    same_messages("received", &heard.received, &told.received)?;
+    let total = |messages: &BTreeMap<_, Vec<_>>| messages.values().map(Vec::len).sum::<usize>() as u64;
+    let sum = |ledger: &Ledger, word: &str| ledger.counts.get(word).map_or(0, |count| count.1);
+    let number = |word: &str| heard.counts.get(word).map_or(0, |count| count.0);
+    ensure!(sum(heard, "dropped") == 0, "{} events were dropped", sum(heard, "dropped"));
+    for (what, heard, told) in [
+        ("partitions ready", sum(heard, "ready"), sum(told, "ready")),
+        ("partitions arrived", number("arrived").cast_signed(), sum(told, "arrived")),
+        ("cancelled receives", number("cancelled").cast_signed(), sum(told, "cancelled")),
+        ("receives matched", number("matched").cast_signed(), total(&told.received).cast_signed()),
+        ("requests completed", number("completed").cast_signed(), number("started").cast_signed()),
+    ] {
+        ensure!(heard == told, "{what}: heard {heard}, told {told}");
+    }
+    // A receive is posted unless a probe has matched its message.
+    let (posted, matched) = (number("posted"), number("matched") + number("cancelled"));
+    ensure!(posted <= matched && posted > 0, "{posted} receives posted, {matched} matched or cancelled");
+    let sent = number("sent");
+    ensure!(sent == total(&told.sent), "{sent} sends completed of {}", total(&told.sent));
+    Ok(())
+}
+
+/// Compiles program and tool, runs them on `ranks` ranks and compares.
+fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: bool) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let at = |name: &str| dir.path().join(name);
+    let programs = paths::programs();
+    let include = format!("-I{}", paths::workspace().join("include").display());
+    let tool = programs.join("mpi_t/event_recorder.c");
+    library.cc_with(&[&tool], &at("recorder.so"), &["-shared", "-fPIC", &include])?;
+    let wide = ["-DHAVE_PARTITIONED", "-DHAVE_ISENDRECV"];
+    let options = if library.has(4, 0) { &wide[..] } else { &[] };
+    library.cc_with(&[&programs.join("traffic.c")], &at("traffic"), options)?;
+    let layer = paths::libmpiscope().context("no libmpiscope.so; run `cargo build -p mpiscope-layer`")?;
+    let mut command = library.launch(ranks);
+    command.arg("env").arg(format!("LD_PRELOAD={} {}", at("recorder.so").display(), layer.display()));
+    command.arg(format!("TRAFFIC_OUT={}", at("told").display()));
+    command.arg(format!("EVENT_RECORD={}", at("heard").display()));
+    command.arg(at("traffic")).args([seed.to_string(), rounds.to_string()]);
+    if threads {
+        command.arg("threads");
+    }
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success() && !outcome.stderr.contains("mpiscope:"), "{}", outcome.describe());
+    for rank in 0..ranks {
+        let read = |name: &str| read(&at(&format!("{name}.{rank}")));
+        let (told, heard) = (truth(&read("told")?)?, heard(&read("heard")?)?);
+        ensure!(!told.sent.is_empty(), "rank {rank} sent nothing: the test is empty");
+        compare(&told, &heard).with_context(|| format!("rank {rank} of {ranks}"))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+fn libraries() -> Vec<Library> {
+    let only = env::var("MPISCOPE_ONLY").ok();
+    let mut libraries = mpi::found();
+    libraries.retain(|library| only.as_ref().is_none_or(|only| *only == library.name));
+    assert!(!libraries.is_empty(), "no MPI library; run `cargo xtask mpi`");
+    libraries
+}
+
+/// Ranks wait by turning in a loop: one run at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn a_tool_rebuilds_the_ledger_of_random_traffic_from_events() {
+    let _held = ONE.lock();
+    let every = env::var_os("MPISCOPE_EVERY_SIZE").is_some();
+    let mut failures = Vec::new();
+    for (at, library) in libraries().iter().enumerate() {
+        // Together the libraries try all sizes.
+        let sizes: Vec<usize> = if every { (2..=8).collect() } else { vec![2 + at % 7] };
+        for ranks in sizes {
+            if let Err(error) = check(library, ranks, ranks as u64, 4, ranks % 3 == 0) {
+                failures.push(format!("{} with {ranks} ranks: {error:#}", library.name));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_ledger_that_differs_in_one_message_is_refused() {
+    let told = truth("send 1 0 5 10\nsend 1 0 5 11\nrecv 2 1 7 3").expect("a ledger");
+    let same = heard("send 1 0 5 10\nsend 1 0 5 11\nrecv 2 1 7 3 99").expect("a record");
+    same_messages("sent", &same.sent, &told.sent).expect("the same");
+    same_messages("received", &same.received, &told.received).expect("the same");
+    for other in
+        ["send 1 0 5 10", "send 1 0 5 11\nsend 1 0 5 10", "send 1 0 5 10\nsend 1 0 5 11\nsend 9 0 5 11"]
+    {
+        let other = heard(other).expect("a record");
+        assert!(same_messages("sent", &other.sent, &told.sent).is_err());
+    }
+}
+
+#[test]
+fn receives_are_put_into_the_order_in_which_they_were_posted() {
+    let record = heard("recv 1 0 5 10 200\nrecv 1 0 5 11 100").expect("a record");
+    assert_eq!(record.received.get(&(1, 0)), Some(&vec![(5, 11), (5, 10)]));
+}

@@ -1,0 +1,31 @@
+//! `cargo xtask sanitize`: the tests of the tool interface's engine under AddressSanitizer.
+//!
+//! The engine hands out slots that threads look at while others free them; its tests make them do so at full speed, and a
+//! use after free that does no visible harm is seen only here. The compiler's own sanitizer is used, so no other
+//! toolchain is wanted. (Which interleavings are possible at all is model-checked: `crates/mpit/Cargo.toml`.)
+
+use anyhow::Result;
+
+use crate::build;
+
+/// Nothing to be chosen.
+#[derive(clap::Args)]
+pub struct Args {}
+
+/// Where the sanitizer's runtime exists.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+pub fn run(_: &Args) -> Result<()> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        println!("sanitize: skipped, since it needs x86-64 Linux");
+        return Ok(());
+    }
+    let mut tests = build::cargo();
+    tests.args(["test", "--quiet", "--package", "mpit", "--lib", "--target", TARGET]);
+    tests.args(["--target-dir", "target/sanitize"]);
+    // The option is unstable by name only; what it instruments is released with every toolchain.
+    tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
+    // Registries of tests live for ever, as those of programs do.
+    tests.env("ASAN_OPTIONS", "detect_leaks=0");
+    build::run(&mut tests)
+}
