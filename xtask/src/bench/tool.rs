@@ -29,10 +29,12 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
     };
     Ok(vec![
         case("MPI_T_pvar_read of a scalar", "read", both()),
+        case("MPI_T_pvar_read of a scalar, four threads have called MPI", "read4", both()),
         case("MPI_T_pvar_readreset of a scalar", "readreset", both()),
         case("MPI_T_pvar_stop and MPI_T_pvar_start", "startstop", both()),
         case("MPI_T_pvar_get_info", "info", both()),
-        case("MPI_T_pvar_get_index", "index", both()),
+        case("MPI_T_pvar_get_index of the first variable", "index", both()),
+        case("MPI_T_pvar_get_index of the last variable", "last", both()),
         case("MPI_T_cvar_read", "cvar", both()),
         case("MPI_Comm_rank, no registration", "nobody", calls()),
         case("MPI_Comm_rank, a registration for another event type", "elsewhere", calls()),
