@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::dropped::lose;
-use super::instance::{Instance, Thread, with_thread};
+use super::instance::{Frames, Instance, with_frames};
 use super::registration::{Delivery, Registration};
 use super::source::Source;
 use super::types::EventType;
@@ -118,9 +118,36 @@ impl<'r> Raiser<'r> {
         self.lose_all(matching, object, CbSafety::NONE);
     }
 
+    /// [`Raiser::raise_at`] in a thread whose frames are at hand; see [`super::frames`].
+    #[inline]
+    pub fn raise_in<P: AsRef<[u8]>>(
+        &self,
+        frames: &Frames,
+        timestamp: u64,
+        object: u64,
+        context: CbSafety,
+        payload: impl FnOnce() -> P,
+    ) {
+        if self.event.is_wanted(object) {
+            self.deliver_in(frames, object, context, Some(timestamp), payload);
+        }
+    }
+
     #[inline(never)]
     fn deliver<P: AsRef<[u8]>>(
         &self,
+        object: u64,
+        context: CbSafety,
+        timestamp: Option<u64>,
+        payload: impl FnOnce() -> P,
+    ) {
+        with_frames(|frames| self.deliver_in(frames, object, context, timestamp, payload));
+    }
+
+    #[inline]
+    fn deliver_in<P: AsRef<[u8]>>(
+        &self,
+        frames: &Frames,
         object: u64,
         context: CbSafety,
         timestamp: Option<u64>,
@@ -131,27 +158,25 @@ impl<'r> Raiser<'r> {
         let timestamp = timestamp.unwrap_or_else(|| self.source.now());
         let matching =
             std::iter::once(first).chain(registrations.filter(|other| other.matches(object)));
-        with_thread(|thread| {
-            if !thread.has_room() {
-                return self.lose_all(matching, object, context);
+        if !frames.has_room() {
+            return self.lose_all(matching, object, context);
+        }
+        let payload = payload();
+        let extent = self.event.info().extent;
+        // Too short a payload is the raiser's mistake; its tool hears of a loss.
+        let Some(payload) = payload.as_ref().get(..extent) else {
+            return self.lose_all(matching, object, context);
+        };
+        let (event, source) = (self.event, self.source.index());
+        let word = Cell::new(InstanceWord::NULL);
+        let instance = Instance { event, source, timestamp, payload, context, word };
+        frames.deliver(&instance, |depth| {
+            if self.source.has_undelivered() {
+                self.registry.tell_dropped(self.source, context);
             }
-            let payload = payload();
-            let extent = self.event.info().extent;
-            // Too short a payload is the raiser's mistake; its tool hears of a loss.
-            let Some(payload) = payload.as_ref().get(..extent) else {
-                return self.lose_all(matching, object, context);
-            };
-            let (event, source) = (self.event, self.source.index());
-            let word = Cell::new(InstanceWord::NULL);
-            let instance = Instance { event, source, timestamp, payload, context, word };
-            thread.deliver(&instance, |depth| {
-                if self.source.has_undelivered() {
-                    self.registry.tell_dropped(self.source, context);
-                }
-                for registration in matching {
-                    self.call(thread, depth, registration, object, &instance);
-                }
-            });
+            for registration in matching {
+                self.call(frames, depth, registration, object, &instance);
+            }
         });
     }
 
@@ -159,7 +184,7 @@ impl<'r> Raiser<'r> {
     #[inline]
     fn call(
         &self,
-        thread: &Thread,
+        frames: &Frames,
         depth: usize,
         registration: &Registration,
         object: u64,
@@ -168,7 +193,7 @@ impl<'r> Raiser<'r> {
         let context = instance.context;
         self.pinned(registration, object, context, |generation| match registration.select(context) {
             Some(callback) => {
-                let word = thread.next_word(depth);
+                let word = frames.next_word(depth);
                 instance.word.set(word);
                 (callback.function)(Delivery {
                     instance: word,

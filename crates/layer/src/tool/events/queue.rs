@@ -7,8 +7,8 @@ use crate::tool::REGISTRY;
 use crate::{clock, identity, image};
 use mpiscope_image::layout::State;
 use mpit::CbSafety;
+use mpit::event::{self, Frames};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -41,10 +41,12 @@ struct Event {
     payload: Payload,
 }
 
-/// The queue of a thread.
+/// The queue of a thread: two lists that take turns, so that an event stays where it was put until it is delivered.
 #[derive(Default)]
 pub struct Pending {
-    events: RefCell<VecDeque<Event>>,
+    events: RefCell<Vec<Event>>,
+    /// The other one, empty; it keeps its memory.
+    spare: Cell<Vec<Event>>,
     /// There may be events.
     some: Cell<bool>,
     delivering: Cell<bool>,
@@ -60,12 +62,12 @@ pub fn add(kind: Kind, object: u64, at: u64, payload: Payload) {
     let event = Event { kind, object, at, payload };
     let Some(local) = threads::local(Tls::get()) else {
         // This thread has never called MPI: there is no hook that would deliver later.
-        return deliver(u64::MAX, CbSafety::MPI_RESTRICTED, &event);
+        return event::with_frames(|frames| deliver(frames, u64::MAX, CbSafety::MPI_RESTRICTED, &event));
     };
     if let Ok(mut events) = local.pending.events.try_borrow_mut()
         && events.len() < limit()
     {
-        events.push_back(event);
+        events.push(event);
         local.pending.some.set(true);
         return;
     }
@@ -82,9 +84,10 @@ fn lose(local: &Local, event: &Event) {
 }
 
 #[inline]
-fn deliver(thread: u64, context: CbSafety, event: &Event) {
+fn deliver(frames: &Frames, thread: u64, context: CbSafety, event: &Event) {
     if let (Some(about), Some((source, stamp))) = (event_type(event.kind), sources::of(thread, event.at)) {
-        REGISTRY.raiser_of(about, source).raise_at(stamp, event.object, context, || event.payload);
+        let raiser = REGISTRY.raiser_of(about, source);
+        raiser.raise_in(frames, stamp, event.object, context, || &event.payload);
     }
 }
 
@@ -137,16 +140,18 @@ fn run(local: &Local, nested: u32, running: &[State]) {
     let turn = Turn::take();
     let context = context(nested, running, &turn);
     let thread = local.index.load(Ordering::Relaxed);
+    let frames = local.frames();
     for _ in 0..ROUNDS {
-        let count = pending.events.try_borrow().map_or(0, |events| events.len());
-        if count == 0 {
-            pending.some.set(false);
+        pending.some.set(false);
+        let Ok(mut waiting) = pending.events.try_borrow_mut() else { break };
+        let mut events = std::mem::replace(&mut *waiting, pending.spare.take());
+        drop(waiting);
+        events.iter().for_each(|event| deliver(frames, thread, context, event));
+        events.clear();
+        pending.spare.set(events);
+        // What the callbacks caused.
+        if !pending.some.get() {
             break;
-        }
-        for _ in 0..count {
-            let event = pending.events.try_borrow_mut().ok().and_then(|mut events| events.pop_front());
-            let Some(event) = event else { break };
-            deliver(thread, context, &event);
         }
     }
     drop(turn);
