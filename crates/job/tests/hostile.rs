@@ -5,10 +5,12 @@
 //! `corpus/found.txt`, so that it is done again for ever.
 #![allow(unsafe_code)]
 
+mod corpus;
+
 use std::fmt::Write;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mpiscope_image::Image;
@@ -24,26 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Address space for all of it.
 const MEMORY: u64 = 8 << 30;
 
-fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
-}
-
-/// An image of the corpus with its zeros.
-fn image(name: &str) -> Vec<u8> {
-    let packed = fs::read(corpus().join(name)).unwrap();
-    let (len, words) = packed.split_first_chunk::<8>().unwrap();
-    let mut bytes = vec![0; u64::from_le_bytes(*len) as usize];
-    let mut at = 0;
-    for entry in words.chunks_exact(12) {
-        at += 8 * u32::from_le_bytes(entry[..4].try_into().unwrap()) as usize;
-        bytes[at..at + 8].copy_from_slice(&entry[4..]);
-    }
-    bytes
-}
-
 fn images() -> Vec<String> {
     let files =
-        fs::read_dir(corpus()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        fs::read_dir(corpus::home()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = files.filter(|name| name.ends_with(".image")).collect();
     names.sort();
     names
@@ -166,7 +151,7 @@ fn a_damaged_image_gives_answers_or_errors_in_bounded_time_and_memory() {
     let file = dir.path().join("image");
     let mut wrong = Vec::new();
     for name in images() {
-        let original = image(&name);
+        let original = corpus::image(&name);
         fs::write(&file, &original).unwrap();
         let whole = read_all(&open_file(&file).unwrap());
         assert!(whole > 60, "{name} has {whole} objects: is it of this version?");
@@ -184,9 +169,9 @@ fn a_damaged_image_gives_answers_or_errors_in_bounded_time_and_memory() {
 fn damage_that_was_found_once_is_survived() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("image");
-    for found in fs::read_to_string(corpus().join("found.txt")).unwrap().lines() {
+    for found in fs::read_to_string(corpus::home().join("found.txt")).unwrap().lines() {
         let mut words = found.split(' ');
-        let original = image(words.next().unwrap());
+        let original = corpus::image(words.next().unwrap());
         let numbers: Vec<u64> = words.map(number).collect();
         let damage: Damage = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         assert_eq!(trial(&original, &damage, &file), None, "{found}");
