@@ -5,7 +5,7 @@ use crate::run::environment::find_layer;
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -56,23 +56,37 @@ fn ask(library: &OsStr, environment: &Environment) -> Result<Vec<Item>> {
     lines.map(|line| Item::of_line(line).with_context(|| format!("{name}: {line}"))).collect()
 }
 
+/// Runs the helper to its end, or for as long as it may take.
 fn run(library: &OsStr, environment: &Environment) -> Result<Output> {
+    let mut child = command(library, environment)?.spawn()?;
+    let out = child.stdout.take().map(|pipe| thread::spawn(move || read(pipe)));
+    let err = child.stderr.take().map(|pipe| thread::spawn(move || read(pipe)));
+    let status = end_of(&mut child)?;
+    let text = |reader: Option<thread::JoinHandle<Vec<u8>>>| {
+        reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
+    };
+    Ok(Output { status, stdout: text(out), stderr: text(err) })
+}
+
+fn command(library: &OsStr, environment: &Environment) -> Result<Command> {
+    // What ties a process to its launcher is not for the helper.
+    const TIES: [&str; 4] = ["MPISCOPE_COLLECTOR", "MPISCOPE_IMAGE_FD", "PMI_FD", "PMI_PORT"];
     let mut preload = find_layer()?.into_os_string();
     preload.push(":");
     preload.push(library);
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["vars", "--describe"]).env_clear();
-    // What ties a process to its launcher is not for the helper.
-    let tied = ["MPISCOPE_COLLECTOR", "MPISCOPE_IMAGE_FD", "PMI_FD", "PMI_PORT"];
-    command.envs(environment.iter().filter(|(name, _)| tied.iter().all(|tied| name != tied)).cloned());
-    command.env("LD_PRELOAD", preload).env("MPISCOPE_HELPER", "1");
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let out = child.stdout.take().map(|pipe| thread::spawn(move || read(pipe)));
-    let err = child.stderr.take().map(|pipe| thread::spawn(move || read(pipe)));
+    command.envs(environment.iter().filter(|(name, _)| TIES.iter().all(|tie| name != tie)).cloned());
+    command.env("LD_PRELOAD", preload);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(command)
+}
+
+fn end_of(child: &mut Child) -> Result<ExitStatus> {
     let begun = Instant::now();
-    let status = loop {
+    loop {
         if let Some(status) = child.try_wait()? {
-            break status;
+            return Ok(status);
         }
         if begun.elapsed() > LIMIT {
             child.kill()?;
@@ -80,11 +94,7 @@ fn run(library: &OsStr, environment: &Environment) -> Result<Output> {
             bail!("it did not answer within {} s", LIMIT.as_secs());
         }
         thread::sleep(Duration::from_millis(2));
-    };
-    let text = |reader: Option<thread::JoinHandle<Vec<u8>>>| {
-        reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
-    };
-    Ok(Output { status, stdout: text(out), stderr: text(err) })
+    }
 }
 
 fn read(mut pipe: impl Read) -> Vec<u8> {

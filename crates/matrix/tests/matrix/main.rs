@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     let libraries = if wanted { mpi::found() } else { Vec::new() };
     let mut trials = inert::trials(&subject, &libraries);
     trials.extend(mock::trials(&subject));
+    trials.extend(variables::refusals());
     for library in libraries.into_iter().map(Arc::new) {
         trials.extend(programs::trials(&subject, &library));
         trials.extend(endings::trials(&subject, &library));

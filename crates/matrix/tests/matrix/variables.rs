@@ -63,6 +63,26 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     checks.into_iter().map(trial).collect()
 }
 
+/// What cannot be looked at, without any library: named, with what is wrong.
+pub fn refusals() -> Vec<Trial> {
+    let refuse = || -> Result<()> {
+        for (library, complaint) in [
+            ("libm.so.6", "no MPI library"),
+            ("/nowhere/libmpi.so", "No such file"),
+            ("no-such-launcher", "name a file such as"),
+        ] {
+            let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
+            let outcome = run::bounded(Command::new(mpiscope).args(["vars", "--library", library]), LIMIT)?;
+            ensure!(outcome.status.code() == Some(2), "{library}: {}", outcome.describe());
+            ensure!(outcome.stderr.contains(library), "{}", outcome.describe());
+            ensure!(outcome.stderr.contains(complaint), "{}", outcome.describe());
+        }
+        Ok(())
+    };
+    let trial = move || refuse().map_err(|error| format!("{error:#}").into());
+    vec![Trial::test("vars_refuses_what_is_no_mpi_library", trial)]
+}
+
 fn items(report: &Value) -> Result<&Vec<Value>> {
     report["items"].as_array().with_context(|| format!("no items: {report}"))
 }
