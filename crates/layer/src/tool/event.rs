@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
-use super::{REGISTRY, c, events, handles, info};
+use super::{REGISTRY, c, events, handles, info, library};
 use crate::tls::Tls;
 use crate::{resolve, threads};
 use mpi_abi::AbiKind;
@@ -69,6 +69,7 @@ fn dropped_handler(function: DroppedFunction) -> Option<DroppedHandler> {
 c::entry_points! {
     /// Number of event types.
     MPI_T_event_get_num PMPI_T_event_get_num(num_events: *mut c_int) {
+        library::refresh();
         // SAFETY: the caller's OUT argument.
         unsafe { c::put(num_events, c::int(REGISTRY.event_count())) };
         Ok(())
@@ -120,7 +121,10 @@ c::entry_points! {
             return Err(Error::INVALID);
         }
         // SAFETY: the caller's arguments.
-        unsafe { c::put(event_index, c::int(REGISTRY.event_index(c::name(name)?)?)) };
+        unsafe {
+            let name = c::name(name)?;
+            c::put(event_index, c::int(library::find(|| REGISTRY.event_index(name))?));
+        }
         Ok(())
     }
 
@@ -137,7 +141,7 @@ c::entry_points! {
         }
         // SAFETY: the caller's arguments.
         let object = unsafe { handles::object(obj_handle, bind) };
-        let object = if bind == Bind::NO_OBJECT { 0 } else { events::token(bind, object)? };
+        let object = if bind == Bind::NO_OBJECT { 0 } else { events::token(event_index, bind, object)? };
         let word = REGISTRY.event_handle_alloc(event_index, object, &info::hints(info_of(info)))?;
         // SAFETY: the caller's OUT argument.
         unsafe { c::put(event_registration, word.0) };

@@ -113,9 +113,15 @@ impl<'r> Raiser<'r> {
     /// An event of this type and source could not be kept: it counts as dropped for all who wanted to hear it.
     #[cold]
     pub fn lose(&self, object: u64) {
+        self.lose_many(object, 1);
+    }
+
+    /// [`Raiser::lose`] of several events.
+    #[cold]
+    pub fn lose_many(&self, object: u64, count: u64) {
         let registrations = self.registry.registrations.of(self.event);
         let matching = registrations.filter(|registration| registration.matches(object));
-        self.lose_all(matching, object, CbSafety::NONE);
+        self.lose_all(matching, object, CbSafety::NONE, count);
     }
 
     /// [`Raiser::raise_at`] in a thread whose frames are at hand; see [`super::frames`].
@@ -159,13 +165,13 @@ impl<'r> Raiser<'r> {
         let matching =
             std::iter::once(first).chain(registrations.filter(|other| other.matches(object)));
         if !frames.has_room() {
-            return self.lose_all(matching, object, context);
+            return self.lose_all(matching, object, context, 1);
         }
         let payload = payload();
         let extent = self.event.info().extent;
         // Too short a payload is the raiser's mistake; its tool hears of a loss.
         let Some(payload) = payload.as_ref().get(..extent) else {
-            return self.lose_all(matching, object, context);
+            return self.lose_all(matching, object, context, 1);
         };
         let (event, source) = (self.event, self.source.index());
         let word = Cell::new(InstanceWord::NULL);
@@ -203,7 +209,7 @@ impl<'r> Raiser<'r> {
                 });
                 instance.word.set(InstanceWord::NULL);
             }
-            None if registration.has_callback() => lose(registration, self.source),
+            None if registration.has_callback() => lose(registration, self.source, 1),
             None => {}
         });
     }
@@ -214,11 +220,12 @@ impl<'r> Raiser<'r> {
         matching: impl Iterator<Item = &'a Registration>,
         object: u64,
         context: CbSafety,
+        count: u64,
     ) {
         for registration in matching {
             self.pinned(registration, object, context, |_| {
                 if registration.has_callback() {
-                    lose(registration, self.source);
+                    lose(registration, self.source, count);
                 }
             });
         }
