@@ -499,7 +499,8 @@ static void check_windows(void)
     if (MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, comm, &win) != MPI_SUCCESS) {
         skip("EK-33", "the library cannot make a window here");
         MPI_Comm_free(&comm);
-        { deaf(&objects); return; }
+        deaf(&objects);
+        return;
     }
     CHECKF("EK-33", which(&objects, "kind", K_WIN) >= 0, "the making of a window is an event", "%d events",
            objects.calls);
