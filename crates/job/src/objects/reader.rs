@@ -234,7 +234,8 @@ impl<'a, S: Source> Reader<'a, S> {
     }
 
     /// The model of a record. What the record refers to, names and arrays, is read after the record, and may have come to
-    /// belong to another object by then: so the record must be the same afterwards. `None`: it has become another's.
+    /// belong to another object by then: so the record must be the same afterwards. `None`: it has become another's, or
+    /// nobody's.
     fn made<B: Build>(&self, mut record: Snapshot<B::Record>) -> Option<B> {
         for _ in 0..TRIES {
             let object = B::build(self, self.common::<B>(&record), Some(&record.value));
@@ -243,7 +244,7 @@ impl<'a, S: Source> Reader<'a, S> {
             if before.seq.get() == after.seq.get() {
                 return Some(object);
             }
-            if before.uid.get() != after.uid.get() {
+            if before.uid.get() != after.uid.get() || after.life.get() == Life::EMPTY.0 {
                 return None;
             }
             record = again;
