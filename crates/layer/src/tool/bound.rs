@@ -94,8 +94,6 @@ pub struct Bound {
     comm: &'static Comm,
     uid: u64,
     handle: u64,
-    /// See `Head::identity`.
-    pub identity: u64,
     /// This process's rank.
     pub rank: usize,
     /// How many ranks there are to talk to.
@@ -159,7 +157,6 @@ fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
         comm,
         uid,
         handle: object,
-        identity: comm.head.identity.get(),
         rank: comm.rank.get() as usize,
         size: if comm.remote_size.get() == 0 { size } else { comm.remote_size.get() as usize },
         peers: AtomicPtr::new(peers),
@@ -201,6 +198,11 @@ impl Bound {
         let now = with_abi!(bind(handle)).ok_or(Error::INVALID_HANDLE)?;
         self.now.store(std::ptr::from_ref(now).cast_mut(), Ordering::Release);
         Ok(now)
+    }
+
+    /// See `Head::identity`: not before `MPI_Init` has returned is it what the other ranks know it by.
+    pub fn identity(&self) -> u64 {
+        self.comm.head.identity.get()
     }
 
     /// Its record.

@@ -102,6 +102,8 @@ pub fn conforms(library: &Library, name: &str, ranks: usize, threads: usize) -> 
     let mut command = library.launch(ranks);
     command.arg("env").arg(format!("LD_PRELOAD={}", layer()?.display())).arg(binary);
     command.env("CONFORM_THREADS", threads.to_string()).env("CONFORM_SECONDS", "100");
+    // For the sampler: a second or two.
+    command.env("CONFORM_MESSAGES", "30000");
     passes(&mut command)
 }
 

@@ -102,7 +102,7 @@ impl Others {
             // SAFETY: found below, in a mapping that is never taken down and does not shrink.
             return Some(unsafe { &*known });
         }
-        let found = other.image()?.peer(bound.identity, bound.rank)?;
+        let found = other.image()?.peer(bound.identity(), bound.rank)?;
         other.peer.store(std::ptr::from_ref(found).cast_mut(), Ordering::Release);
         Some(found)
     }

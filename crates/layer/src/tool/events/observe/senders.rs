@@ -38,8 +38,7 @@ pub fn sent_at(message: Received, nth: u64) -> Option<u64> {
     let before = *known.before.entry((message.comm, message.from)).or_insert(nth.saturating_sub(1));
     let after = known.after.entry(message).or_insert(0);
     let sent = Sent {
-        // Not what it was when it was bound, which may have been inside MPI_Init.
-        identity: bound.comm().head.identity.get(),
+        identity: bound.identity(),
         to: u32::try_from(bound.rank).ok()?,
         before,
         after: *after,
