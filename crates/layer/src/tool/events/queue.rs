@@ -130,6 +130,26 @@ fn run_inside(tls: &Tls, local: &Local) {
     tls.nested.set(nested);
 }
 
+/// [`flush`] with one more event behind those in the queue, which need not be put there if that is empty.
+#[inline]
+pub fn flush_with(tls: &Tls, kind: Kind, at: u64, payload: &Payload) {
+    let Some(local) = threads::local(tls) else { return };
+    let pending = &local.pending;
+    if pending.some.get() || pending.delivering.get() {
+        add(kind, 0, at, *payload);
+        return flush(tls);
+    }
+    pending.delivering.set(true);
+    let turn = Turn::take();
+    let context = context(tls.nested.get(), &[State::INITIALIZED], &turn);
+    let thread = local.index.load(Ordering::Relaxed);
+    deliver(local.frames(), thread, context, &Event { kind, object: 0, at, payload: *payload });
+    drop(turn);
+    pending.delivering.set(false);
+    // What the callback caused.
+    flush(tls);
+}
+
 /// Delivers; `nested` user functions are open, and MPI can be called in the states of `running`.
 #[inline(never)]
 fn run(local: &Local, nested: u32, running: &[State]) {
