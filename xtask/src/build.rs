@@ -13,13 +13,14 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Builds the preload library, the command and the mock MPI.
+/// Builds the preload library with the plug-ins for debuggers, the command and the mock MPI.
 ///
 /// # Errors
 /// When cargo fails.
 pub fn release() -> Result<()> {
     let mut command = cargo();
     command.args(["build", "--release", "--package", "mpiscope-layer", "--package", "mpiscope"]);
+    command.args(["--package", "mpiscope-plugin-handles", "--package", "mpiscope-plugin-queues"]);
     command.args(["--package", "mpiscope-mock-mpi"]);
     run(&mut command)
 }

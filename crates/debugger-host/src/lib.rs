@@ -7,6 +7,7 @@
 pub mod handles;
 pub mod memory;
 pub mod process;
+pub mod published;
 pub mod queues;
 pub mod render;
 pub mod types;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use debugger_host::handles::Handles;
 use debugger_host::process::Process;
-use debugger_host::{memory, queues};
+use debugger_host::{memory, published, queues};
 use mpiscope_target::{Core, Live, Target};
 use serde_json::{Value, json};
 
@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The plug-in: a shared library with mpidbg_* or mqs_* functions.
+    /// The plug-in: a shared library with mpidbg_* or mqs_* functions. Without it: the first one that can be loaded of those
+    /// that the process names.
     #[arg(long)]
-    plugin: PathBuf,
+    plugin: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
     /// The rank in MPI_COMM_WORLD that a debugger would know from the launcher.
@@ -74,8 +75,9 @@ fn answer(arguments: &Arguments) -> Result<()> {
         (_, Some(core)) => Arc::new(Core::open(core)?),
         _ => bail!("name a process with --pid or a core file with --core"),
     };
+    let plugin = plugin(arguments, target.as_ref())?;
+    let plugin = plugin.as_os_str();
     let process = Process::new(target, arguments.rank);
-    let plugin = arguments.plugin.as_os_str();
     let answer = match &arguments.question {
         Question::Queues => serde_json::to_value(queues::dump(plugin, &process)?)?,
         Question::About => Handles::load(plugin, &process)?.about()?,
@@ -101,6 +103,21 @@ fn answer(arguments: &Arguments) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The plug-in that was named, or else the first of those that the process names that is there.
+fn plugin(arguments: &Arguments, target: &dyn Target) -> Result<PathBuf> {
+    if let Some(plugin) = &arguments.plugin {
+        return Ok(plugin.clone());
+    }
+    let variable =
+        if matches!(arguments.question, Question::Queues) { published::QUEUES } else { published::HANDLES };
+    let named = published::plugins(target, variable)?;
+    let there = named.iter().find(|file| file.is_file());
+    there.cloned().with_context(|| match named.first() {
+        None => format!("the process names no plug-in in {variable}: name one with --plugin"),
+        Some(first) => format!("{} and others that {variable} names are not here", first.display()),
+    })
 }
 
 /// Several objects: what is not to be had says why, in its place.

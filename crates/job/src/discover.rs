@@ -49,6 +49,12 @@ impl Found {
         Err(last)
     }
 
+    /// The id by which this host knows the holder that is process `pid` in its own name space.
+    pub fn outer_pid(&self, pid: u32) -> Option<u32> {
+        let holders = || self.holders.iter().map(|(holder, _)| *holder);
+        holders().find(|holder| *holder == pid).or_else(|| holders().find(|h| inner_pid(*h) == Some(pid)))
+    }
+
     /// Whether process `pid` (in its own name space) is there.
     pub fn alive(&self, pid: u32) -> bool {
         self.holders.iter().any(|(holder, _)| *holder == pid || inner_pid(*holder) == Some(pid)) || maps(pid)

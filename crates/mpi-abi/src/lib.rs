@@ -19,6 +19,7 @@
 //! * [`standard`], [`mpich`], [`openmpi`]: every integer constant under its own name;
 //!   [`constant`]: the same as data, for readers that meet a value and want a name;
 //! * [`FUNCTIONS`] and [`f`]: every C function, with `_c` variants, with kind, direction and length of each parameter;
+//! * [`Waits`]: what the calls of a function may wait for;
 //! * [`predefined`]: the predefined handles, and the sizes of the datatypes among them.
 //!
 //! # Where it comes from
@@ -34,6 +35,7 @@ pub mod constant;
 pub mod function;
 mod generated;
 pub mod predefined;
+mod waits;
 
 pub use abi::{Abi, AbiKind, FileHandle, Handle, Mpich, OpenMpi, Standard};
 pub use constant::{Category, Constant};
@@ -42,3 +44,4 @@ pub use generated::constants::{CONSTANTS, mpich, openmpi, standard};
 pub use generated::functions::{COUNT, FUNCTIONS, f};
 pub use generated::predefined::PREDEFINED;
 pub use predefined::{ObjectKind, Predefined};
+pub use waits::Waits;

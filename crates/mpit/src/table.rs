@@ -7,10 +7,11 @@ const FIRST: usize = 32;
 const CHUNKS: usize = 22;
 
 /// Chunk `k` holds `FIRST << k` entries. Returns chunk and place in it.
-#[inline]
+#[inline(always)]
 fn place(index: usize) -> (usize, usize) {
     let shifted = index.wrapping_add(FIRST);
-    let top = shifted.checked_ilog2().unwrap_or(0);
+    // Zero only for indices that no table has; then the lowest bit stands in.
+    let top = (shifted | 1).ilog2();
     ((top as usize).wrapping_sub(FIRST.ilog2() as usize), shifted ^ (1 << top))
 }
 

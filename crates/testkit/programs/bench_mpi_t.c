@@ -1,6 +1,8 @@
 /* What calls of the tool information interface cost, in ns: the best of 9 runs.
  *
  *     bench_mpi_t read|readreset|startstop|info|index|cvar      on mpiscope's variable, or else the library's own
+ *     bench_mpi_t read4                                         the same read, when four threads have called MPI
+ *     bench_mpi_t last                                          index by name of the last variable that there is
  *
  * Prints nan where the library has nothing to be measured.
  */
@@ -8,6 +10,7 @@
 #include <mpiscope/mpi_t.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,35 +60,82 @@ static int find(void)
     return MPI_T_pvar_read(session, handle, buffer) == MPI_SUCCESS;
 }
 
-static int once(const char *what)
+static const char *const calls[] = { "read", "readreset", "startstop", "info", "index", "cvar", "read4", "last" };
+enum { READ, READRESET, STARTSTOP, INFO, INDEX, CVAR, READ4, LAST, CALLS };
+
+static int once(int call)
 {
-    switch (what[0] == 'r' ? what[4] ? 1 : 0 : what[0] == 's' ? 2 : what[2] == 'f' ? 3 : what[0] == 'i' ? 4 : 5) {
-    case 0: return MPI_T_pvar_read(session, handle, buffer);
-    case 1: return MPI_T_pvar_readreset(session, handle, buffer);
-    case 2: return MPI_T_pvar_stop(session, handle) | MPI_T_pvar_start(session, handle);
-    case 3: return info(variable) < 0;
-    case 4: return MPI_T_pvar_get_index(name, class, &variable);
-    default: return MPI_T_cvar_read(cvar, buffer);
+    switch (call) {
+    case READRESET: return MPI_T_pvar_readreset(session, handle, buffer);
+    case STARTSTOP: return MPI_T_pvar_stop(session, handle) | MPI_T_pvar_start(session, handle);
+    case INFO: return info(variable) < 0;
+    case INDEX: case LAST: return MPI_T_pvar_get_index(name, class, &variable);
+    case CVAR: return MPI_T_cvar_read(cvar, buffer);
+    default: return MPI_T_pvar_read(session, handle, buffer);
     }
 }
 
-static double variables(const char *what)
+static pthread_barrier_t called, done;
+
+static void *thread(void *unused)
+{
+    int flag;
+    MPI_Initialized(&flag);
+    pthread_barrier_wait(&called);
+    pthread_barrier_wait(&done);
+    return unused;
+}
+
+/* Threads that have called MPI, until finish_threads(). */
+static pthread_t threads[3];
+
+static void start_threads(void)
+{
+    pthread_barrier_init(&called, NULL, 4);
+    pthread_barrier_init(&done, NULL, 4);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, thread, NULL);
+    pthread_barrier_wait(&called);
+}
+
+static void finish_threads(void)
+{
+    pthread_barrier_wait(&done);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static double measure(int call)
 {
     double best = INFINITY;
-    int count, index = 0;
-    if (!find())
-        return NAN;
-    MPI_T_cvar_get_index("mpiscope_record_calls", &index);
-    if (MPI_T_cvar_handle_alloc(index, NULL, &cvar, &count) != MPI_SUCCESS || once(what) != MPI_SUCCESS)
-        return NAN;
     for (int run = 0; run < 9; run++) {
         double start = now();
         for (int i = 0; i < 200000; i++)
-            sink += once(what);
+            sink += once(call);
         double each = (now() - start) / 200000;
         if (each < best)
             best = each;
     }
+    return best;
+}
+
+static double variables(const char *what)
+{
+    int count, index = 0, call = 0, last = 0;
+    while (call < CALLS && strcmp(calls[call], what))
+        call++;
+    if (!find())
+        return NAN;
+    if (call == LAST && (MPI_T_pvar_get_num(&last) != MPI_SUCCESS || info(last - 1) < 0))
+        return NAN;
+    MPI_T_cvar_get_index("mpiscope_record_calls", &index);
+    if (MPI_T_cvar_handle_alloc(index, NULL, &cvar, &count) != MPI_SUCCESS || once(call) != MPI_SUCCESS)
+        return NAN;
+    if (call == READ4)
+        start_threads();
+    double best = measure(call);
+    if (call == READ4)
+        finish_threads();
     return best;
 }
 

@@ -25,10 +25,12 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
         || vec![Setting { name: "library's", record: None }, Setting { name: "ours", record: Some(None) }];
     Ok(vec![
         case("MPI_T_pvar_read of a scalar", "read", both()),
+        case("MPI_T_pvar_read of a scalar, four threads have called MPI", "read4", both()),
         case("MPI_T_pvar_readreset of a scalar", "readreset", both()),
         case("MPI_T_pvar_stop and MPI_T_pvar_start", "startstop", both()),
         case("MPI_T_pvar_get_info", "info", both()),
-        case("MPI_T_pvar_get_index", "index", both()),
+        case("MPI_T_pvar_get_index of the first variable", "index", both()),
+        case("MPI_T_pvar_get_index of the last variable", "last", both()),
         case("MPI_T_cvar_read", "cvar", both()),
     ])
 }

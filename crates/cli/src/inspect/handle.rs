@@ -52,7 +52,7 @@ pub fn find<S: Source>(
     for kind in kinds {
         let values = match (fortran, i32::try_from(number)) {
             (false, _) => values(number),
-            (true, Ok(value)) => tables.to_c(kind, value),
+            (true, Ok(value)) => reader.fortran_to_c(kind, value),
             (true, Err(_)) => Vec::new(),
         };
         if fortran && values.is_empty() {

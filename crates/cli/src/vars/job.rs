@@ -1,128 +1,247 @@
-//! Variables of a job: what the ranks recorded, compared.
+//! Variables of a job.
+//!
+//! What the library has, and what its control variables are at the start, a helper process in the same environment finds
+//! out; ranks with the same settings share one. What happened since stands in the images.
 
-use super::Options;
-use crate::exit;
-use crate::ps::{table, target, target::Target};
+use super::ask::{self, Environment};
+use super::item::{self, Item};
+use super::{Options, own, show};
+use crate::ps::{target, target::Target};
 use anyhow::{Result, bail};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::variables::{Provenance, Variable};
 use mpiscope_image::{Image, Source};
+use mpiscope_job::clock::Moment;
+use mpiscope_job::discover::Found;
 use mpiscope_job::{Process, RankSet};
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::ExitCode;
+use std::{fs, thread};
 
-/// A variable over all ranks.
-#[derive(Serialize)]
-struct Row {
+/// A process of the job.
+struct Rank {
+    number: u32,
+    process: Process,
+    /// `None` if the process has ended.
+    environment: Option<Environment>,
+    /// Control variables as its image has them: ours, and those that a tool has written.
+    cvars: Vec<Recorded>,
+    /// Our performance variables.
+    pvars: Vec<own::Value>,
+}
+
+struct Recorded {
     name: String,
-    desc: String,
-    environment: String,
-    writable: bool,
-    /// Each value with the ranks that have it and where it comes from.
-    values: Vec<Held>,
-    /// The ranks do not agree.
-    differs: bool,
-}
-
-#[derive(Serialize)]
-struct Held {
     value: String,
-    provenance: String,
-    ranks: RankSet,
+    from: &'static str,
+    environment: String,
+    desc: String,
 }
-
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    job: String,
-    variables: Vec<Row>,
-}
-
-type Rows = BTreeMap<String, Row>;
 
 /// Looks and shows.
 pub fn vars(options: &Options) -> Result<ExitCode> {
-    let mut rows = Rows::new();
-    let job = match target::find(options.target.as_deref())? {
+    let ranks = ranks(options)?;
+    let mut list = List::default();
+    for (rank, items) in helpers(&ranks) {
+        list.add(rank, items);
+    }
+    for rank in &ranks {
+        list.overlay(rank);
+    }
+    item::name_values(&mut list.items);
+    let job = ranks.first().map(|rank| (rank.process.job.as_str(), headline(&ranks)));
+    show::show(options, job, &list.items)
+}
+
+fn headline(ranks: &[Rank]) -> String {
+    let numbers: RankSet = ranks.iter().map(|rank| rank.number).collect();
+    let Some(first) = ranks.first().map(|rank| &rank.process) else { return String::new() };
+    let of = first.size.map(|size| format!(" of {size}")).unwrap_or_default();
+    format!("job {}: rank {numbers}{of}, {}", first.job, first.library)
+}
+
+fn ranks(options: &Options) -> Result<Vec<Rank>> {
+    let mut ranks = Vec::new();
+    match target::find(options.target.as_deref())? {
         Target::Job(job) => {
             for found in &job.images {
-                // A process that ended since, or that nobody has written for yet, has nothing to show.
-                if let Ok(image) = found.open() {
-                    let rank = Process::read(&image, None).ok().and_then(|process| process.rank);
-                    add(&mut rows, &image, rank)?;
+                // A process that ended since, or that has not called MPI yet, has nothing to show.
+                let Ok(image) = found.open() else { continue };
+                let rank = Rank::read(&image, Some(Moment::now()))?;
+                if rank.process.called_mpi() {
+                    ranks.push(Rank { environment: environment_of(found, &rank.process), ..rank });
                 }
             }
-            job.name
         }
-        Target::File(path) => {
-            let image = target::open(&path)?;
-            let process = Process::read(&image, None)?;
-            add(&mut rows, &image, process.rank)?;
-            process.job
-        }
+        Target::File(path) => ranks.push(Rank::read(&target::open(&path)?, None)?),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("there are several jobs; name one of them: {}", names.join(", "));
         }
-    };
-    let wanted = |row: &Row| {
-        let default = Provenance::DEFAULT.name().unwrap_or_default();
-        options.found(&row.name, &row.desc)
-            && (!options.changed || row.values.iter().any(|held| held.provenance != default))
-    };
-    let variables: Vec<Row> = rows.into_values().filter(wanted).collect();
-    let mut out = io::stdout().lock();
-    if options.json {
-        writeln!(out, "{}", serde_json::to_string(&Report { schema: "mpiscope.vars/1", job, variables })?)?;
-    } else {
-        let mut lines = vec![["VARIABLE", "VALUE", "FROM", "RANKS", "MEANING"].map(str::to_owned).to_vec()];
-        lines.extend(variables.iter().flat_map(lines_of));
-        for line in table::align(&lines) {
-            writeln!(out, "{line}")?;
-        }
     }
-    out.flush()?;
-    Ok(ExitCode::from(exit::FINE))
+    if ranks.is_empty() {
+        bail!("no process of the job has called MPI yet; try again");
+    }
+    ranks.sort_by_key(|rank| rank.number);
+    Ok(ranks)
 }
 
-fn lines_of(row: &Row) -> Vec<Vec<String>> {
-    let mut lines: Vec<Vec<String>> = Vec::new();
-    for held in &row.values {
-        let first = lines.is_empty();
-        let name = if first { row.name.clone() } else { String::new() };
-        let meaning = match (first, row.differs) {
-            (true, true) => format!("{} (differs on ranks)", row.desc),
-            (true, false) => row.desc.clone(),
-            (false, _) => String::new(),
-        };
-        lines.push(vec![name, held.value.clone(), held.provenance.clone(), held.ranks.to_string(), meaning]);
-    }
-    lines
-}
-
-fn add<S: Source>(rows: &mut Rows, image: &Image<S>, rank: Option<u32>) -> Result<()> {
-    for snapshot in image.all::<Variable>(SectionKind::VARIABLES)? {
-        let variable = snapshot.value;
-        let name = variable.name.text().into_owned();
-        let provenance = Provenance(variable.provenance.get());
-        let provenance = provenance.name().unwrap_or("unknown").to_owned();
-        let value = variable.value.text().into_owned();
-        let desc = image.text(&variable.desc, 1024).unwrap_or_default();
-        let row = rows.entry(name.clone()).or_insert_with(|| Row {
-            name,
-            desc,
+impl Rank {
+    fn read<S: Source>(image: &Image<S>, now: Option<Moment>) -> Result<Self> {
+        let process = Process::read(image, now)?;
+        let variables = image.all::<Variable>(SectionKind::VARIABLES)?;
+        let recorded = |variable: &Variable| Recorded {
+            name: variable.name.text().into_owned(),
+            value: variable.value.text().into_owned(),
+            from: Provenance(variable.provenance.get()).name().unwrap_or("other"),
             environment: variable.environment.text().into_owned(),
-            writable: variable.writable.get() != 0,
-            values: Vec::new(),
-            differs: false,
-        });
-        match row.values.iter_mut().find(|held| held.value == value && held.provenance == provenance) {
-            Some(held) => held.ranks.0.extend(rank),
-            None => row.values.push(Held { value, provenance, ranks: rank.into_iter().collect() }),
-        }
-        row.differs = row.values.iter().any(|held| row.values.first().is_some_and(|f| f.value != held.value));
+            desc: image.text(&variable.desc, 1024).unwrap_or_default(),
+        };
+        Ok(Self {
+            number: process.rank.unwrap_or(0),
+            cvars: variables.iter().map(|snapshot| recorded(&snapshot.value)).collect(),
+            pvars: own::values(image, &process, now.is_some())?,
+            process,
+            environment: None,
+        })
     }
-    Ok(())
+
+    /// What tells ranks apart whose libraries have other values: the library, and its settings.
+    fn settings(&self) -> Option<(&str, Vec<&(OsString, OsString)>)> {
+        const PREFIXES: [&[u8]; 6] =
+            [b"MPIR_", b"MPICH_", b"I_MPI_", b"OMPI_MCA_", b"PMIX_MCA_", b"PRTE_MCA_"];
+        let environment = self.environment.as_ref()?;
+        let is_setting =
+            |(name, _): &&(OsString, OsString)| PREFIXES.iter().any(|p| name.as_bytes().starts_with(p));
+        let mut settings: Vec<_> = environment.iter().filter(is_setting).collect();
+        settings.sort();
+        Some((&self.process.library_path, settings))
+    }
+}
+
+/// The environment that a living process was started in.
+fn environment_of(found: &Found, process: &Process) -> Option<Environment> {
+    let bytes = fs::read(format!("/proc/{}/environ", found.outer_pid(process.pid)?)).ok()?;
+    let words = bytes.split(|byte| *byte == 0).filter_map(|word| {
+        let equals = word.iter().position(|byte| *byte == b'=')?;
+        let (name, value) = (word.get(..equals)?, word.get(equals + 1..)?);
+        Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
+    });
+    Some(words.collect())
+}
+
+/// What the helpers found for each rank, as many at once as there are processors. A failure is told and costs what
+/// the library has, not what the images have.
+fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
+    let mut groups: BTreeMap<_, Vec<&Rank>> = BTreeMap::new();
+    for rank in ranks {
+        if let Some(settings) = rank.settings() {
+            groups.entry(settings).or_default().push(rank);
+        }
+    }
+    let groups: Vec<Vec<&Rank>> = groups.into_values().collect();
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    let mut described = Vec::new();
+    for some in groups.chunks(at_once) {
+        thread::scope(|scope| {
+            let asked: Vec<_> = some.iter().map(|group| scope.spawn(|| describe(group))).collect();
+            for (group, answer) in some.iter().zip(asked) {
+                let Ok(answer) = answer.join() else { continue };
+                match answer {
+                    Ok(items) => described.extend(group.iter().map(|rank| (rank.number, items.clone()))),
+                    Err(error) => eprintln!("mpiscope: the library's own variables are not shown: {error:#}"),
+                }
+            }
+        });
+    }
+    described.sort_by_key(|(rank, _)| *rank);
+    described
+}
+
+fn describe(group: &[&Rank]) -> Result<Vec<Item>> {
+    let Some((rank, environment)) = group.first().and_then(|rank| Some((rank, rank.environment.as_ref()?)))
+    else {
+        bail!("the process has ended");
+    };
+    ask::describe(OsStr::new(&rank.process.library_path), environment)
+}
+
+/// All items of all ranks.
+#[derive(Default)]
+struct List {
+    items: Vec<Item>,
+    /// Position by kind, name and class.
+    places: HashMap<(String, String, String), usize>,
+}
+
+impl List {
+    fn item(&mut self, new: Item) -> &mut Item {
+        let key = (new.kind.clone(), new.name.clone(), new.class.clone());
+        let items = &mut self.items;
+        let place = *self.places.entry(key).or_insert_with(|| {
+            items.push(new);
+            items.len() - 1
+        });
+        &mut items[place]
+    }
+
+    /// What the helper of a rank found. The values of performance variables are the helper's own and mean nothing.
+    fn add(&mut self, rank: u32, items: Vec<Item>) {
+        for mut new in items {
+            let values = std::mem::take(&mut new.values);
+            let is_pvar = new.kind == "pvar";
+            if is_pvar && new.needs.is_empty() {
+                new.needs = "a tool inside of the process".to_owned();
+                new.problem.clear();
+            }
+            let item = self.item(new);
+            for held in values.into_iter().filter(|_| !is_pvar) {
+                item.hold(held.value, &held.from, rank);
+            }
+        }
+    }
+
+    /// What the image of a rank says.
+    fn overlay(&mut self, rank: &Rank) {
+        for recorded in &rank.cvars {
+            let name = self.full_name(&recorded.name);
+            let new = Item {
+                kind: "cvar".to_owned(),
+                name,
+                desc: recorded.desc.clone(),
+                environment: recorded.environment.clone(),
+                ..Item::default()
+            };
+            self.item(new).hold(recorded.value.clone(), recorded.from, rank.number);
+        }
+        for own in &rank.pvars {
+            let (kind, name, class) = ("pvar".to_owned(), own.name.to_owned(), own.class.to_owned());
+            let item = self.item(Item { kind, name, class, ..Item::default() });
+            item.needs.clear();
+            item.hold(own.value.clone(), "", rank.number);
+        }
+    }
+
+    /// Names in images are cut off behind 63 bytes.
+    fn full_name(&self, name: &str) -> String {
+        let is_it = |item: &&Item| item.kind == "cvar" && item.name.starts_with(name);
+        let longer = (name.len() == 63).then(|| self.items.iter().find(is_it)).flatten();
+        longer.map_or_else(|| name.to_owned(), |item| item.name.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_was_cut_off_is_found_again() {
+        let long = "MPIR_CVAR_".to_owned() + &"A".repeat(80);
+        let mut list = List::default();
+        list.item(Item { kind: "cvar".into(), name: long.clone(), ..Item::default() });
+        assert_eq!(list.full_name(&long[..63]), long);
+        assert_eq!(list.full_name("MPIR_CVAR_A"), "MPIR_CVAR_A");
+    }
 }

@@ -1,70 +1,17 @@
 //! Variables of an MPI library, asked by a helper process.
 
-use super::{Options, show};
-use crate::exit;
-use crate::run::environment::find_layer;
-use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
+use super::{Options, ask, item, show};
+use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-
-/// One line of the layer's description: a variable, enumeration, category or event type.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Item {
-    pub kind: String,
-    pub index: usize,
-    pub name: String,
-    #[serde(default)]
-    pub desc: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub class: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub scope: String,
-    #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
-    pub datatype: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub bind: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub verbosity: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub flags: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub environment: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub provenance: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub problem: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub items: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cvars: Vec<usize>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pvars: Vec<usize>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<usize>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub categories: Vec<usize>,
-}
+use std::process::ExitCode;
 
 /// Asks and shows.
 pub fn vars(options: &Options, library: &str) -> Result<ExitCode> {
-    let file = find(library)?;
-    let items = ask(&file)?;
-    let wanted = |item: &&Item| {
-        options.found(&item.name, &item.desc)
-            && (!options.changed || matches!(item.provenance.as_str(), "environment" | "written"))
-    };
-    if options.categories {
-        show::tree(&items, options.json)?;
-    } else {
-        show::list(&items.iter().filter(wanted).collect::<Vec<_>>(), options.json)?;
-    }
-    let problem = items.iter().any(|item| !item.problem.is_empty());
-    Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
+    let mut items = ask::describe(&find(library)?, &ask::own_environment())?;
+    item::name_values(&mut items);
+    show::show(options, None, &items)
 }
 
 /// The file names of MPI libraries, as the dynamic linker knows them.
@@ -114,24 +61,4 @@ fn is_library(file: &Path) -> bool {
 fn in_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
-}
-
-fn ask(library: &OsString) -> Result<Vec<Item>> {
-    let layer = find_layer()?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["vars", "--describe"]);
-    command.env_remove("MPISCOPE_COLLECTOR").env_remove("MPISCOPE_IMAGE_FD");
-    let mut preload = layer.into_os_string();
-    preload.push(":");
-    preload.push(library);
-    command.env("LD_PRELOAD", preload);
-    let name = library.to_string_lossy();
-    let output = command.output().with_context(|| format!("{name}: the helper cannot be started"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{name}: the helper ended with {}: {}", output.status, said.trim());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let lines = text.lines().filter(|line| line.starts_with("{\"kind\""));
-    lines.map(|line| serde_json::from_str(line).with_context(|| format!("{name}: {line}"))).collect()
 }

@@ -1,11 +1,15 @@
 //! `mpiscope vars`: control and performance variables, categories, enumerations, events.
 //!
-//! Of a running job: what the layer of each rank recorded of its own control variables ([`job`]). Of an MPI library:
-//! everything that a tool would find in it under the layer, asked by a helper process ([`library`]).
+//! Of an MPI library: everything that a tool would find in it under the layer, asked by a helper process ([`library`],
+//! [`ask`], [`helper`]). Of a running job ([`job`]): the same, asked by a helper in the environment of each rank, and over it
+//! what stands in the images of the ranks: our variables ([`own`]), and those of the library that a tool has written.
 
+mod ask;
 mod helper;
+mod item;
 mod job;
 mod library;
+mod own;
 mod show;
 
 use anyhow::Result;
@@ -13,9 +17,10 @@ use std::process::ExitCode;
 
 /// Show variables of the tool information interface: of a running job, or of an MPI library
 ///
-/// Of a job: mpiscope's control variables with their values, and on which ranks they differ. Of a library: all control
-/// and performance variables, event types and enumerations, ours and the library's, without starting MPI. Exit
-/// status: 0 all is well, 1 a variable could not be read, 2 could not look.
+/// All control and performance variables, event types and enumerations, ours and the library's, with values where
+/// they can be read without an object, and where these come from. Of a job: on which ranks they differ; nothing is stopped or
+/// slowed. Of a library: as a program would find them that is started here. Exit status: 0 all is well, 1 a
+/// variable could not be read, 2 could not look.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, a process id of one of its ranks, a saved image, or a core file; not needed if there is only one job
@@ -31,7 +36,7 @@ pub struct Options {
     #[arg(long)]
     changed: bool,
     /// The tree of categories
-    #[arg(long, requires = "library")]
+    #[arg(long)]
     categories: bool,
     /// Everything as JSON
     #[arg(long)]

@@ -48,8 +48,9 @@ pub fn publish() {
             MPI2DD_info.mpi_flags.fetch_or(mpi_flag::IGNORE_QUEUE, Ordering::SeqCst);
         }
     }
-    list(&mpimsgq_dll_locations, queues);
-    list(&mpidbg_dll_locations, beside("libmpiscope_handles.so").into_iter().collect());
+    list(c"mpimsgq_dll_locations", &mpimsgq_dll_locations, queues);
+    let handles = beside("libmpiscope_handles.so").into_iter().collect();
+    list(c"mpidbg_dll_locations", &mpidbg_dll_locations, handles);
 }
 
 /// The directory of this library.
@@ -78,9 +79,18 @@ fn name_plug_in(path: &CStr) {
     slot.store(MPIR_dll_name.as_ptr() as usize, Ordering::Release);
 }
 
-/// Publishes a list; it is never freed.
-fn list(to: &AtomicPtr<*const c_char>, names: Vec<CString>) {
+/// Publishes a list; it is never freed. Open MPI has a variable of that name, too, and never fills it: a debugger that
+/// finds that one first shall find the same.
+fn list(name: &CStr, to: &AtomicPtr<*const c_char>, names: Vec<CString>) {
     let mut pointers: Vec<*const c_char> = names.into_iter().map(|n| n.into_raw().cast_const()).collect();
     pointers.push(std::ptr::null());
-    to.store(pointers.leak().as_mut_ptr(), Ordering::Release);
+    let array = pointers.leak().as_mut_ptr();
+    to.store(array, Ordering::Release);
+    let theirs = resolve::symbol(name)
+        .map_or(std::ptr::null(), |at| at.cast::<AtomicPtr<*const c_char>>().cast_const());
+    // SAFETY: null, or the library's variable, a pointer to such an array.
+    if let Some(theirs) = unsafe { theirs.as_ref() } {
+        let empty = std::ptr::null_mut();
+        let _ = theirs.compare_exchange(empty, array, Ordering::Release, Ordering::Relaxed);
+    }
 }

@@ -4,8 +4,9 @@
 //! [`mpiscope_describe_variables`] there; MPI itself is not initialised.
 #![allow(unsafe_code)]
 
-use super::REGISTRY;
-use mpit::{Bind, Cvar, Datatype, Provenance, Pvar, PvarClass};
+use super::values::shown;
+use super::{REGISTRY, library, own};
+use mpit::{Bind, Cvar, Datatype, Enumeration, Provenance, Pvar, PvarInfo};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
 
@@ -80,10 +81,30 @@ impl Line {
         self
     }
 
-    fn numbers(mut self, key: &str, values: &[usize]) -> Self {
+    /// A number, or an array of numbers: Rust writes them as JSON does.
+    fn number(mut self, key: &str, value: impl std::fmt::Debug) -> Self {
         self.0.push(',');
         self.quote(key);
-        let _ = write!(self.0, ":{values:?}");
+        let _ = write!(self.0, ":{value:?}");
+        self
+    }
+
+    fn enumeration(self, index: Option<usize>) -> Self {
+        match index {
+            Some(index) => self.number("enumeration", index),
+            None => self,
+        }
+    }
+
+    /// Values and names of an enumeration: `[[0,"off"],[1,"on"]]`.
+    fn items(mut self, names: &Enumeration) -> Self {
+        self.0.push_str(",\"items\":[");
+        for (at, (value, name)) in (0..names.len()).filter_map(|at| names.get(at)).enumerate() {
+            let _ = write!(self.0, "{}[{value},", if at == 0 { "" } else { "," });
+            self.quote(name);
+            self.0.push(']');
+        }
+        self.0.push(']');
         self
     }
 
@@ -100,13 +121,7 @@ fn lines() -> Vec<String> {
     lines.extend(pvars.map(|(at, pvar)| pvar_line(at, pvar)));
     for at in 0..REGISTRY.enumeration_count() {
         let Ok(names) = REGISTRY.enumeration(at) else { continue };
-        let items: Vec<String> = (0..names.len())
-            .filter_map(|i| names.get(i))
-            .map(|(value, name)| format!("{value}={name}"))
-            .collect();
-        lines.push(
-            Line::new("enumeration", at).text("name", names.name()).text("items", &items.join(", ")).end(),
-        );
+        lines.push(Line::new("enumeration", at).text("name", names.name()).items(names).end());
     }
     for at in 0..REGISTRY.event_count() {
         let Ok(event) = REGISTRY.event(at) else { continue };
@@ -117,10 +132,9 @@ fn lines() -> Vec<String> {
     for at in 0..REGISTRY.category_count() {
         let Ok(category) = REGISTRY.category(at) else { continue };
         let line = Line::new("category", at).text("name", category.name()).text("desc", category.desc());
-        let line = line.numbers("cvars", &category.cvars()).numbers("pvars", &category.pvars());
-        lines.push(
-            line.numbers("events", &category.events()).numbers("categories", &category.categories()).end(),
-        );
+        let line = line.number("cvars", category.cvars()).number("pvars", category.pvars());
+        lines
+            .push(line.number("events", category.events()).number("categories", category.categories()).end());
     }
     lines
 }
@@ -138,23 +152,24 @@ fn cvar_line(at: usize, cvar: &Cvar) -> String {
         .text("type", &named(info.datatype.name()))
         .text("bind", &named(info.bind.name()))
         .text("verbosity", &named(info.verbosity.name()))
-        .text("environment", info.env.as_deref().unwrap_or_default());
+        .text("environment", info.env.as_deref().unwrap_or_default())
+        .enumeration(info.enumeration);
     let from = match cvar.provenance() {
         Provenance::Default => "default",
         Provenance::Environment => "environment",
         Provenance::Written => "written",
         Provenance::Other => "other",
     };
-    match value_of(at, info.bind, info.datatype) {
+    if info.bind != Bind::NO_OBJECT {
+        return line.text("needs", &named(info.bind.name())).end();
+    }
+    match cvar_value(at, info.datatype) {
         Ok(value) => line.text("value", &value).text("provenance", from).end(),
         Err(error) => line.text("problem", &error.to_string()).end(),
     }
 }
 
-fn value_of(cvar: usize, bind: Bind, datatype: Datatype) -> mpit::Result<String> {
-    if bind != Bind::NO_OBJECT {
-        return Ok("(needs an object)".to_owned());
-    }
+fn cvar_value(cvar: usize, datatype: Datatype) -> mpit::Result<String> {
     let (handle, _count) = REGISTRY.cvar_handle_alloc(cvar, 0)?;
     let read = REGISTRY.cvar_size(handle).and_then(|size| {
         let mut bytes = vec![0; size];
@@ -162,23 +177,6 @@ fn value_of(cvar: usize, bind: Bind, datatype: Datatype) -> mpit::Result<String>
     });
     REGISTRY.cvar_handle_free(handle)?;
     read
-}
-
-/// A value as text.
-fn shown(datatype: Datatype, bytes: &[u8]) -> String {
-    if datatype == Datatype::CHAR {
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        return String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned();
-    }
-    let each = |element: &[u8]| match (datatype, element.first_chunk::<8>(), element.first_chunk::<4>()) {
-        (Datatype::DOUBLE, Some(b), _) => f64::from_ne_bytes(*b).to_string(),
-        (Datatype::INT64_T | Datatype::COUNT, Some(b), _) => i64::from_ne_bytes(*b).to_string(),
-        (_, Some(b), _) => u64::from_ne_bytes(*b).to_string(),
-        (Datatype::INT | Datatype::INT32_T, None, Some(b)) => i32::from_ne_bytes(*b).to_string(),
-        (_, None, Some(b)) => u32::from_ne_bytes(*b).to_string(),
-        _ => "?".to_owned(),
-    };
-    bytes.chunks_exact(datatype.size().max(1)).map(each).collect::<Vec<_>>().join(" ")
 }
 
 fn pvar_line(at: usize, pvar: &Pvar) -> String {
@@ -190,19 +188,40 @@ fn pvar_line(at: usize, pvar: &Pvar) -> String {
             flags.push(name);
         }
     }
-    Line::new("pvar", at)
+    let line = Line::new("pvar", at)
         .text("name", &info.name)
         .text("desc", &info.desc)
-        .text("class", &named(class_name(info.class)))
+        .text("class", &named(info.class.name()))
         .text("type", &named(info.datatype.name()))
         .text("bind", &named(info.bind.name()))
         .text("verbosity", &named(info.verbosity.name()))
         .text("flags", &flags.join(" "))
-        .end()
+        .enumeration(info.enumeration);
+    if info.bind != Bind::NO_OBJECT {
+        return line.text("needs", &named(info.bind.name())).end();
+    }
+    if !own::is_own_pvar(at) && !library::pvars_usable() {
+        return line.text("needs", "MPI_Init").end();
+    }
+    match pvar_value(at, info) {
+        Ok((count, value)) => line.number("count", count).text("value", &value).end(),
+        Err(error) => line.text("problem", &error.to_string()).end(),
+    }
 }
 
-fn class_name(class: PvarClass) -> Option<&'static str> {
-    class.name()
+/// Number of elements, and the value as a handle shows it that has just been started.
+fn pvar_value(pvar: usize, info: &PvarInfo) -> mpit::Result<(usize, String)> {
+    let session = REGISTRY.pvar_session_create()?;
+    let read = REGISTRY.pvar_handle_alloc(session, pvar, 0).and_then(|(handle, count)| {
+        if !info.continuous {
+            REGISTRY.pvar_start(session, handle)?;
+        }
+        let mut bytes = vec![0; REGISTRY.pvar_size(session, handle)?];
+        REGISTRY.pvar_read(session, handle, &mut bytes)?;
+        Ok((count, shown(info.datatype, &bytes)))
+    });
+    REGISTRY.pvar_session_free(session)?;
+    read
 }
 
 #[cfg(test)]
@@ -213,12 +232,5 @@ mod tests {
     fn what_a_description_may_contain_is_escaped() {
         let line = Line::new("cvar", 3).text("desc", "a \"b\"\n\\").end();
         assert_eq!(line, "{\"kind\":\"cvar\",\"index\":3,\"desc\":\"a \\\"b\\\"\\u000a\\\\\"}\n");
-    }
-
-    #[test]
-    fn values_are_shown_by_their_datatype() {
-        assert_eq!(shown(Datatype::INT, &(-3i32).to_ne_bytes()), "-3");
-        assert_eq!(shown(Datatype::CHAR, b"abc\0\0"), "abc");
-        assert_eq!(shown(Datatype::DOUBLE, &0.5f64.to_ne_bytes()), "0.5");
     }
 }

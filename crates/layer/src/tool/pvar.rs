@@ -22,7 +22,11 @@ fn one_or_all(handle: Handle) -> PvarWord {
 /// The word by which the variable knows an object: the handle, or for a variable of our own what stands for it.
 fn object(pvar: c_int, bind: Bind, handle: u64) -> mpit::Result<u64> {
     let own = usize::try_from(pvar).is_ok_and(own::is_own_pvar);
-    if own && bind != Bind::NO_OBJECT { bound::token(handle) } else { Ok(handle) }
+    match bind {
+        Bind::MPI_WIN if own => own::windows::token(handle),
+        Bind::MPI_COMM if own => bound::token(handle),
+        _ => Ok(handle),
+    }
 }
 
 /// The answer to a missing buffer: a bad handle is the worse mistake.

@@ -1,14 +1,17 @@
-//! Values of our control variables in the image, for those who look from outside.
+//! Values of control variables in the image, for those who look from outside.
 //!
-//! They are written when the library was found, whether a tool ever asks or not, and again at each change.
+//! Ours are written when the library was found, whether a tool ever asks or not, and again at each change. The library's
+//! own are written when a tool has written them: what they are at the start can be told from outside.
 
 use super::{events, recording};
 use crate::traffic::ledger;
 use crate::{arch, image, settings};
 use mpiscope_image::layout::{Chars, Recording, SectionKind};
 use mpiscope_image::variables::{Provenance, Variable};
+use mpit::Datatype;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A value.
 pub struct Value {
@@ -161,4 +164,55 @@ fn put(at: usize) {
         record.provenance.set(provenance.0);
         writer.put_chars(&record.value, &Chars::new((value.text)().as_bytes()));
     });
+}
+
+/// A tool has written a control variable of the library, whose value is this from now on.
+pub fn library_written(name: &str, value: &str) {
+    static WRITTEN: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
+    let Some(writer) = image::writer() else { return };
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = written.iter().find(|(known, _)| known == name).map(|(_, index)| *index);
+    let index = known.or_else(|| {
+        let (index, record) = writer.new_record::<Variable>(SectionKind::VARIABLES, VALUES.len())?;
+        record.seq.write(|| {
+            record.writable.set(1);
+            record.provenance.set(Provenance::WRITTEN.0);
+            writer.put_chars(&record.name, &Chars::new(name.as_bytes()));
+        });
+        written.push((name.to_owned(), index));
+        Some(index)
+    });
+    let record = index.and_then(|index| writer.record::<Variable>(SectionKind::VARIABLES, index));
+    if let Some(record) = record {
+        record.seq.write(|| writer.put_chars(&record.value, &Chars::new(value.as_bytes())));
+    }
+}
+
+/// A value as text, elements separated by blanks.
+pub fn shown(datatype: Datatype, bytes: &[u8]) -> String {
+    if datatype == Datatype::CHAR {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        return String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned();
+    }
+    let each = |element: &[u8]| match (datatype, element.first_chunk::<8>(), element.first_chunk::<4>()) {
+        (Datatype::DOUBLE, Some(b), _) => f64::from_ne_bytes(*b).to_string(),
+        (Datatype::INT64_T | Datatype::COUNT, Some(b), _) => i64::from_ne_bytes(*b).to_string(),
+        (_, Some(b), _) => u64::from_ne_bytes(*b).to_string(),
+        (Datatype::INT | Datatype::INT32_T, None, Some(b)) => i32::from_ne_bytes(*b).to_string(),
+        (_, None, Some(b)) => u32::from_ne_bytes(*b).to_string(),
+        _ => "?".to_owned(),
+    };
+    bytes.chunks_exact(datatype.size().max(1)).map(each).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_by_their_datatype() {
+        assert_eq!(shown(Datatype::INT, &(-3i32).to_ne_bytes()), "-3");
+        assert_eq!(shown(Datatype::CHAR, b"abc\0\0"), "abc");
+        assert_eq!(shown(Datatype::DOUBLE, &0.5f64.to_ne_bytes()), "0.5");
+    }
 }

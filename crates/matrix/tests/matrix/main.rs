@@ -20,6 +20,7 @@ mod programs;
 mod python;
 mod subject;
 mod tool;
+mod variables;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let libraries = if wanted { mpi::found() } else { Vec::new() };
     let mut trials = inert::trials(&subject, &libraries);
     trials.extend(mock::trials(&subject));
+    trials.extend(variables::refusals());
     for library in libraries.into_iter().map(Arc::new) {
         trials.extend(programs::trials(&subject, &library));
         trials.extend(endings::trials(&subject, &library));
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         trials.extend(python::trials(&subject, &library));
         trials.extend(imb::trials(&subject, &library));
         trials.extend(tool::trials(&library));
+        trials.extend(variables::trials(&subject, &library));
         trials.extend(events::trials(&library));
     }
     if !wanted {

@@ -117,13 +117,16 @@ impl PvarInline {
         }
     }
 
+    #[inline(always)]
     fn shaped(&self, format: u32, raw: u64) -> u64 {
+        if format & (DOUBLE | SIGNED) == 0 { raw } else { self.converted(format, raw) }
+    }
+
+    fn converted(&self, format: u32, raw: u64) -> u64 {
         if format & DOUBLE != 0 {
             (raw as f64 * f64::from_bits(self.factor.load(Ordering::Acquire))).to_bits()
-        } else if format & SIGNED != 0 {
-            raw.min(if format & FOUR != 0 { i32::MAX as u64 } else { i64::MAX as u64 })
         } else {
-            raw
+            raw.min(if format & FOUR != 0 { i32::MAX as u64 } else { i64::MAX as u64 })
         }
     }
 }
@@ -131,7 +134,7 @@ impl PvarInline {
 /// Reads a scalar without a pin: the bits and how many bytes of them, or `None` for the careful way.
 ///
 /// Everything loaded is used only if the slot is in the same life afterwards.
-#[inline]
+#[inline(always)]
 pub(super) fn fast_read(
     slot: &Slot<PvarHandleData, PvarInline>,
     generation: u32,

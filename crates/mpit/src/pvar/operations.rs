@@ -164,7 +164,8 @@ impl Registry {
         Ok(self.session_handle(session, handle)?.size())
     }
 
-    #[inline]
+    /// Inlined to where the value is stored: a few nanoseconds matter, and a pair is returned through memory.
+    #[inline(always)]
     fn fast(&self, session: SessionWord, handle: PvarWord) -> Option<(u64, usize)> {
         let (index, generation) = handle.parts()?;
         fast_read(self.pvar_handles.slot(index)?, generation, session)
@@ -201,7 +202,7 @@ impl Registry {
     /// # Safety
     /// If the handle is valid in the session, `out` must be writable for its whole value
     /// ([`Registry::pvar_size`]). It need not be aligned.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn pvar_read_raw(&self, session: SessionWord, handle: PvarWord, out: *mut u8) -> Result<()> {
         if let Some((bits, width)) = self.fast(session, handle) {
             // SAFETY: the caller's promise; `width` is the size of this scalar.
@@ -214,6 +215,12 @@ impl Registry {
             }
             return Ok(());
         }
+        // SAFETY: the caller's promise.
+        unsafe { self.read_pinned_raw(session, handle, out) }
+    }
+
+    #[inline(never)]
+    unsafe fn read_pinned_raw(&self, session: SessionWord, handle: PvarWord, out: *mut u8) -> Result<()> {
         let handle = self.session_handle(session, handle)?;
         // SAFETY: the caller's promise; the size cannot change while the handle is pinned.
         handle_read(&handle, unsafe { std::slice::from_raw_parts_mut(out, handle.size()) })

@@ -1,13 +1,13 @@
 //! Asking the plug-ins about everything that the program made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use debugger_host::handles::Handles;
 use debugger_host::process::Process;
-use debugger_host::{memory, queues};
-use mpiscope_target::Target;
+use debugger_host::{memory, published, queues};
+use mpiscope_target::{Live, Target};
 use serde_json::{Map, Value, json};
 
 use crate::program::Running;
@@ -19,14 +19,22 @@ pub struct Plugins {
     pub queues: PathBuf,
 }
 
-/// They lie beside the test, or one folder up.
-pub fn plugins() -> Result<Plugins> {
-    let own = std::env::current_exe()?;
-    let find = |name: &str| {
-        let places = own.ancestors().skip(1).take(2).map(|dir| dir.join(name));
-        places.into_iter().find(|path| path.is_file()).with_context(|| format!("{name} was not built"))
+/// As a debugger finds them: the process names them, and they lie beside the layer.
+pub fn plugins(running: &Running, layer: &Path) -> Result<Plugins> {
+    let live = Live::open(running.pid()?)?;
+    let home = layer.parent().context("the layer lies nowhere")?.canonicalize()?;
+    let find = |variable: &str, name: &str| {
+        let named = published::plugins(&live, variable)?;
+        let own = named
+            .first()
+            .with_context(|| format!("{variable} names nothing: build {name} beside {}", layer.display()))?;
+        ensure!(own.canonicalize()? == home.join(name), "{variable} names {}", own.display());
+        Ok(own.clone())
     };
-    Ok(Plugins { handles: find("libmpiscope_handles.so")?, queues: find("libmpiscope_queues.so")? })
+    Ok(Plugins {
+        handles: find(published::HANDLES, "libmpiscope_handles.so")?,
+        queues: find(published::QUEUES, "libmpiscope_queues.so")?,
+    })
 }
 
 /// Plug-ins keep their debugger in a global, and memory is counted for all.
@@ -48,7 +56,8 @@ pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins)
                 let found = found.map_or_else(|e| e.to_string(), |handle| format!("{handle:#x}"));
                 answers.insert(format!("{name} from fortran"), json!(found));
             } else if kind != "address" && kind != "number" {
-                let answer = handles.object(kind, running.value(name, kind)?);
+                let answer =
+                    about(&handles, kind, running.value(name, kind)?, running.value("int", "datatype")?);
                 answers.insert(name.clone(), answer.unwrap_or_else(|error| json!(error.to_string())));
             }
         }
@@ -78,6 +87,19 @@ pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins)
     let mut answers = Value::Object(answers);
     forget_times(&mut answers);
     Ok(answers)
+}
+
+/// All that the plug-in has about an object; `int` is the datatype that statuses are counted in.
+fn about(handles: &Handles<'_>, kind: &str, handle: u64, int: u64) -> Result<Value> {
+    let mut answer = handles.object(kind, handle)?;
+    if let Some(fields) = answer.as_object_mut() {
+        let (name, more) = match kind {
+            "status" => ("elements", json!(handles.elements(handle, int)?)),
+            _ => ("calls", handles.calls(kind, handle)?),
+        };
+        fields.insert(name.into(), more);
+    }
+    Ok(answer)
 }
 
 /// Times are worked out with the clock's last reading, which goes on.

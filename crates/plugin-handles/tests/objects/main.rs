@@ -5,47 +5,62 @@
 mod ask;
 mod expect;
 mod hostile;
+mod inspected;
+mod items;
+mod phases;
 mod program;
 
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Result;
 use libtest_mimic::{Arguments, Failed, Trial};
+use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::{mpi, paths};
+
+use crate::program::Running;
 
 /// One library, from compilation to the core file.
 const LIMIT: Duration = Duration::from_secs(240);
 
 fn main() {
     let arguments = Arguments::from_args();
-    let mut trials = Vec::new();
-    match (paths::libmpiscope(), ask::plugins()) {
-        (Some(layer), Ok(plugins)) => {
-            let libraries = mpi::found();
-            // Damage does not depend on the library: the one whose handles need no symbols will do.
-            if let Some(library) = libraries.iter().find(|library| library.abi == mpi::Abi::Mpich).cloned() {
-                let (layer, plugins) = (layer.clone(), plugins.clone());
-                trials.push(Trial::test("hostile", move || {
-                    let running = program::start(&library, &layer, LIMIT)
-                        .map_err(|e| Failed::from(format!("{e:#}")))?;
-                    hostile::everything(&running, &plugins).map_err(|e| Failed::from(format!("{e:#}")))
-                }));
-            }
-            for library in libraries {
-                let (layer, plugins) = (layer.clone(), plugins.clone());
-                let name = format!("objects::{}", library.name);
-                trials.push(Trial::test(name, move || {
-                    let mut running = program::start(&library, &layer, LIMIT)
-                        .map_err(|e| Failed::from(format!("{e:#}")))?;
-                    expect::everything(&library, &mut running, &plugins)
-                        .map_err(|e| Failed::from(format!("{e:#}")))
-                }));
-            }
-        }
-        (None, _) => {
-            let reason = "no libmpiscope.so: build it with `cargo build -p mpiscope-layer`, or name it in MPISCOPE_LIB";
-            eprintln!("skipped: {reason}");
-        }
-        (_, Err(error)) => trials.push(Trial::test("plugins", move || Err(Failed::from(error.to_string())))),
+    let mut trials = vec![trial("items".to_owned(), items::complete)];
+    let Some(layer) = paths::libmpiscope() else {
+        let reason =
+            "no libmpiscope.so: build it with `cargo build -p mpiscope-layer`, or name it in MPISCOPE_LIB";
+        eprintln!("skipped: {reason}");
+        libtest_mimic::run(&arguments, trials).exit();
+    };
+    let libraries = mpi::found();
+    // Damage does not depend on the library: the one whose handles need no symbols will do.
+    if let Some(library) = libraries.iter().find(|library| library.abi == mpi::Abi::Mpich).cloned() {
+        let layer = layer.clone();
+        trials.push(trial("hostile".to_owned(), move || {
+            let running = started(&library, &layer)?;
+            hostile::everything(&running, &ask::plugins(&running, &layer)?)
+        }));
+    }
+    for library in libraries {
+        let (of, beside) = (library.clone(), layer.clone());
+        trials.push(trial(format!("objects::{}", library.name), move || {
+            let mut running = started(&of, &beside)?;
+            let plugins = ask::plugins(&running, &beside)?;
+            expect::everything(&of, &mut running, &plugins)
+        }));
+        let layer = layer.clone();
+        trials.push(trial(format!("phases::{}", library.name), move || phases::everything(&library, &layer)));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(name: String, check: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
+    Trial::test(name, || check().map_err(|e| Failed::from(format!("{e:#}"))))
+}
+
+/// The program with objects of all kinds, ready to be asked.
+fn started(library: &Library, layer: &Path) -> Result<Running> {
+    let mut running = program::start(library, layer, "objects.c", 2, LIMIT)?;
+    running.enter("rank0/handles")?;
+    Ok(running)
 }

@@ -16,31 +16,34 @@ use tempfile::TempDir;
 pub struct Running {
     child: Child,
     dir: TempDir,
-    /// What rank 0 wrote: name to kind and value.
+    /// What the program wrote: name and kind to value.
     pub handles: HashMap<(String, String), String>,
     deadline: Instant,
 }
 
-/// Compiles the program and starts it.
-pub fn start(library: &Library, layer: &Path, limit: Duration) -> Result<Running> {
+/// Compiles a program and starts it; it writes into the directory that is its argument.
+pub fn start(
+    library: &Library,
+    layer: &Path,
+    program: &str,
+    ranks: usize,
+    limit: Duration,
+) -> Result<Running> {
     let dir = tempfile::tempdir()?;
-    let binary = dir.path().join("objects");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/objects.c");
+    let binary = dir.path().join("program");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
     library.cc(&[&source], &binary)?;
     for rank in ["rank0", "rank1"] {
         fs::create_dir(dir.path().join(rank))?;
     }
     let mut preload = std::ffi::OsString::from("LD_PRELOAD=");
     preload.push(layer);
-    let mut command = library.launch(2);
+    let mut command = library.launch(ranks);
     let errors = fs::File::create(dir.path().join("errors"))?;
     command.arg("env").arg(preload).arg(&binary).arg(dir.path());
     command.stdin(Stdio::null()).stdout(errors.try_clone()?).stderr(errors).process_group(0);
     let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-    let mut running = Running { child, dir, handles: HashMap::new(), deadline: Instant::now() + limit };
-    let list = running.wait_for("rank0/handles")?;
-    running.handles = fs::read_to_string(list)?.lines().filter_map(parse).collect();
-    Ok(running)
+    Ok(Running { child, dir, handles: HashMap::new(), deadline: Instant::now() + limit })
 }
 
 fn parse(line: &str) -> Option<((String, String), String)> {
@@ -49,6 +52,18 @@ fn parse(line: &str) -> Option<((String, String), String)> {
 }
 
 impl Running {
+    /// Waits for the program to write this file, and reads what it says there.
+    pub fn enter(&mut self, file: &str) -> Result<()> {
+        let list = self.wait_for(file)?;
+        self.handles = fs::read_to_string(list)?.lines().filter_map(parse).collect();
+        Ok(())
+    }
+
+    /// Lets the program go on from there.
+    pub fn leave(&self, file: &str) -> Result<()> {
+        Ok(fs::remove_file(self.dir.path().join(file))?)
+    }
+
     fn wait_for(&mut self, file: &str) -> Result<PathBuf> {
         let path = self.dir.path().join(file);
         while !path.exists() {
@@ -79,6 +94,32 @@ impl Running {
             Some(digits) => Ok(u64::from_str_radix(digits, 16)?),
             None => Ok(word.parse()?),
         }
+    }
+
+    /// The handle (or address) with this name, of whatever kind.
+    pub fn any_value(&self, name: &str) -> Result<u64> {
+        let is_handle = |(known, kind): &&(String, String)| known == name && !kind.starts_with("fortran-");
+        let key = self.handles.keys().find(is_handle);
+        let (_, kind) = key.with_context(|| format!("the program did not name {name}"))?;
+        self.value(name, kind)
+    }
+
+    /// The Fortran handle of the object with this name.
+    pub fn fortran(&self, name: &str) -> Result<i64> {
+        let is_fortran = |(known, kind): &&(String, String)| known == name && kind.starts_with("fortran-");
+        let key = self.handles.keys().find(is_fortran);
+        let (_, kind) = key.with_context(|| format!("{name} has no Fortran handle"))?;
+        Ok(self.word(name, kind)?.parse()?)
+    }
+
+    /// Whether a thread is to be inside a call.
+    pub fn has_threads(&self) -> bool {
+        self.word("threads", "number").is_ok_and(|number| number == "1")
+    }
+
+    /// What the program is.
+    pub fn binary(&self) -> PathBuf {
+        self.dir.path().join("program")
     }
 
     /// Lets rank 0 die; its core file, or none where this system writes them elsewhere.

@@ -1,9 +1,11 @@
 /*
- * Two ranks make objects of all kinds; rank 0 writes down their handles and waits to be asked. When the file "die" appears
- * it dies with a core file in its directory.
+ * Two ranks make objects of all kinds; rank 0 writes down their handles and waits to be asked, one of its threads inside a
+ * collective that the other rank never joins. When the file "die" appears it dies with a core file in its directory.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +15,17 @@
 #include <unistd.h>
 
 static FILE *list;
+
+/* What is freed at last, so that nothing else gets its handle. */
+static MPI_Comm gone_comm;
+static MPI_Datatype gone_type;
+static MPI_Group gone_group;
+static MPI_File gone_file;
+static MPI_Op gone_op;
+static MPI_Info gone_info;
+static MPI_Errhandler gone_errors;
+static MPI_Win gone_win;
+static double gone_memory[2];
 
 /* In the standard ABI the integer form is the language-neutral one. */
 #ifdef MPI_ABI
@@ -50,15 +63,18 @@ static int release(void *extra) { return extra == NULL ? MPI_SUCCESS : MPI_SUCCE
 static int cancel(void *extra, int complete) { return (void)extra, (void)complete, MPI_SUCCESS; }
 
 static void communicators(int rank, MPI_Comm mine) {
-    MPI_Comm cart, graph, dist, half, inter, gone;
+    MPI_Comm cart, graph, dist, half, inter, turned;
     int dims[2] = {2, 1}, periods[2] = {1, 0}, index[2] = {1, 2}, edges[2] = {1, 0};
     int peer[1] = {1 - rank}, weight[1] = {7 + rank};
     MPI_Cart_create(mine, 2, dims, periods, 0, &cart);
     MPI_Graph_create(mine, 2, index, edges, 0, &graph);
     MPI_Dist_graph_create_adjacent(mine, 1, peer, weight, 1, peer, weight, MPI_INFO_NULL, 0, &dist);
+    MPI_Comm_split(mine, 0, -rank, &turned);
+    SAY("turned", "comm", turned);
+    SAY("self", "comm", MPI_COMM_SELF);
     MPI_Comm_split(mine, rank, 0, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank, 5, &inter);
-    MPI_Comm_dup(MPI_COMM_SELF, &gone);
+    MPI_Comm_dup(MPI_COMM_SELF, &gone_comm);
     SAY("mine", "comm", mine);
     FORTRAN("mine", "comm", MPI_Comm_c2f(mine));
     SAY("world", "comm", MPI_COMM_WORLD);
@@ -69,12 +85,11 @@ static void communicators(int rank, MPI_Comm mine) {
     SAY("dist", "comm", dist);
     SAY("half", "comm", half);
     SAY("inter", "comm", inter);
-    SAY("gone", "comm", gone);
-    MPI_Comm_free(&gone);
+    SAY("gone", "comm", gone_comm);
 }
 
 static MPI_Datatype datatypes(void) {
-    MPI_Datatype contiguous, vector, structure, resized, subarray, darray, indexed, block, gone, raw;
+    MPI_Datatype contiguous, vector, structure, resized, subarray, darray, indexed, block, raw;
     MPI_Type_contiguous(1000000, MPI_INT, &contiguous);
     MPI_Type_vector(3, 2, 4, MPI_INT, &vector);
     MPI_Type_set_name(vector, "three pairs");
@@ -90,7 +105,7 @@ static MPI_Datatype datatypes(void) {
     MPI_Type_create_darray(4, 1, 2, gsizes, distribs, dargs, psizes, MPI_ORDER_C, MPI_DOUBLE, &darray);
     MPI_Type_indexed(3, lengths, places, MPI_INT, &indexed);
     MPI_Type_create_indexed_block(3, 2, places, MPI_SHORT, &block);
-    MPI_Type_dup(MPI_INT, &gone);
+    MPI_Type_dup(MPI_INT, &gone_type);
     MPI_Type_dup(vector, &raw);
     MPI_Type_commit(&contiguous);
     MPI_Type_commit(&vector);
@@ -108,19 +123,55 @@ static MPI_Datatype datatypes(void) {
     SAY("indexed", "datatype", indexed);
     SAY("block", "datatype", block);
     SAY("raw", "datatype", raw);
-    SAY("gone_type", "datatype", gone);
-    MPI_Type_free(&gone);
+    SAY("gone_type", "datatype", gone_type);
     return vector;
 }
 
+typedef int displaced(int, int *, MPI_Aint *, MPI_Datatype, MPI_Datatype *);
+typedef int strided(int, int, MPI_Aint, MPI_Datatype, MPI_Datatype *);
+typedef int structured(int, int *, MPI_Aint *, MPI_Datatype *, MPI_Datatype *);
+
+/* The other constructors. Those of MPI-1 are no longer in every library. */
+static void constructors(void) {
+    MPI_Datatype hvector, hindexed, hblock, type;
+    int lengths[2] = {1, 2};
+    MPI_Aint places[2] = {16, 0};
+    MPI_Datatype parts[2] = {MPI_INT, MPI_DOUBLE};
+    displaced *old_hindexed = (displaced *)dlsym(RTLD_DEFAULT, "MPI_Type_hindexed");
+    strided *old_hvector = (strided *)dlsym(RTLD_DEFAULT, "MPI_Type_hvector");
+    structured *old_struct = (structured *)dlsym(RTLD_DEFAULT, "MPI_Type_struct");
+    MPI_Type_create_hvector(2, 1, 12, MPI_INT, &hvector);
+    MPI_Type_create_hindexed(2, lengths, places, MPI_INT, &hindexed);
+    MPI_Type_create_hindexed_block(2, 1, places, MPI_INT, &hblock);
+    SAY("hvector", "datatype", hvector);
+    SAY("hindexed", "datatype", hindexed);
+    SAY("hblock", "datatype", hblock);
+    if (old_hvector && old_hvector(2, 1, 12, MPI_INT, &type) == MPI_SUCCESS)
+        SAY("old_hvector", "datatype", type);
+    if (old_hindexed && old_hindexed(2, lengths, places, MPI_INT, &type) == MPI_SUCCESS)
+        SAY("old_hindexed", "datatype", type);
+    if (old_struct && old_struct(2, lengths, places, parts, &type) == MPI_SUCCESS)
+        SAY("old_struct", "datatype", type);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (MPI_Type_create_f90_real(6, 30, &type) == MPI_SUCCESS)
+        SAY("f90_real", "datatype", type);
+    if (MPI_Type_create_f90_complex(6, 30, &type) == MPI_SUCCESS)
+        SAY("f90_complex", "datatype", type);
+    if (MPI_Type_create_f90_integer(9, &type) == MPI_SUCCESS)
+        SAY("f90_integer", "datatype", type);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 static void small(MPI_Comm mine, MPI_Info *info) {
-    MPI_Group group, first, gone;
+    MPI_Group group, first, turned;
     MPI_Op op, other;
     MPI_Errhandler errors;
     int zero[1] = {0}, key;
     MPI_Comm_group(mine, &group);
     MPI_Group_incl(group, 1, zero, &first);
-    MPI_Group_incl(group, 1, zero, &gone);
+    MPI_Group_incl(group, 1, zero, &gone_group);
     MPI_Op_create(operation, 1, &op);
     MPI_Op_create(operation, 0, &other);
     MPI_Comm_create_errhandler(handler, &errors);
@@ -134,10 +185,12 @@ static void small(MPI_Comm mine, MPI_Info *info) {
     MPI_Comm_set_attr(mine, key, (void *)0x1234);
     SAY("group", "group", group);
     FORTRAN("group", "group", MPI_Group_c2f(group));
+    int order[2] = {1, 0};
+    MPI_Group_incl(group, 2, order, &turned);
+    SAY("turned_group", "group", turned);
     SAY("first", "group", first);
     SAY("empty", "group", MPI_GROUP_EMPTY);
-    SAY("gone_group", "group", gone);
-    MPI_Group_free(&gone);
+    SAY("gone_group", "group", gone_group);
     SAY("op", "op", op);
     FORTRAN("op", "op", MPI_Op_c2f(op));
     SAY("other", "op", other);
@@ -153,24 +206,25 @@ static void small(MPI_Comm mine, MPI_Info *info) {
 }
 
 static void files(MPI_Info info) {
-    MPI_File file, gone;
+    MPI_File file;
     MPI_File_open(MPI_COMM_SELF, "data", MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file);
     MPI_File_set_view(file, 64, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
-    MPI_File_open(MPI_COMM_SELF, "data", MPI_MODE_RDONLY, MPI_INFO_NULL, &gone);
+    MPI_File_open(MPI_COMM_SELF, "data", MPI_MODE_RDONLY, MPI_INFO_NULL, &gone_file);
     SAY("file", "file", file);
     FORTRAN("file", "file", MPI_File_c2f(file));
-    SAY("gone_file", "file", gone);
-    MPI_File_close(&gone);
+    SAY("gone_file", "file", gone_file);
+    SAY("no_file", "file", MPI_FILE_NULL);
 }
 
 static void windows(int rank, MPI_Comm mine, MPI_Info info) {
     static double memory[16];
-    MPI_Win locked, fenced, posted;
+    MPI_Win locked, fenced, posted, exposed;
     MPI_Group all, other;
     int peer[1] = {1 - rank};
     MPI_Win_create(memory, sizeof memory, 8, info, mine, &locked);
     MPI_Win_create(memory, 32, 4, MPI_INFO_NULL, mine, &fenced);
     MPI_Win_create(memory, 64, 1, MPI_INFO_NULL, mine, &posted);
+    MPI_Win_create(memory, 64, 1, MPI_INFO_NULL, mine, &exposed);
     MPI_Win_set_name(locked, "locked one");
     MPI_Win_fence(0, fenced);
     MPI_Comm_group(mine, &all);
@@ -178,6 +232,7 @@ static void windows(int rank, MPI_Comm mine, MPI_Info info) {
     if (rank == 0) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, locked);
         MPI_Win_start(other, 0, posted);
+        MPI_Win_post(other, 0, exposed);
     } else {
         MPI_Win_post(other, 0, posted);
     }
@@ -185,13 +240,14 @@ static void windows(int rank, MPI_Comm mine, MPI_Info info) {
     FORTRAN("locked", "window", MPI_Win_c2f(locked));
     SAY("fenced", "win", fenced);
     SAY("posted", "win", posted);
+    SAY("exposed", "win", exposed);
     fprintf(list, "memory address %#llx\n", (unsigned long long)(uintptr_t)memory);
 }
 
 static void requests(int rank, MPI_Comm mine, MPI_Datatype vector) {
     static int buffer[256], other[16], byte;
     static MPI_Status status;
-    MPI_Request pending, persistent, general, alias, freed;
+    MPI_Request pending, persistent, general, alias, freed, finished;
     MPI_Message message;
     if (rank == 1) {
         MPI_Send(buffer, 3, MPI_INT, 0, 55, mine);
@@ -206,6 +262,10 @@ static void requests(int rank, MPI_Comm mine, MPI_Datatype vector) {
     MPI_Request_free(&freed);
     MPI_Mprobe(1, 55, mine, &message, MPI_STATUS_IGNORE);
     MPI_Recv(other, 16, MPI_INT, 1, 66, mine, &status);
+    MPI_Recv_init(&byte, 1, MPI_INT, MPI_PROC_NULL, 10, mine, &finished);
+    MPI_Start(&finished);
+    MPI_Wait(&finished, MPI_STATUS_IGNORE);
+    SAY("finished", "request", finished);
     SAY("pending", "request", pending);
     FORTRAN("pending", "request", MPI_Request_c2f(pending));
     SAY("persistent", "request", persistent);
@@ -217,9 +277,105 @@ static void requests(int rank, MPI_Comm mine, MPI_Datatype vector) {
     fprintf(list, "buffer address %#llx\n", (unsigned long long)(uintptr_t)buffer);
 }
 
+/* Operations that the other rank does not join. */
+static MPI_Comm busy, later;
+static MPI_Datatype busy_type;
+static MPI_Op busy_op, later_op;
+
+static void *reduce(void *unused) {
+    static int in[8], out[8];
+    MPI_Allreduce(in, out, 1, busy_type, busy_op, busy);
+    return unused;
+}
+
+/* Frees one of each kind. */
+static void go(MPI_Comm mine) {
+    static int in, out;
+    MPI_Request done[2];
+    MPI_Op_create(operation, 0, &gone_op);
+    MPI_Info_create(&gone_info);
+    MPI_Comm_create_errhandler(handler, &gone_errors);
+    MPI_Win_create(gone_memory, sizeof gone_memory, 8, MPI_INFO_NULL, mine, &gone_win);
+    SAY("gone_op", "op", gone_op);
+    SAY("gone_info", "info", gone_info);
+    SAY("gone_errors", "errhandler", gone_errors);
+    SAY("gone_win", "win", gone_win);
+    MPI_Irecv(&in, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &done[0]);
+    MPI_Isend(&out, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &done[1]);
+    SAY("gone_request", "request", done[0]);
+    MPI_Waitall(2, done, MPI_STATUSES_IGNORE);
+    MPI_Win_free(&gone_win);
+    MPI_Op_free(&gone_op);
+    MPI_Info_free(&gone_info);
+    MPI_Errhandler_free(&gone_errors);
+    MPI_File_close(&gone_file);
+    MPI_Group_free(&gone_group);
+    MPI_Type_free(&gone_type);
+    MPI_Comm_free(&gone_comm);
+}
+
+static void under_way(int rank, MPI_Comm mine) {
+    static int in, out, piece[4], read[4];
+    static double target[4], origin;
+    MPI_Request reduction, reading, accumulating;
+    MPI_File file;
+    MPI_Win win;
+    MPI_Comm_dup(mine, &busy);
+    MPI_Comm_dup(mine, &later);
+    MPI_Type_contiguous(4, MPI_INT, &busy_type);
+    MPI_Type_commit(&busy_type);
+    MPI_Op_create(operation, 1, &busy_op);
+    MPI_Op_create(operation, 0, &later_op);
+    MPI_Win_create(target, sizeof target, 8, MPI_INFO_NULL, mine, &win);
+    if (rank == 1)
+        return;
+    MPI_Iallreduce(&in, &out, 1, MPI_INT, later_op, later, &reduction);
+    MPI_File_open(MPI_COMM_SELF, "pieces", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    MPI_File_write_at(file, 0, piece, 4, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_iread_at(file, 0, read, 4, MPI_INT, &reading);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+    MPI_Raccumulate(&origin, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_SUM, win, &accumulating);
+    SAY("busy", "comm", busy);
+    SAY("busy_type", "datatype", busy_type);
+    SAY("busy_op", "op", busy_op);
+    SAY("later", "comm", later);
+    SAY("later_op", "op", later_op);
+    SAY("reduction", "request", reduction);
+    SAY("pieces", "file", file);
+    SAY("reading", "request", reading);
+    SAY("shared", "win", win);
+    SAY("accumulating", "request", accumulating);
+}
+
+/* What the libraries of MPI 4 have. */
+static void newer(int rank, MPI_Comm mine, MPI_Info info) {
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+    static double parts[8];
+    MPI_Request partitioned;
+    MPI_Session session;
+    MPI_Group world;
+    MPI_Comm apart;
+    MPI_Comm_dup(mine, &apart);
+    if (MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS) {
+        MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+        SAY("session", "session", session);
+        SAY("of_session", "group", world);
+    }
+    if (rank == 0) {
+        MPI_Psend_init(parts, 4, 2, MPI_DOUBLE, 1, 12, apart, MPI_INFO_NULL, &partitioned);
+        SAY("partitioned", "request", partitioned);
+    } else {
+        MPI_Precv_init(parts, 4, 2, MPI_DOUBLE, 0, 12, apart, MPI_INFO_NULL, &partitioned);
+    }
+#else
+    (void)rank, (void)mine, (void)info;
+#endif
+}
+
 int main(int argc, char **argv) {
-    int rank;
-    MPI_Init(&argc, &argv);
+    int rank, level;
+    pthread_t thread;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     char name[64];
     snprintf(name, sizeof name, "rank%d", rank);
@@ -231,11 +387,21 @@ int main(int argc, char **argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &mine);
     MPI_Comm_set_name(mine, "my own communicator");
     MPI_Datatype vector = datatypes();
+    constructors();
     small(mine, &info);
     communicators(rank, mine);
     files(info);
     windows(rank, mine, info);
     requests(rank, mine, vector);
+    newer(rank, mine, info);
+    /* What was given before does not have it. */
+    MPI_Info_set(info, "fourth", "too late");
+    under_way(rank, mine);
+    go(mine);
+    int threads = rank == 0 && level == MPI_THREAD_MULTIPLE;
+    if (threads)
+        pthread_create(&thread, NULL, reduce, NULL);
+    fprintf(list, "threads number %d\n", threads);
     fclose(list);
     rename("making", "handles");
     for (int i = 0; i < 9000 && access("die", F_OK) != 0; i++) {

@@ -15,14 +15,19 @@
 static MPI_T_pvar_session session;
 
 /* A started handle on a variable of this name and class; the assertion `label` says that there is one. */
-static int open_started(struct gauge *g, const char *label, const char *name, int class, MPI_Comm *comm)
+static int open_bound(struct gauge *g, const char *label, const char *name, int class, void *object)
 {
     struct pvar p;
-    int open = pvar_find(name, class, &p) && gauge_open(g, session, &p, comm);
+    int open = pvar_find(name, class, &p) && gauge_open(g, session, &p, object);
     CHECKF(label, open, "the variable is there and can be opened", "%s", name);
     if (open && !p.continuous)
         MPI_T_pvar_start(session, g->handle);
     return open;
+}
+
+static int open_started(struct gauge *g, const char *label, const char *name, int class, MPI_Comm *comm)
+{
+    return open_bound(g, label, name, class, comm);
 }
 
 static double value_at(struct gauge *g, int i)
@@ -306,6 +311,50 @@ static void check_state(void)
     check_blocked(&w);
 }
 
+static void check_window(void)
+{
+    struct gauge puts, gets, accumulates, size;
+    int memory[4] = { 0 }, one = 1, got;
+    MPI_Win win;
+    MPI_Win_create(memory, sizeof memory, sizeof memory[0], MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    if (open_bound(&puts, "GA-16", "mpiscope_puts", MPI_T_PVAR_CLASS_COUNTER, &win)
+        && open_bound(&gets, "GA-16", "mpiscope_gets", MPI_T_PVAR_CLASS_COUNTER, &win)
+        && open_bound(&accumulates, "GA-16", "mpiscope_accumulates", MPI_T_PVAR_CLASS_COUNTER, &win)
+        && open_bound(&size, "GA-16", "mpiscope_window_size", MPI_T_PVAR_CLASS_SIZE, &win)) {
+        MPI_Win_fence(0, win);
+        for (int i = 0; i < 3; i++)
+            MPI_Put(&one, 1, MPI_INT, conform_rank, i, 1, MPI_INT, win);
+        MPI_Win_fence(0, win);
+        for (int i = 0; i < 2; i++)
+            MPI_Get(&got, 1, MPI_INT, conform_rank, i, 1, MPI_INT, win);
+        MPI_Win_fence(0, win);
+        MPI_Accumulate(&one, 1, MPI_INT, conform_rank, 3, 1, MPI_INT, MPI_SUM, win);
+        MPI_Win_fence(0, win);
+        is("GA-16", &puts, 3, "operations on a window are counted by kind");
+        is("GA-16", &gets, 2, "operations on a window are counted by kind");
+        is("GA-16", &accumulates, 1, "operations on a window are counted by kind");
+        is("GA-16", &size, sizeof memory, "the size of a window is its bytes");
+    }
+    MPI_Win_free(&win);
+}
+
+/* The important functions have counters and timers of their own name. */
+static void check_named(void)
+{
+    struct gauge calls, time;
+    double begin = MPI_Wtime(), wall;
+    if (!open_started(&calls, "GA-17", "mpiscope_MPI_Barrier", MPI_T_PVAR_CLASS_COUNTER, NULL)
+        || !open_started(&time, "GA-17", "mpiscope_MPI_Barrier", MPI_T_PVAR_CLASS_TIMER, NULL))
+        return;
+    for (int i = 0; i < 5; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_size(MPI_COMM_WORLD, &(int) { 0 });
+    wall = MPI_Wtime() - begin;
+    is("GA-17", &calls, 5, "calls of an important function are counted under its name");
+    CHECKF("GA-17", value(&time) > 0 && value(&time) < wall, "its time is taken under its name", "%g of %g s",
+           value(&time), wall);
+}
+
 static void check_share_and_losses(void)
 {
     struct gauge share, lost, version;
@@ -332,6 +381,8 @@ static void alone(void)
     check_sizes();
     check_times(&comm, &elsewhere);
     check_state();
+    check_window();
+    check_named();
     check_share_and_losses();
     MPI_T_pvar_session_free(&session);
     MPI_Comm_free(&comm);

@@ -103,11 +103,12 @@ pub fn text(context: &Context<'_>, comm: &Communicator, lines: &mut Vec<String>)
     }
     lines.push(field("collectives", &format!("{} entered", comm.collectives)));
     context.one(lines, "error handler", comm.errhandler.as_ref());
-    context.one(lines, "info", comm.info.as_ref());
+    context.given(lines, comm.info.as_ref(), &comm.hints);
     context.one(lines, "other parent", comm.other_parent.as_ref());
     context.attributes(lines, &comm.attributes);
     context.many(lines, "groups", &comm.groups);
     context.many(lines, "requests", &comm.requests);
+    context.calls(lines, &comm.calls);
     context.many(lines, "windows", &comm.windows);
     context.many(lines, "files", &comm.files);
 }

@@ -63,6 +63,7 @@ pub fn text(context: &Context<'_>, datatype: &Datatype, lines: &mut Vec<String>)
     context.attributes(lines, &datatype.attributes);
     context.many(lines, "used by", &datatype.used_by);
     context.many(lines, "requests", &datatype.requests);
+    context.calls(lines, &datatype.calls);
 }
 
 /// The constructor with its arguments, its parts below it.

@@ -11,7 +11,7 @@ mod window;
 use super::look::{Found, Look};
 use super::same;
 use super::table;
-use mpiscope_job::objects::{Common, Deed, Hex, Kind, Object, Reader, Reference, Standing};
+use mpiscope_job::objects::{Common, Deed, Hex, Kind, Object, Ongoing, Reader, Reference, Standing};
 use mpiscope_job::{Bytes, Process, RankSet};
 use std::collections::BTreeMap;
 
@@ -153,6 +153,22 @@ impl Context<'_> {
             told.push(format!("and {} more", references.len() - MOST_REFERENCES));
         }
         lines.push(field(label, &told.join(", ")));
+    }
+
+    /// Adds lines about calls that threads are in.
+    fn calls(&self, lines: &mut Vec<String>, calls: &[Ongoing]) {
+        for call in calls.iter().take(MOST_REFERENCES) {
+            let place = self.place(call.place.as_ref(), call.address);
+            lines.push(field("in a call", &format!("{}{place}, thread {}", call.function, call.tid)));
+        }
+    }
+
+    /// Adds lines about an info that was given, and what was in it then.
+    fn given(&self, lines: &mut Vec<String>, info: Option<&Reference>, hints: &[(String, String)]) {
+        self.one(lines, "info", info);
+        for (key, value) in hints.iter().take(MOST_REFERENCES) {
+            lines.push(field("  given then", &format!("{key} = {value}")));
+        }
     }
 
     fn attributes(&self, lines: &mut Vec<String>, attributes: &[mpiscope_job::objects::Attribute]) {

@@ -79,6 +79,7 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
         let datatype = request.datatype.as_ref().map_or_else(|| "elements".to_owned(), |d| context.refer(d));
         lines.push(field("buffer", &format!("{} x {datatype} at {}", request.count, request.buffer)));
     }
+    context.one(lines, "reduction", request.reduction.as_ref());
     if request.partitions > 0 {
         lines.push(field("partitions", &request.partitions.to_string()));
     }

@@ -48,6 +48,8 @@ pub fn op(context: &Context<'_>, op: &Op, lines: &mut Vec<String>) {
     }
     let commutative = op.commutative.map_or("not known", |yes| if yes { "yes" } else { "no" });
     lines.push(field("commutative", commutative));
+    context.many(lines, "requests", &op.requests);
+    context.calls(lines, &op.calls);
 }
 
 pub fn errhandler_brief(context: &Context<'_>, handler: &Errhandler) -> String {
@@ -97,7 +99,7 @@ pub fn session_brief(context: &Context<'_>, session: &Session) -> String {
 }
 
 pub fn session(context: &Context<'_>, session: &Session, lines: &mut Vec<String>) {
-    context.one(lines, "info", session.info.as_ref());
+    context.given(lines, session.info.as_ref(), &session.hints);
     context.one(lines, "error handler", session.errhandler.as_ref());
     context.many(lines, "groups", &session.groups);
 }

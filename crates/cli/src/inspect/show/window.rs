@@ -64,9 +64,11 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<String>) {
     if !targets.is_empty() {
         lines.push(field("", &targets.join(", ")));
     }
-    context.one(lines, "info", window.info.as_ref());
+    context.given(lines, window.info.as_ref(), &window.hints);
     context.one(lines, "error handler", window.errhandler.as_ref());
     context.attributes(lines, &window.attributes);
+    context.many(lines, "requests", &window.requests);
+    context.calls(lines, &window.calls);
 }
 
 /// In one line.
@@ -103,7 +105,8 @@ pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<String>) {
     lines.push(field("  element type", &datatype(&view.etype, "bytes (default)")));
     lines.push(field("  file type", &datatype(&view.filetype, "bytes (default)")));
     lines.push(field("atomic mode", if file.atomic { "on" } else { "off" }));
-    context.one(lines, "info", file.info.as_ref());
+    context.given(lines, file.info.as_ref(), &file.hints);
     context.one(lines, "error handler", file.errhandler.as_ref());
     context.many(lines, "requests", &file.requests);
+    context.calls(lines, &file.calls);
 }

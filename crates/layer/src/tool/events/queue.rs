@@ -52,6 +52,15 @@ pub struct Pending {
     delivering: Cell<bool>,
 }
 
+impl Pending {
+    /// What there is, with the other list in its place; `None` for a signal handler that interrupted [`add`].
+    fn take(&self) -> Option<Vec<Event>> {
+        let mut events = self.events.try_borrow_mut().ok()?;
+        self.some.set(false);
+        Some(std::mem::replace(&mut *events, self.spare.take()))
+    }
+}
+
 /// One thread at a time has callbacks that need not be thread-safe.
 static TURNS: AtomicBool = AtomicBool::new(false);
 
@@ -104,8 +113,8 @@ pub fn flush(tls: &Tls) {
     }
 }
 
-/// [`flush`] at the beginning of a call, of which the library knows nothing yet. The callbacks run as the program's own that the library calls
-/// would, so that the record of the call is put back after MPI calls that they make.
+/// [`flush`] at the beginning of a call, of which the library knows nothing yet. The callbacks run as functions of the
+/// program that the library calls would, so that the record of the call is put back after MPI calls that they make.
 #[inline]
 pub fn flush_inside(tls: &Tls) {
     if let Some(local) = threads::local(tls)
@@ -134,54 +143,52 @@ fn run_inside(tls: &Tls, local: &Local) {
 #[inline]
 pub fn flush_with(tls: &Tls, kind: Kind, at: u64, payload: &Payload) {
     let Some(local) = threads::local(tls) else { return };
-    let pending = &local.pending;
-    if pending.some.get() || pending.delivering.get() {
+    if local.pending.some.get() || local.pending.delivering.get() {
         add(kind, 0, at, *payload);
-        return flush(tls);
+    } else {
+        let event = Event { kind, object: 0, at, payload: *payload };
+        in_turn(local, tls.nested.get(), &[State::INITIALIZED], |thread, context| {
+            deliver(local.frames(), thread, context, &event);
+        });
     }
-    pending.delivering.set(true);
-    let turn = Turn::take();
-    let context = context(tls.nested.get(), &[State::INITIALIZED], &turn);
-    let thread = local.index.load(Ordering::Relaxed);
-    deliver(local.frames(), thread, context, &Event { kind, object: 0, at, payload: *payload });
-    drop(turn);
-    pending.delivering.set(false);
-    // What the callback caused.
+    // Also what the callback caused.
     flush(tls);
 }
 
 /// Delivers; `nested` user functions are open, and MPI can be called in the states of `running`.
 #[inline(never)]
 fn run(local: &Local, nested: u32, running: &[State]) {
-    let pending = &local.pending;
-    if pending.delivering.replace(true) {
+    in_turn(local, nested, running, |thread, context| {
+        for _ in 0..ROUNDS {
+            let Some(mut events) = local.pending.take() else { break };
+            events.iter().for_each(|event| deliver(local.frames(), thread, context, event));
+            events.clear();
+            local.pending.spare.set(events);
+            // What the callbacks caused.
+            if !local.pending.some.get() {
+                break;
+            }
+        }
+    });
+}
+
+/// Runs a delivery, when it is this thread's turn, with the index of its record and what callbacks must bear. Not at all
+/// while another delivery of the thread is under way.
+#[inline(always)]
+fn in_turn(local: &Local, nested: u32, running: &[State], delivery: impl FnOnce(u64, CbSafety)) {
+    if local.pending.delivering.replace(true) {
         return;
     }
     let turn = Turn::take();
-    let context = context(nested, running, &turn);
-    let thread = local.index.load(Ordering::Relaxed);
-    let frames = local.frames();
-    for _ in 0..ROUNDS {
-        pending.some.set(false);
-        let Ok(mut waiting) = pending.events.try_borrow_mut() else { break };
-        let mut events = std::mem::replace(&mut *waiting, pending.spare.take());
-        drop(waiting);
-        events.iter().for_each(|event| deliver(frames, thread, context, event));
-        events.clear();
-        pending.spare.set(events);
-        // What the callbacks caused.
-        if !pending.some.get() {
-            break;
-        }
-    }
+    delivery(local.index.load(Ordering::Relaxed), context(nested, running, &turn));
     drop(turn);
-    pending.delivering.set(false);
+    local.pending.delivering.set(false);
 }
 
 /// The thread is at its end: what it still has is lost.
 pub fn abandon(local: &Local) {
-    let left = local.pending.events.take();
-    left.iter().for_each(|event| lose(local, event));
+    let left = local.pending.take();
+    left.iter().flatten().for_each(|event| lose(local, event));
 }
 
 /// What a callback must bear here.

@@ -6,7 +6,7 @@ use super::{enumeration, gone};
 use crate::settings;
 use crate::tool::codes::codes;
 use crate::tool::handles::{self, Widening};
-use crate::tool::{REGISTRY, bound};
+use crate::tool::{REGISTRY, bound, values};
 use mpit::{Bind, CvarHandle, CvarInfo, CvarProvider, Datatype, Error, Provenance, Result};
 use std::ffi::{CString, c_int};
 use std::ptr;
@@ -198,6 +198,11 @@ impl CvarHandle for Handle {
         // SAFETY: a live handle, and at least as many bytes as its value has.
         unsafe { native::cvar_write(self.handle, bytes.as_ptr().cast())? };
         self.variable.written.store(true, Ordering::Relaxed);
+        // What it is now may be another value than the one that was written.
+        let mut now = vec![0; self.count * self.variable.datatype.size()];
+        if self.read(&mut now).is_ok() {
+            values::library_written(&self.variable.name, &values::shown(self.variable.datatype, &now));
+        }
         Ok(())
     }
 }

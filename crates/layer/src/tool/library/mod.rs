@@ -15,6 +15,8 @@ mod measured;
 mod native;
 mod pvar;
 
+pub use gone::pvars_usable;
+
 use super::lifecycle;
 use crate::real;
 use crate::tool::codes::codes;

@@ -5,7 +5,7 @@ use super::publish_one;
 use crate::threads;
 use crate::tool::recording::Interest;
 use crate::tool::ticks;
-use mpi_abi::{COUNT, FUNCTIONS};
+use mpi_abi::{COUNT, FUNCTIONS, FunctionId, f};
 use mpiscope_image::layout::{Recording, Thread};
 use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
@@ -141,4 +141,77 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     );
     add(registry.add_pvar(aggregate, Scalar(bytes_total, Interest::new(CALLS))));
     super::process::publish_function(registry, categories, names);
+}
+
+/// Functions that have variables of their own beside their elements of the arrays.
+const IMPORTANT: [FunctionId; 24] = [
+    f::MPI_Send,
+    f::MPI_Recv,
+    f::MPI_Sendrecv,
+    f::MPI_Isend,
+    f::MPI_Irecv,
+    f::MPI_Wait,
+    f::MPI_Waitall,
+    f::MPI_Waitany,
+    f::MPI_Waitsome,
+    f::MPI_Test,
+    f::MPI_Probe,
+    f::MPI_Iprobe,
+    f::MPI_Barrier,
+    f::MPI_Bcast,
+    f::MPI_Reduce,
+    f::MPI_Allreduce,
+    f::MPI_Gather,
+    f::MPI_Allgather,
+    f::MPI_Scatter,
+    f::MPI_Alltoall,
+    f::MPI_Alltoallv,
+    f::MPI_Put,
+    f::MPI_Get,
+    f::MPI_Win_fence,
+];
+
+/// A total over all threads of one function.
+struct OfFunction {
+    function: usize,
+    of: fn(&Thread, usize) -> u64,
+    interest: Interest,
+    unit: fn(u64) -> u64,
+}
+
+impl Instrument for OfFunction {
+    fn bind(&self, _object: u64) -> Result<Binding<'_>> {
+        Ok(Binding::sampled(1))
+    }
+
+    fn sample(&self, _object: u64, _element: usize) -> Result<u64> {
+        Ok((self.unit)(sum(|thread| (self.of)(thread, self.function))))
+    }
+
+    fn interest(&self, wanted: bool) {
+        self.interest.tell(wanted);
+    }
+}
+
+/// Registers a counter of calls and a timer for each important function, both under its name.
+pub fn publish_important(registry: &Registry, categories: &mut Categories) {
+    for function in IMPORTANT.map(|function| usize::from(function.0)) {
+        let Some(name) = FUNCTIONS.get(function).map(|function| function.name) else { continue };
+        let add = |spec: PvarSpec, of, bits, unit| {
+            let instrument = OfFunction { function, of, interest: Interest::new(bits), unit };
+            if let Some(index) = publish_one(name, registry.add_pvar(spec, instrument)) {
+                categories.add(Place::CALLS, Member::Pvar(index));
+            }
+        };
+        let own_name = format!("mpiscope_{name}");
+        let spec = PvarSpec::new(own_name.as_str(), PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG)
+            .desc(format!("Completed calls of {name}. About 5 ns per MPI call"))
+            .verbosity(Verbosity::USER_DETAIL);
+        add(spec, calls_of, CALLS, as_it_is);
+        let spec = PvarSpec::new(own_name.as_str(), PvarClass::TIMER, Datatype::DOUBLE)
+            .desc(format!("Seconds spent in completed calls of {name}. About 20 ns per MPI call"))
+            .verbosity(Verbosity::USER_DETAIL)
+            .unit(Unit::Scaled(ticks::UNIT));
+        add(spec, ticks_of, TIMES, ticks::units);
+    }
 }

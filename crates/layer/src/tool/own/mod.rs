@@ -12,6 +12,7 @@ mod queue;
 mod settings;
 mod text;
 pub mod totals;
+pub mod windows;
 
 pub use categories::{Categories, Place};
 pub use comm::waits_wanted;
@@ -53,6 +54,8 @@ pub fn publish() {
         comm::publish(&REGISTRY, &mut categories);
         totals::publish(&REGISTRY, &mut categories);
         objects::publish(&REGISTRY, &mut categories);
+        windows::publish(&REGISTRY, &mut categories);
+        calls::publish_important(&REGISTRY, &mut categories);
         super::events::publish(&categories);
         PVARS.store(REGISTRY.pvar_count(), Ordering::Release);
     });

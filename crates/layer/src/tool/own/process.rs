@@ -6,7 +6,7 @@ use super::publish_one;
 use super::text::Text;
 use crate::tool::recording::Interest;
 use crate::{clock, identity, image, threads};
-use mpi_abi::{FUNCTIONS, FunctionId};
+use mpi_abi::{FUNCTIONS, FunctionId, Waits};
 use mpiscope_image::layout::{Loss, Recording, State, Thread};
 use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
@@ -29,6 +29,7 @@ impl Instrument for Now {
     }
 }
 
+/// The first two, then those of [`Waits`], then the end.
 const STATES: [&str; 9] = [
     "not initialised",
     "computing",
@@ -52,54 +53,10 @@ fn function_of(thread: &Thread) -> Option<FunctionId> {
     u16::try_from(thread.call.function.get().checked_sub(1)?).ok().map(FunctionId)
 }
 
+/// The state of a thread in a call, counted from the third of [`STATES`].
 fn blocking(function: FunctionId) -> usize {
-    let Some(function) = FUNCTIONS.get(usize::from(function.0)) else { return 2 };
-    let name = function.name.trim_end_matches("_c");
-    let is = |names: &[&str]| names.contains(&name);
-    if is(&["MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend", "MPI_Buffer_detach", "MPI_Buffer_flush"]) {
-        3
-    } else if is(&[
-        "MPI_Recv",
-        "MPI_Mrecv",
-        "MPI_Probe",
-        "MPI_Mprobe",
-        "MPI_Sendrecv",
-        "MPI_Sendrecv_replace",
-    ]) {
-        4
-    } else if is(&["MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"]) {
-        5
-    } else if is(&["MPI_Win_fence", "MPI_Win_wait", "MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_flush"]) {
-        7
-    } else if is_collective(name) {
-        6
-    } else {
-        2
-    }
-}
-
-/// Blocking collective operations: the nonblocking and persistent ones have other names.
-fn is_collective(name: &str) -> bool {
-    const NAMES: [&str; 17] = [
-        "MPI_Barrier",
-        "MPI_Bcast",
-        "MPI_Gather",
-        "MPI_Gatherv",
-        "MPI_Scatter",
-        "MPI_Scatterv",
-        "MPI_Allgather",
-        "MPI_Allgatherv",
-        "MPI_Alltoall",
-        "MPI_Alltoallv",
-        "MPI_Alltoallw",
-        "MPI_Reduce",
-        "MPI_Allreduce",
-        "MPI_Reduce_scatter",
-        "MPI_Reduce_scatter_block",
-        "MPI_Scan",
-        "MPI_Exscan",
-    ];
-    NAMES.contains(&name) || name.starts_with("MPI_Neighbor_") && !name.ends_with("_init")
+    let waits = FUNCTIONS.get(usize::from(function.0)).map_or(Waits::NOTHING, |f| Waits::of(f.name));
+    2 + usize::from(waits.0)
 }
 
 fn state() -> u64 {

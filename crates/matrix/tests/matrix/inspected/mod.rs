@@ -2,7 +2,7 @@
 
 mod cores;
 mod debugger;
-mod job;
+pub mod job;
 mod live;
 
 use std::sync::Arc;

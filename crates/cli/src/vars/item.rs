@@ -1,0 +1,175 @@
+//! What is listed: variables, enumerations, categories, event types.
+
+use mpiscope_job::RankSet;
+use serde::{Deserialize, Serialize};
+
+/// One of them. The layer describes it as a line of JSON, with one value; in a job there may be several.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Item {
+    /// `cvar`, `pvar`, `event`, `enumeration` or `category`.
+    pub kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+    pub name: String,
+    pub desc: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub class: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub scope: String,
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
+    pub datatype: String,
+    /// Index of the enumeration of its values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enumeration: Option<usize>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub bind: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub verbosity: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub flags: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub environment: String,
+    /// Number of elements of the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    #[serde(skip_serializing)]
+    pub(super) value: Option<String>,
+    #[serde(skip_serializing)]
+    pub(super) provenance: String,
+    /// The values that are held.
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Held>,
+    /// Names of the elements of an array, as far as they have names.
+    #[serde(skip)]
+    pub elements: Vec<String>,
+    /// What a tool must have to read it: the kind of object to bind it to, `MPI_Init`, or to be inside of the process.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub needs: String,
+    /// Why it could not be read.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub problem: String,
+    /// Of an enumeration: values and their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<(i64, String)>,
+    /// Of a category: indices of its members.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cvars: Vec<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pvars: Vec<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<usize>,
+}
+
+/// A value with where it comes from and who has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Held {
+    /// Elements are separated by blanks.
+    pub value: String,
+    /// Its name in the variable's enumeration.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub named: String,
+    /// `default`, `environment`, `written` or `other`; empty for performance variables.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
+    /// In a job; elsewhere `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RankSet>,
+}
+
+impl Item {
+    /// As the layer described it.
+    ///
+    /// # Errors
+    /// If the line is not one of the layer's.
+    pub fn of_line(line: &str) -> serde_json::Result<Self> {
+        let mut item: Self = serde_json::from_str(line)?;
+        if let Some(value) = item.value.take() {
+            let from = std::mem::take(&mut item.provenance);
+            item.values.push(Held { value, named: String::new(), from, ranks: None });
+        }
+        Ok(item)
+    }
+
+    /// Is a control variable's value anywhere not the default?
+    pub fn is_changed(&self) -> bool {
+        self.kind == "cvar" && self.values.iter().any(|held| held.from != "default")
+    }
+
+    /// The value that most ranks hold.
+    pub fn most(&self) -> Option<&Held> {
+        let many = |held: &&Held| held.ranks.as_ref().map_or(0, |ranks| ranks.0.len());
+        // Of equals the first.
+        self.values.iter().rev().max_by_key(many)
+    }
+
+    /// `rank` holds this value too, or instead of what it was thought to hold.
+    pub fn hold(&mut self, value: String, from: &str, rank: u32) {
+        for held in &mut self.values {
+            if let Some(ranks) = &mut held.ranks {
+                ranks.0.remove(&rank);
+            }
+        }
+        self.values.retain(|held| held.ranks.as_ref().is_none_or(|ranks| !ranks.0.is_empty()));
+        match self.values.iter_mut().find(|held| held.value == value && held.from == from) {
+            Some(held) => held.ranks.get_or_insert_default().0.extend([rank]),
+            None => {
+                let ranks = Some([rank].into_iter().collect());
+                self.values.push(Held { value, named: String::new(), from: from.to_owned(), ranks });
+            }
+        }
+    }
+}
+
+/// Gives values, and elements of arrays, their names in the enumerations.
+pub fn name_values(items: &mut [Item]) {
+    let enumerations: Vec<Item> = items.iter().filter(|item| item.kind == "enumeration").cloned().collect();
+    for item in items {
+        if let Some(names) =
+            enumerations.iter().find(|names| names.index.is_some_and(|i| item.enumeration == Some(i)))
+        {
+            for held in &mut item.values {
+                let name = names.items.iter().find(|(value, _)| value.to_string() == held.value);
+                held.named = name.map(|(_, name)| name.clone()).unwrap_or_default();
+            }
+        }
+        // Our descriptions name the enumeration of the elements.
+        let by_item =
+            |names: &&Item| item.desc.contains(&format!("item i of the enumeration '{}'", names.name));
+        if let Some(names) = enumerations.iter().find(by_item).filter(|_| item.kind == "pvar") {
+            item.elements = names.items.iter().map(|(_, name)| name.clone()).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_an_enumeration_gets_its_name() {
+        let lines = [
+            r#"{"kind":"enumeration","index":3,"name":"switch","items":[[0,"off"],[1,"on"]]}"#,
+            r#"{"kind":"cvar","index":0,"name":"a","enumeration":3,"value":"1","provenance":"default"}"#,
+        ];
+        let mut items: Vec<Item> = lines.map(|line| Item::of_line(line).unwrap()).into();
+        name_values(&mut items);
+        assert_eq!(items[1].values[0].named, "on");
+        assert_eq!((items[1].values[0].from.as_str(), items[1].is_changed()), ("default", false));
+    }
+
+    #[test]
+    fn a_rank_holds_one_value_and_the_most_common_one_is_told() {
+        let mut item = Item { kind: "cvar".into(), ..Item::default() };
+        for (value, from, rank) in
+            [("1", "default", 0), ("2", "written", 1), ("2", "written", 2), ("2", "written", 0)]
+        {
+            item.hold(value.into(), from, rank);
+        }
+        assert_eq!(item.values.len(), 1);
+        assert_eq!(item.most().unwrap().ranks.as_ref().unwrap().to_string(), "[0-2]");
+        assert!(item.is_changed());
+    }
+}

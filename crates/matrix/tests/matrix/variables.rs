@@ -1,0 +1,180 @@
+//! `mpiscope vars`: of a library, and of a job whose ranks are set up differently.
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::{Abi, Library};
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+
+use crate::inspected::job::{Job, json, text};
+use crate::subject::{LIMIT, Subject};
+use crate::tool;
+
+/// A variable of the library: its name, the environment variable that sets it, its default and another value.
+struct Setting {
+    name: &'static str,
+    environment: &'static str,
+    default: &'static str,
+    other: &'static str,
+}
+
+/// One that each rank may have its own value of, and one that a tool may write.
+fn settings(library: &Library) -> [Setting; 2] {
+    let mpich = |name, default, other| Setting { name, environment: name, default, other };
+    if library.abi != Abi::OpenMpi {
+        return [
+            mpich("MPIR_CVAR_BCAST_MIN_PROCS", "8", "16"),
+            mpich("MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE", "2048", "77"),
+        ];
+    }
+    [
+        Setting {
+            name: "coll_tuned_bcast_algorithm",
+            environment: "OMPI_MCA_coll_tuned_bcast_algorithm",
+            default: "0",
+            other: "2",
+        },
+        Setting {
+            name: "coll_base_verbose",
+            environment: "OMPI_MCA_coll_base_verbose",
+            default: "0",
+            other: "3",
+        },
+    ]
+}
+
+type Check = fn(&Subject, &Library) -> Result<()>;
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let checks: [(&str, Check); 2] = [
+        ("lists_what_the_library_and_the_environment_make_of_it", of_library),
+        ("tells_on_which_ranks_of_a_running_job_they_differ", of_job),
+    ];
+    let trial = |(name, check): (&str, Check)| {
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        Trial::test(format!("{}::vars_{name}", library.name), move || {
+            check(&subject, &library).map_err(|error| format!("{error:#}").into())
+        })
+    };
+    checks.into_iter().map(trial).collect()
+}
+
+/// What cannot be looked at, without any library: named, with what is wrong.
+pub fn refusals() -> Vec<Trial> {
+    let refuse = || -> Result<()> {
+        for (library, complaint) in [
+            ("libm.so.6", "no MPI library"),
+            ("/nowhere/libmpi.so", "No such file"),
+            ("no-such-launcher", "name a file such as"),
+        ] {
+            let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
+            let outcome = run::bounded(Command::new(mpiscope).args(["vars", "--library", library]), LIMIT)?;
+            ensure!(outcome.status.code() == Some(2), "{library}: {}", outcome.describe());
+            ensure!(outcome.stderr.contains(library), "{}", outcome.describe());
+            ensure!(outcome.stderr.contains(complaint), "{}", outcome.describe());
+        }
+        Ok(())
+    };
+    let trial = move || refuse().map_err(|error| format!("{error:#}").into());
+    vec![Trial::test("vars_refuses_what_is_no_mpi_library", trial)]
+}
+
+fn items(report: &Value) -> Result<&Vec<Value>> {
+    report["items"].as_array().with_context(|| format!("no items: {report}"))
+}
+
+fn named<'a>(items: &'a [Value], kind: &str, name: &str) -> Result<&'a Value> {
+    let is_it = |item: &&Value| item["kind"] == kind && item["name"] == name;
+    items.iter().find(is_it).with_context(|| format!("no {kind} {name}"))
+}
+
+/// A value with where it comes from, and on which ranks.
+fn has(item: &Value, value: &str, from: &str, ranks: Option<&str>) -> Result<()> {
+    let is_it =
+        |held: &Value| held["value"] == value && held["from"] == from && held["ranks"].as_str() == ranks;
+    let held = item["values"].as_array().is_some_and(|values| values.iter().any(is_it));
+    ensure!(held, "no {value} from {from} on {ranks:?}: {item}");
+    Ok(())
+}
+
+fn of_library(_: &Subject, library: &Library) -> Result<()> {
+    let [setting, _] = settings(library);
+    let vars = |more: &[&str], value: Option<&str>| -> Result<String> {
+        let mut command =
+            Command::new(paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?);
+        command.args(["vars", "--library"]).arg(&library.libmpi).args(more).env_remove(setting.environment);
+        command.envs(value.map(|value| (setting.environment, value)));
+        let outcome = run::bounded(&mut command, LIMIT)?;
+        ensure!(outcome.success(), "{more:?}: {}", outcome.describe());
+        Ok(outcome.stdout)
+    };
+    let plain: Value = serde_json::from_str(&vars(&["--json"], None)?)?;
+    let all = items(&plain)?;
+    for class in ["STATE", "LEVEL", "SIZE", "PERCENTAGE", "HIGHWATERMARK", "LOWWATERMARK", "COUNTER"] {
+        ensure!(all.iter().any(|item| item["class"] == class), "no performance variable of class {class}");
+    }
+    let counted = all.iter().filter(|item| item["kind"] == "cvar").count();
+    ensure!(counted > 300, "{counted} control variables");
+    for item in all.iter().filter(|item| item["kind"] == "cvar" || item["kind"] == "pvar") {
+        let told = ["values", "needs", "problem"].iter().filter(|key| !item[**key].is_null()).count();
+        ensure!(told == 1, "a value, or what it needs, or why not: {item}");
+    }
+    has(named(all, "cvar", setting.name)?, setting.default, "default", None)?;
+    named(all, "enumeration", "mpiscope_function")?;
+    let changed = vars(&["--changed", "--search", setting.name], Some(setting.other))?;
+    let line = format!("  {} = {}", setting.name, setting.other);
+    ensure!(changed.contains(&line) && changed.contains("(environment)"), "{changed}");
+    let unchanged = vars(&["--changed", "--search", setting.name], None)?;
+    ensure!(!unchanged.contains(&line), "{unchanged}");
+    let tree = vars(&["--categories"], None)?;
+    ensure!(tree.contains("\nmpiscope: ") || tree.starts_with("mpiscope: "), "{tree}");
+    ensure!(tree.contains("\n  mpiscope.calls: ") && tree.contains("\n    pvar mpiscope_calls "), "{tree}");
+    ensure!(tree.contains(&format!("cvar {} = ", setting.name)), "{tree}");
+    Ok(())
+}
+
+/// Rank 2 is started with other settings; in rank 1 a tool writes variables, ours and the library's.
+fn of_job(subject: &Subject, library: &Library) -> Result<()> {
+    let [set, written] = settings(library);
+    let dir = tempfile::tempdir()?;
+    let source = paths::programs().join("mpi_t/write_cvars.c");
+    let tool = tool::shared(library, &source, dir.path())?;
+    let script = dir.path().join("wrapper.sh");
+    let text_of_script = format!(
+        "case $PMI_RANK$OMPI_COMM_WORLD_RANK in\n\
+         1) export LD_PRELOAD=$LD_PRELOAD:{} WRITE_CVARS='mpiscope_record_messages=1 {}={}';;\n\
+         2) export {}={} MPISCOPE_RECORD_TIMES=0;;\nesac\nexec \"$@\"\n",
+        tool.display(),
+        written.name,
+        written.other,
+        set.environment,
+        set.other
+    );
+    fs::write(&script, text_of_script)?;
+    let script = script.to_str().context("a directory whose name is no UTF-8")?;
+    let mut job = Job::start(subject, library, "wait", &["sh", script])?;
+    job.all_ready()?;
+    let target = job.target();
+    let report = json(&["vars", &target, "--json"])?;
+    let all = items(&report)?;
+    has(named(all, "cvar", "mpiscope_record_times")?, "1", "default", Some("[0-1,3]"))?;
+    has(named(all, "cvar", "mpiscope_record_times")?, "0", "environment", Some("2"))?;
+    has(named(all, "cvar", "mpiscope_record_messages")?, "1", "written", Some("1"))?;
+    has(named(all, "cvar", set.name)?, set.default, "default", Some("[0-1,3]"))?;
+    has(named(all, "cvar", set.name)?, set.other, "environment", Some("2"))?;
+    has(named(all, "cvar", written.name)?, written.default, "default", Some("[0,2-3]"))?;
+    has(named(all, "cvar", written.name)?, written.other, "written", Some("1"))?;
+    let state = &named(all, "pvar", "mpiscope_state")?["values"][0];
+    ensure!(state["named"] == "computing" && state["ranks"] == "[0-3]", "{state}");
+    let calls = &named(all, "pvar", "mpiscope_calls_total")?["values"][0]["value"];
+    ensure!(calls.as_str().and_then(|n| n.parse::<u64>().ok()) > Some(20), "{calls} calls");
+    let lines = text(&["vars", &target, "--changed", "--search", set.name])?;
+    let expected = [set.name, "differs on rank 2: ", set.other, "(environment)"];
+    ensure!(expected.iter().all(|part| lines.contains(part)), "{lines}");
+    job.signal("go")?;
+    job.finish()
+}

@@ -1,0 +1,132 @@
+//! The plug-in and the command asked when there is nothing to ask about: before `MPI_Init`, after `MPI_Finalize`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use debugger_host::handles::Handles;
+use debugger_host::process::Process;
+use mpiscope_target::Live;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+use std::process::Command;
+
+use crate::program::{self, Running};
+use crate::{LIMIT, ask};
+
+/// What is to be said in one phase.
+struct Phase {
+    name: &'static str,
+    /// Of `MPI_COMM_WORLD`, of the program's communicator, of its datatype: the flag, or the code, that the answer has.
+    world: &'static str,
+    mine: &'static str,
+    datatype: &'static str,
+    garbage: &'static str,
+    /// The exit status of `mpiscope inspect`, and words that it says.
+    status: i32,
+    words: &'static str,
+}
+
+const UNAVAILABLE: &str = "MPIDBG_ERR_UNAVAILABLE";
+const NOT_FOUND: &str = "MPIDBG_ERR_NOT_FOUND";
+const PHASES: [Phase; 4] = [
+    Phase {
+        name: "unborn",
+        world: UNAVAILABLE,
+        mine: UNAVAILABLE,
+        datatype: UNAVAILABLE,
+        garbage: UNAVAILABLE,
+        status: 2,
+        words: "has not called MPI yet",
+    },
+    Phase {
+        name: "before",
+        // Its name and its handle are known at all times.
+        world: "predefined",
+        mine: UNAVAILABLE,
+        datatype: UNAVAILABLE,
+        garbage: UNAVAILABLE,
+        status: 2,
+        words: "has not been through MPI_Init yet",
+    },
+    Phase {
+        name: "between",
+        world: "predefined",
+        mine: "live",
+        datatype: "live",
+        garbage: NOT_FOUND,
+        status: 0,
+        words: "made by MPI_Comm_dup",
+    },
+    Phase {
+        name: "after",
+        world: "freed object",
+        mine: "freed object",
+        datatype: "freed object",
+        garbage: NOT_FOUND,
+        status: 0,
+        words: "freed by MPI_Comm_free",
+    },
+];
+
+/// Goes through all phases.
+pub fn everything(library: &Library, layer: &Path) -> Result<()> {
+    let mut running = program::start(library, layer, "phases.c", 1, LIMIT)?;
+    let beside = layer.with_file_name("libmpiscope_handles.so");
+    for phase in PHASES {
+        running.enter(phase.name)?;
+        if phase.name == "between" {
+            ensure!(ask::plugins(&running, layer)?.handles.canonicalize()? == beside.canonicalize()?);
+        }
+        phase.plugin(&running, &beside).with_context(|| phase.name)?;
+        phase.command(&running).with_context(|| phase.name)?;
+        running.leave(phase.name)?;
+    }
+    Ok(())
+}
+
+impl Phase {
+    fn plugin(&self, running: &Running, plugin: &Path) -> Result<()> {
+        let process = Process::new(Arc::new(Live::open(running.pid()?)?), 0);
+        let _one = ask::ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let handles = Handles::load(plugin.as_os_str(), &process)?;
+        let questions = [
+            ("world", "comm", running.value("world", "comm")?, self.world),
+            ("mine", "comm", running.value("mine", "comm")?, self.mine),
+            ("type", "datatype", running.value("type", "datatype")?, self.datatype),
+            ("garbage", "comm", 0x0bad_cafe, self.garbage),
+            ("garbage", "request", 0x0bad_cafe, self.garbage),
+        ];
+        for (name, kind, handle, wanted) in questions {
+            let said = match handles.object(kind, handle) {
+                Ok(answer) => flags(&answer),
+                Err(error) => error.to_string(),
+            };
+            ensure!(said.contains(wanted), "{name}: {said}, not {wanted}");
+        }
+        Ok(())
+    }
+
+    fn command(&self, running: &Running) -> Result<()> {
+        let mut command = Command::new(paths::mpiscope().context("no mpiscope command")?);
+        let handle = format!("{:#x}", running.value("mine", "comm")?);
+        command.args(["inspect", &running.pid()?.to_string(), "--kind", "comm", "--handle", &handle]);
+        let outcome = run::bounded(&mut command, LIMIT)?;
+        let told = format!("{}{}", outcome.stdout, outcome.stderr);
+        let told: Vec<&str> = told.split_whitespace().collect();
+        let right = outcome.code() == self.status && told.join(" ").contains(self.words);
+        ensure!(right, "wanted {} and {:?}: {}", self.status, self.words, outcome.describe());
+        Ok(())
+    }
+}
+
+/// The flags in an answer; `live` if it is not freed.
+fn flags(answer: &Value) -> String {
+    let lists = answer.as_object().into_iter().flatten().filter_map(|(_, part)| part["flags"].as_array());
+    let mut words: Vec<&str> = lists.flatten().filter_map(Value::as_str).collect();
+    if !words.contains(&"freed handle") {
+        words.push("live");
+    }
+    words.join(", ")
+}
