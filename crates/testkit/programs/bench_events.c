@@ -96,27 +96,34 @@ static double difference(const char *what)
     return with - without;
 }
 
+static pthread_barrier_t gate;
+
 static void *worker(void *unused)
 {
     (void) unused;
-    for (int i = 0; i < 20; i++)
-        calls();
+    pthread_barrier_wait(&gate);
+    calls();
+    pthread_barrier_wait(&gate);
     return NULL;
 }
 
+/* Short runs, so that some of them are not interrupted. */
 static double rate(int threads)
 {
-    pthread_t all[64];
     double best = 0;
     listen_to("mpiscope.call_ended", &registration, 1);
-    for (int run = 0; run < 5; run++) {
-        double start = now();
+    pthread_barrier_init(&gate, NULL, (unsigned) threads);
+    for (int run = 0; run < RUNS; run++) {
+        pthread_t all[64];
         for (int i = 1; i < threads; i++)
             pthread_create(&all[i], NULL, worker, NULL);
-        worker(NULL);
+        pthread_barrier_wait(&gate);
+        double start = now();
+        calls();
+        pthread_barrier_wait(&gate);
+        best = fmax(best, (double) CALLS * threads / (now() - start) * 1e3);
         for (int i = 1; i < threads; i++)
             pthread_join(all[i], NULL);
-        best = fmax(best, 20.0 * CALLS * threads / (now() - start) * 1e3);
     }
     return best;
 }

@@ -185,7 +185,7 @@ impl<'r> Raiser<'r> {
     }
 
     /// Delivers to one registration, if it still is the one that matched.
-    #[inline]
+    #[inline(always)]
     fn call(
         &self,
         frames: &Frames,
@@ -229,7 +229,7 @@ impl<'r> Raiser<'r> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pinned(
         &self,
         registration: &Registration,

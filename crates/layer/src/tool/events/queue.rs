@@ -35,10 +35,16 @@ pub fn set_limit(events: usize) {
 }
 
 struct Event {
+    what: What,
+    payload: Payload,
+}
+
+/// An event without what it says.
+#[derive(Clone, Copy)]
+struct What {
     kind: Kind,
     object: u64,
     at: u64,
-    payload: Payload,
 }
 
 /// The queue of a thread: two lists that take turns, so that an event stays where it was put until it is delivered.
@@ -68,24 +74,26 @@ static TURNS: AtomicBool = AtomicBool::new(false);
 #[inline(never)]
 pub fn add(kind: Kind, object: u64, at: u64, payload: Payload) {
     let at = if at == 0 { clock::now() } else { at };
-    let event = Event { kind, object, at, payload };
+    let what = What { kind, object, at };
     let Some(local) = threads::local(Tls::get()) else {
         // This thread has never called MPI: there is no hook that would deliver later.
-        return event::with_frames(|frames| deliver(frames, u64::MAX, CbSafety::MPI_RESTRICTED, &event));
+        return event::with_frames(|frames| {
+            deliver(frames, u64::MAX, CbSafety::MPI_RESTRICTED, what, &payload);
+        });
     };
     if let Ok(mut events) = local.pending.events.try_borrow_mut()
         && events.len() < limit()
     {
-        events.push(event);
+        events.push(Event { what, payload });
         local.pending.some.set(true);
         return;
     }
-    lose(local, &event);
+    lose(local, what);
 }
 
 /// The event counts as dropped for all who would have heard it.
 #[cold]
-fn lose(local: &Local, event: &Event) {
+fn lose(local: &Local, event: What) {
     let thread = local.index.load(Ordering::Relaxed);
     if let (Some(about), Some((source, _))) = (wanted(event.kind, event.object), sources::of(thread, 0)) {
         REGISTRY.raiser_of(about, source).lose(event.object);
@@ -93,10 +101,10 @@ fn lose(local: &Local, event: &Event) {
 }
 
 #[inline]
-fn deliver(frames: &Frames, thread: u64, context: CbSafety, event: &Event) {
+fn deliver(frames: &Frames, thread: u64, context: CbSafety, event: What, payload: &Payload) {
     if let (Some(about), Some((source, stamp))) = (event_type(event.kind), sources::of(thread, event.at)) {
         let raiser = REGISTRY.raiser_of(about, source);
-        raiser.raise_in(frames, stamp, event.object, context, || &event.payload);
+        raiser.raise_in(frames, stamp, event.object, context, || payload);
     }
 }
 
@@ -146,9 +154,9 @@ pub fn flush_with(tls: &Tls, kind: Kind, at: u64, payload: &Payload) {
     if local.pending.some.get() || local.pending.delivering.get() {
         add(kind, 0, at, *payload);
     } else {
-        let event = Event { kind, object: 0, at, payload: *payload };
+        let what = What { kind, object: 0, at };
         in_turn(local, tls.nested.get(), &[State::INITIALIZED], |thread, context| {
-            deliver(local.frames(), thread, context, &event);
+            deliver(local.frames(), thread, context, what, payload);
         });
     }
     // Also what the callback caused.
@@ -161,7 +169,9 @@ fn run(local: &Local, nested: u32, running: &[State]) {
     in_turn(local, nested, running, |thread, context| {
         for _ in 0..ROUNDS {
             let Some(mut events) = local.pending.take() else { break };
-            events.iter().for_each(|event| deliver(local.frames(), thread, context, event));
+            for event in &events {
+                deliver(local.frames(), thread, context, event.what, &event.payload);
+            }
             events.clear();
             local.pending.spare.set(events);
             // What the callbacks caused.
@@ -188,7 +198,7 @@ fn in_turn(local: &Local, nested: u32, running: &[State], delivery: impl FnOnce(
 /// The thread is at its end: what it still has is lost.
 pub fn abandon(local: &Local) {
     let left = local.pending.take();
-    left.iter().flatten().for_each(|event| lose(local, event));
+    left.iter().flatten().for_each(|event| lose(local, event.what));
 }
 
 /// What a callback must bear here.
