@@ -159,19 +159,15 @@ impl<'r> Raiser<'r> {
         timestamp: Option<u64>,
         payload: impl FnOnce() -> P,
     ) {
-        let mut registrations = self.registry.registrations.of(self.event);
-        let Some(first) = registrations.find(|registration| registration.matches(object)) else { return };
+        let mut matching =
+            self.registry.registrations.of(self.event).filter(|registration| registration.matches(object));
+        let Some(first) = matching.next() else { return };
         let timestamp = timestamp.unwrap_or_else(|| self.source.now());
-        let matching =
-            std::iter::once(first).chain(registrations.filter(|other| other.matches(object)));
-        if !frames.has_room() {
-            return self.lose_all(matching, object, context, 1);
-        }
         let payload = payload();
-        let extent = self.event.info().extent;
         // Too short a payload is the raiser's mistake; its tool hears of a loss.
-        let Some(payload) = payload.as_ref().get(..extent) else {
-            return self.lose_all(matching, object, context, 1);
+        let payload = payload.as_ref().get(..self.event.info().extent);
+        let (Some(payload), true) = (payload, frames.has_room()) else {
+            return self.lose_all(std::iter::once(first).chain(matching), object, context, 1);
         };
         let (event, source) = (self.event, self.source.index());
         let word = Cell::new(InstanceWord::NULL);
@@ -180,14 +176,16 @@ impl<'r> Raiser<'r> {
             if self.source.has_undelivered() {
                 self.registry.tell_dropped(self.source, context);
             }
-            for registration in matching {
+            let mut next = Some(first);
+            while let Some(registration) = next {
                 self.call(frames, depth, registration, object, &instance);
+                next = matching.next();
             }
         });
     }
 
     /// Delivers to one registration, if it still is the one that matched.
-    #[inline]
+    #[inline(always)]
     fn call(
         &self,
         frames: &Frames,
@@ -231,7 +229,7 @@ impl<'r> Raiser<'r> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pinned(
         &self,
         registration: &Registration,
