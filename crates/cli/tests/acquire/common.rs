@@ -241,6 +241,13 @@ end
 continue
 "#;
 
+/// A copy without any debug information: what the scripts are for. (With it gdb takes `char` for Rust's, of four bytes.)
+pub fn strip(file: &Path, dir: &Path) -> PathBuf {
+    let out = dir.join(file.file_name().unwrap());
+    assert!(Command::new("strip").arg("-o").arg(&out).arg(file).status().unwrap().success());
+    out
+}
+
 /// Lines that begin with a word, anywhere in a line: launchers may put something before it.
 pub fn seen<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
     text.lines().filter_map(|line| line.find(word).map(|at| &line[at..])).collect()

@@ -1,6 +1,6 @@
 //! Ranks on two hosts: name spaces of one machine, with nothing in common but the network and the folders.
 
-use crate::common::{self, LIMIT, MPISCOPE, compile, folder, pairs, seen};
+use crate::common::{self, LIMIT, MPISCOPE, compile, folder, pairs, seen, strip};
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::paths;
 use mpiscope_testkit::run::{self, Outcome};
@@ -11,7 +11,7 @@ use std::process::Command;
 
 /// A debugger on the starter: it reads the table by offsets.
 const STARTER: &str = r#"
-gdb -nx -batch -x starter.gdb --args "$mpiscope" run -q "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 4 -ppn 2 "$program"
+gdb -nx -batch -x starter.gdb --args ./mpiscope run -q "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 4 -ppn 2 "$program"
 "#;
 
 /// What the test does on the first host; `$1`… are set by the head of the script.
@@ -45,6 +45,8 @@ fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Option<Outcome
     std::fs::write(&rsh, format!("#!/bin/sh\nexec python3 {} \"$@\"\n", shell.display())).unwrap();
     assert!(Command::new("chmod").arg("+x").arg(&rsh).status().unwrap().success());
     std::fs::write(dir.path().join("starter.gdb"), common::STARTER).unwrap();
+    // For the debugger that reads the starter.
+    strip(Path::new(MPISCOPE), dir.path());
     let head = format!(
         "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={}\n",
         library.mpirun.display(),

@@ -1,7 +1,9 @@
 //! What a debugger without any debug information sees: gdb in batch mode on stripped files, tables read by the
 //! documents' offsets alone.
 
-use crate::common::{self, LIMIT, MPISCOPE, STARTER, compile, folder, libraries, pairs, prepare, seen};
+use crate::common::{
+    self, LIMIT, MPISCOPE, STARTER, compile, folder, libraries, pairs, prepare, seen, strip,
+};
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::run;
 use std::collections::BTreeSet;
@@ -43,12 +45,6 @@ while $k < 12 && $_isvoid($_exitcode)
   continue
 end
 "#;
-
-fn strip(file: &Path, dir: &Path) -> PathBuf {
-    let out = dir.join(file.file_name().unwrap());
-    assert!(Command::new("strip").arg("-o").arg(&out).arg(file).status().unwrap().success());
-    out
-}
 
 fn check(library: &Library, text: &str, program: &Path, n: usize) {
     let said = pairs(&seen(text, "rank "), 1, 6);
