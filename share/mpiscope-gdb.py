@@ -4,8 +4,8 @@ Load it by hand:
 
     (gdb) source /path/to/share/mpiscope-gdb.py
 
-or by itself for every program that runs under the layer: put this file, or a link to it, beside libmpiscope.so under
-the name libmpiscope.so-gdb.py, and allow the directory (`add-auto-load-safe-path DIR` in ~/.config/gdb/gdbinit).
+or by itself for every program that runs under the layer: libmpiscope.so carries this script, and gdb loads it if the
+directory of libmpiscope.so is allowed (`add-auto-load-safe-path DIR` in ~/.config/gdb/gdbinit).
 
     (gdb) print comm                              an MPI_Comm, MPI_Datatype, MPI_Request, ... shows its object
     (gdb) info mpi                                how many objects there are
@@ -15,7 +15,7 @@ the name libmpiscope.so-gdb.py, and allow the directory (`add-auto-load-safe-pat
     (gdb) info mpi leaks                          what is not freed, by the place that made it
 
 The program must have been started under the layer (`mpiscope run`, or LD_PRELOAD=libmpiscope.so). Live processes and core
-files show the same. The answers come from the `mpiscope` command: $MPISCOPE, or the one near this file, or in PATH. What
+files show the same. The answers come from the `mpiscope` command: $MPISCOPE, or the one near this file or libmpiscope.so, or in PATH. What
 it cannot reach itself (a process behind a gdb server) is read through gdb's own access to memory.
 """
 
@@ -59,11 +59,13 @@ def command():
     named = os.environ.get("MPISCOPE")
     if named:
         return named
-    here = os.path.dirname(os.path.realpath(__file__)) if "__file__" in globals() else os.getcwd()
-    for place in ("mpiscope", "../bin/mpiscope", "../../bin/mpiscope"):
-        path = os.path.normpath(os.path.join(here, place))
-        if os.access(path, os.X_OK) and os.path.isfile(path):
-            return path
+    near = [__file__] if "__file__" in globals() else []
+    near += [one.filename for one in gdb.objfiles() if os.path.basename(one.filename or "") == "libmpiscope.so"]
+    for file in near:
+        for place in ("mpiscope", "../bin/mpiscope", "../../bin/mpiscope"):
+            path = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(file)), place))
+            if os.access(path, os.X_OK) and os.path.isfile(path):
+                return path
     found = shutil.which("mpiscope")
     if not found:
         raise CannotSee("no mpiscope command: set the environment variable MPISCOPE to its path and start gdb again")

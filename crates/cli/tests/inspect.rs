@@ -231,3 +231,25 @@ fn images_that_lie_never_crash_the_reader_and_never_take_long() {
         change(&whole[..len], &format!("{len} bytes"));
     }
 }
+
+/// Names of the fields that objects of the schema may have, by definition.
+fn fields(schema: &Value, definition: &str) -> Vec<String> {
+    let properties = schema.pointer(&format!("/$defs/{definition}/properties")).and_then(Value::as_object);
+    properties.unwrap_or_else(|| panic!("no {definition} in the schema")).keys().cloned().collect()
+}
+
+#[test]
+fn the_json_has_the_published_form() {
+    let output = Command::new(MPISCOPE).args(["inspect", "--schema"]).output().unwrap();
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../share/mpiscope.inspect.1.schema.json");
+    let published = std::fs::read_to_string(published).unwrap();
+    let hint = "`mpiscope inspect --schema` is another: write it there, if fields were only added";
+    assert!(text(&output.stdout) == published, "share/mpiscope.inspect.1.schema.json: {hint}");
+    let schema: Value = serde_json::from_str(&published).unwrap();
+    let told = two().json(&["--kind", "comm"]);
+    assert_eq!(told["schema"], "mpiscope.inspect/1");
+    let object = told["ranks"][0]["objects"][0].as_object().unwrap();
+    let known = [fields(&schema, "Communicator"), vec!["brief".to_owned()]].concat();
+    let unknown: Vec<&String> = object.keys().filter(|key| !known.contains(key)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} are not in the schema");
+}

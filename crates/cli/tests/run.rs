@@ -110,7 +110,7 @@ fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs
     }
     let most = &report["functions"][0];
     assert_eq!(
-        (&most["name"], &most["min"][1], &most["max"][1]),
+        (&most["name"], &most["min"]["rank"], &most["max"]["rank"]),
         (&"MPI_Allreduce".into(), &0.into(), &3.into())
     );
 }

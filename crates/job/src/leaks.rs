@@ -20,6 +20,7 @@ const MOST_SITES: usize = 1 << 12;
 
 /// How many objects of a kind a process has.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Count {
     /// Made by the program and not freed.
     pub live: u64,
@@ -46,6 +47,7 @@ pub struct Site {
 
 /// The same place on all ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Leak {
     /// Kind of the objects.
     pub kind: Kind,

@@ -26,6 +26,8 @@ pub mod rankset;
 pub mod report;
 #[cfg(feature = "sample")]
 pub mod sample;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod significant;
 pub mod source;
 pub mod story;

@@ -144,8 +144,8 @@ impl<A: Abi> Call<A> {
         // What the hooks did after the library returned is not the program's time.
         let until = self.returned();
         let heard = events::wanted_kinds();
-        if heard & observe::AT_END != 0 {
-            observe::call_ended(&self, bytes);
+        if heard & observe::OF_SUBJECT != 0 {
+            observe::subject_ended(&self, bytes);
         }
         let spent = until.wrapping_sub(self.since);
         if let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) {
@@ -167,7 +167,9 @@ impl<A: Abi> Call<A> {
             current.seq.end();
         }
         self.tls.depth.set(0);
-        if heard != 0 {
+        if heard & Kind::CALL_ENDED.bit() != 0 {
+            observe::call_ended(&self, self.tls, bytes);
+        } else if heard != 0 {
             events::flush(self.tls);
         }
     }

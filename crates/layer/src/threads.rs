@@ -5,6 +5,7 @@ use crate::tls::Tls;
 use crate::tool::events::observe;
 use crate::{clock, image};
 use mpiscope_image::layout::{Call, Loss, SectionKind, State, Thread};
+use mpit::event::Frames;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// How many open user callbacks keep the call that they interrupt.
@@ -23,6 +24,27 @@ pub struct Local {
     pub pending: crate::tool::events::Pending,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
+    /// See [`Local::frames`].
+    frames: FramesOfThread,
+}
+
+/// What [`mpit::event`] keeps of the thread that made this.
+struct FramesOfThread(*const Frames);
+
+impl Default for FramesOfThread {
+    fn default() -> Self {
+        Self(mpit::event::frames())
+    }
+}
+
+impl Local {
+    /// The events that the thread is delivering: reached through its own memory, which is faster than by the
+    /// thread-local storage of a library that was loaded.
+    #[inline(always)]
+    pub fn frames(&self) -> &Frames {
+        // SAFETY: memory of this thread, which only it reaches and which outlives its `Local`.
+        unsafe { &*self.frames.0 }
+    }
 }
 
 /// How many records there can be that [`all`] gives.

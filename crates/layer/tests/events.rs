@@ -1,4 +1,5 @@
-//! Random traffic on every MPI library at hand: what a tool hears in events is what the program did, exactly.
+//! Random traffic on every MPI library at hand: what a tool hears in events is what the program did, exactly. And events of
+//! the library itself, which no packaged library has: those of the mock library (`cargo build -p mpiscope-mock-mpi`).
 //!
 //! The program writes its ledger (`traffic.c`), a preloaded tool what it heard (`event_recorder.c`). The tests need
 //! `libmpiscope.so` to be built (`cargo build -p mpiscope-layer`), real MPI libraries (`cargo xtask mpi`), and fail
@@ -8,6 +9,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -192,6 +194,42 @@ fn a_tool_rebuilds_the_ledger_of_random_traffic_from_events() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Runs `mock_events.c` on the mock library, which loses every `lose`-th event.
+fn mock_events(lose: Option<&str>) -> Result<String> {
+    let layer = paths::libmpiscope().context("no libmpiscope.so; run `cargo build -p mpiscope-layer`")?;
+    let mock = paths::mock_library().context("no libmockmpi.so; run `cargo build -p mpiscope-mock-mpi`")?;
+    let dir = tempfile::tempdir()?;
+    let program = dir.path().join("mock_events");
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-Wall", "-I"]).arg(paths::workspace().join("crates/mock-mpi/include"));
+    cc.arg(paths::programs().join("mock_events.c")).arg("-o").arg(&program).arg(&mock);
+    let compiled = run::bounded(&mut cc, LIMIT)?;
+    ensure!(compiled.success(), "{}", compiled.describe());
+    let mut command = Command::new(program);
+    command.env("LD_PRELOAD", layer).env("LD_LIBRARY_PATH", mock.parent().context("it lies nowhere")?);
+    command.envs(lose.map(|every| ("MOCK_LOSE", every)));
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    Ok(outcome.stdout)
+}
+
+#[test]
+fn events_of_the_library_pass_through_with_time_source_level_and_losses() {
+    let said = mock_events(None).expect("the program runs");
+    let expected = "mock_sent: 2 elements, in place\n\
+        9 delivered, 0 dropped, 0 wrong, tags 945, bytes 45, level 1\n\
+        source mock, order 0, 1000 ticks, 1099511627776 at most, its clock goes on\n\
+        9 after it was freed\n\
+        mock_sent: 2 elements, in place\n\
+        1 delivered and 3 dropped for a callback of too low a level\n\
+        unexp_message_dequeued: 0 elements, in place\n\
+        1 delivered that cannot be read, refused\n";
+    assert_eq!(said, expected);
+    // The third that is lost would be told before an event that does not come.
+    let said = mock_events(Some("3")).expect("the program runs");
+    assert!(said.contains("\n6 delivered, 2 dropped, 0 wrong, tags 627, bytes 27, level 1\n"), "{said}");
 }
 
 #[test]

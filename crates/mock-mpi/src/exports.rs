@@ -18,6 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::engine::{COMPLETED, Engine, Message, NULL, Receive};
+use crate::tools;
 
 const SUCCESS: c_int = 0;
 const ERR_TRUNCATE: c_int = 14;
@@ -142,6 +143,7 @@ macro_rules! export {
         };
     )*};
 }
+pub(crate) use export;
 
 export! {
     "MPI_Init" "PMPI_Init" fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
@@ -203,7 +205,9 @@ export! {
     fn send(buffer: *const c_void, count: c_int, datatype: c_int, peer: c_int, tag: c_int, _comm: c_int) {
         if peer != PROC_NULL {
             let bytes = unsafe { read(buffer, bytes_of(count, datatype)) };
+            let length = bytes.len();
             engine().get_or_insert_with(Engine::default).send(Message { tag, bytes });
+            tools::sent(tag, length);
         }
         SUCCESS
     }

@@ -5,7 +5,8 @@
 //! as `MPI_X` and `PMPI_X`, as in real libraries; [`engine`] does the work, the module `exports` is its C face.
 //!
 //! Like MPICH, a send that is complete at once gives the one handle of all completed requests, so that what holds
-//! for real libraries (a handle is no identity) holds here.
+//! for real libraries (a handle is no identity) holds here. Like an MPICH that was built with them, it has events (`tools`).
 
 mod engine;
 mod exports;
+mod tools;

@@ -3,7 +3,6 @@
  *     bench_mpi_t read|readreset|startstop|info|index|cvar      on mpiscope's variable, or else the library's own
  *     bench_mpi_t read4                                         the same read, when four threads have called MPI
  *     bench_mpi_t last                                          index by name of the last variable that there is
- *     bench_mpi_t nobody|elsewhere|empty|stamp|element|copy     MPI_Comm_rank with an event at its end
  *
  * Prints nan where the library has nothing to be measured.
  */
@@ -140,58 +139,13 @@ static double variables(const char *what)
     return best;
 }
 
-static char mode;
-
-static void heard(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
-                  void *data)
-{
-    MPI_Count stamp = 0;
-    (void) registration;
-    (void) safety;
-    (void) data;
-    if (mode == 's')
-        MPI_T_event_get_timestamp(instance, &stamp);
-    else if (mode == 'l')
-        MPI_T_event_read(instance, 0, buffer);
-    else if (mode == 'c')
-        MPI_T_event_copy(instance, buffer);
-    sink += stamp;
-}
-
-static double events(const char *what)
-{
-    double best = INFINITY;
-    int rank, index;
-    const char *type = !strcmp(what, "elsewhere") ? "mpiscope.object_freed" : "mpiscope.call_ended";
-    mode = !strcmp(what, "element") ? 'l' : what[0];
-    if (!MPISCOPE_HAS(MPI_T_event_get_num))
-        return NAN;
-    if (strcmp(what, "nobody")) {
-        MPI_T_event_registration registration;
-        if (MPI_T_event_get_index(type, &index) != MPI_SUCCESS
-            || MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registration) != MPI_SUCCESS)
-            return NAN;
-        MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, heard);
-    }
-    for (int run = 0; run < 9; run++) {
-        double start = now();
-        for (int i = 0; i < 100000; i++)
-            MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        double each = (now() - start) / 100000;
-        if (each < best)
-            best = each;
-    }
-    return best;
-}
-
 int main(int argc, char **argv)
 {
     int provided;
     const char *what = argc > 1 ? argv[1] : "read";
-    int is_event = strstr("nobody elsewhere empty stamp element copy", what) != NULL;
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    printf("value %f\n", is_event ? events(what) : variables(what));
+    printf("value %f\n", variables(what));
     MPI_Finalize();
     return sink == 42;
 }

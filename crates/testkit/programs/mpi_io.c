@@ -30,6 +30,8 @@ int main(int argc, char **argv)
          MPI_INFO_NULL, &file);
     CALL(MPI_File_set_size, file, 0);
     CALL(MPI_File_preallocate, file, 4096);
+    CALL(MPI_File_sync, file);
+    CALL(MPI_Barrier, MPI_COMM_WORLD);
     CALL(MPI_File_write_at, file, mine, values, N, MPI_INT, &status);
     CALL(MPI_File_sync, file);
     CALL(MPI_Barrier, MPI_COMM_WORLD);
@@ -53,6 +55,9 @@ int main(int argc, char **argv)
     CALL(MPI_File_read_all, file, got, N, MPI_INT, &status);
     sum += got[1];
 
+    /* The view's writes touch the ranges that others have just read. */
+    CALL(MPI_File_sync, file);
+    CALL(MPI_Barrier, MPI_COMM_WORLD);
     CALL(MPI_Type_vector, N, 1, expect_size, MPI_INT, &type);
     CALL(MPI_Type_commit, &type);
     CALL(MPI_File_set_view, file, (MPI_Offset) expect_rank * sizeof(int), MPI_INT, type, "native", MPI_INFO_NULL);

@@ -417,7 +417,7 @@ static void collect(void)
 static void write_image(const char *name)
 {
     char path[64], target[256], *block = malloc(1 << 20);
-    for (int fd = 3; fd < 256; fd++) {
+    for (int fd = 3; fd < 4096; fd++) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         ssize_t len = readlink(path, target, sizeof target - 1);
         if (len < 0)

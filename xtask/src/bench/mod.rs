@@ -4,6 +4,7 @@
 //! of its settings in turn, round after round, so that a machine that changes its speed hits all settings alike.
 //! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
 
+mod events;
 mod layer;
 mod objects;
 mod tool;
@@ -21,8 +22,8 @@ use crate::mpi as libraries;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const LIBRARIES: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
-const GROUPS: [(&str, Group); 3] =
-    [("layer", layer::cases), ("objects", objects::cases), ("tool", tool::cases)];
+const GROUPS: [(&str, Group); 4] =
+    [("layer", layer::cases), ("objects", objects::cases), ("tool", tool::cases), ("events", events::cases)];
 
 /// Makes the cases of a group for one library; programs are compiled into the directory.
 type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
@@ -30,11 +31,17 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer, objects, tool); all when none is named.
+    /// Groups to run (layer, objects, tool, events); all when none is named.
     groups: Vec<String>,
     /// How often each setting is run.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
+}
+
+impl Args {
+    fn wants(&self, group: &str) -> bool {
+        self.groups.is_empty() || self.groups.iter().any(|wanted| wanted == group)
+    }
 }
 
 /// One setting of the layer.
@@ -77,13 +84,16 @@ pub fn run(args: &Args) -> Result<()> {
         libraries::print_skipped(&skipped);
         bail!("none of {} is there", LIBRARIES.join(", "));
     }
+    if args.wants("events") {
+        events::engine()?;
+    }
     let dir = tempfile::tempdir()?;
     for library in &chosen {
         println!("\n{}: {}", library.name, library.version);
         let home = dir.path().join(&library.name);
         std::fs::create_dir_all(&home)?;
         for (name, group) in GROUPS {
-            if args.groups.is_empty() || args.groups.iter().any(|wanted| wanted == name) {
+            if args.wants(name) {
                 for case in group(library, &home)? {
                     show(&case, &measure(library, &case, args.rounds)?);
                 }

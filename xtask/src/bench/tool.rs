@@ -1,4 +1,4 @@
-//! What the tool information interface costs: our variables beside the library's own, and events.
+//! What the tool information interface costs: our variables beside the library's own.
 
 use std::path::Path;
 
@@ -23,10 +23,6 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
     // nan: the library has no such variable, or its function does not work.
     let both =
         || vec![Setting { name: "library's", record: None }, Setting { name: "ours", record: Some(None) }];
-    let calls = || {
-        let record = Some(Some("calls,times"));
-        vec![Setting { name: "bare", record: None }, Setting { name: "layer", record }]
-    };
     Ok(vec![
         case("MPI_T_pvar_read of a scalar", "read", both()),
         case("MPI_T_pvar_read of a scalar, four threads have called MPI", "read4", both()),
@@ -36,11 +32,5 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
         case("MPI_T_pvar_get_index of the first variable", "index", both()),
         case("MPI_T_pvar_get_index of the last variable", "last", both()),
         case("MPI_T_cvar_read", "cvar", both()),
-        case("MPI_Comm_rank, no registration", "nobody", calls()),
-        case("MPI_Comm_rank, a registration for another event type", "elsewhere", calls()),
-        case("MPI_Comm_rank, event with an empty callback", "empty", calls()),
-        case("MPI_Comm_rank, event, callback asks for the timestamp", "stamp", calls()),
-        case("MPI_Comm_rank, event, callback reads one element", "element", calls()),
-        case("MPI_Comm_rank, event, callback copies", "copy", calls()),
     ])
 }

@@ -151,7 +151,7 @@ mod tests {
         let lines = lines(&answers);
         assert_eq!(lines[0], "ranks [0,2-5] (5 processes)");
         assert_eq!(lines[1], "  #0  0x… in poll () from /lib/libc.so");
-        assert_eq!(lines[4], "ranks 1 (1 process)");
+        assert_eq!(lines[4], "rank 1 (1 process)");
         assert_eq!(lines[5], "  #0  0xabc in write ()");
     }
 
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn equal_ranks_of_several_worlds_are_told_apart() {
         let answers = [answer("h:1:1", 0, "#0  f ()"), answer("h:2:2", 0, "#0  f ()")];
-        assert_eq!(lines(&answers)[0], "ranks 0 of h:1:1; ranks 0 of h:2:2 (2 processes)");
+        assert_eq!(lines(&answers)[0], "rank 0 of h:1:1; rank 0 of h:2:2 (2 processes)");
     }
 
     #[test]

@@ -5,13 +5,19 @@ use super::same;
 use mpiscope_job::RankSet;
 use mpiscope_job::leaks::{self, Count, Leak};
 use mpiscope_job::objects::{Hex, Kind, Object};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-#[derive(Serialize)]
+/// What is behind handles: the answer of `mpiscope inspect --json`.
+#[derive(Serialize, JsonSchema)]
 struct Report<'a> {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
+    /// Name of the job.
     job: &'a str,
+    /// The processes that were looked at.
     ranks: Vec<Rank<'a>>,
     /// Objects that more than one rank has.
     shared: Vec<Shared>,
@@ -21,10 +27,14 @@ struct Report<'a> {
     errors: &'a [String],
 }
 
-#[derive(Serialize)]
+/// A process.
+#[derive(Serialize, JsonSchema)]
 struct Rank<'a> {
+    /// Rank in `MPI_COMM_WORLD`.
     rank: Option<u32>,
+    /// Size of `MPI_COMM_WORLD`.
     size: Option<u32>,
+    /// Name of the world: the processes with which it shares `MPI_COMM_WORLD`.
     world: &'a str,
     host: &'a str,
     pid: u32,
@@ -41,7 +51,8 @@ struct Rank<'a> {
     objects: Vec<One<'a>>,
 }
 
-#[derive(Serialize)]
+/// An object.
+#[derive(Serialize, JsonSchema)]
 struct One<'a> {
     /// In one line.
     brief: &'a str,
@@ -52,12 +63,19 @@ struct One<'a> {
     object: &'a Object,
 }
 
-#[derive(Serialize)]
+/// An object that several ranks have.
+#[derive(Serialize, JsonSchema)]
 struct Shared {
     kind: Kind,
     name: Option<String>,
     identity: Hex,
     ranks: RankSet,
+}
+
+/// The form of the text, as JSON Schema.
+pub fn schema() -> serde_json::Result<String> {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    serde_json::to_string_pretty(&generator.into_root_schema_for::<Report<'static>>())
 }
 
 /// The text.

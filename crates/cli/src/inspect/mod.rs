@@ -55,6 +55,9 @@ pub struct Options {
     /// Everything as JSON
     #[arg(long)]
     json: bool,
+    /// The form of that JSON, as JSON Schema, and nothing else
+    #[arg(long)]
+    schema: bool,
 }
 
 fn kind(text: &str) -> Result<Kind, String> {
@@ -79,6 +82,10 @@ fn ranks(text: &str) -> Result<RankSet, String> {
 
 /// Looks and shows.
 pub fn inspect(options: &Options) -> Result<ExitCode> {
+    if options.schema {
+        writeln!(io::stdout().lock(), "{}", json::schema()?)?;
+        return Ok(ExitCode::from(exit::FINE));
+    }
     let wanted = Wanted {
         ranks: options.rank.clone(),
         kind: options.kind,

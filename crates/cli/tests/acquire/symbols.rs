@@ -114,7 +114,8 @@ fn states(library: &Library, layer: &Path, flags: u32) -> Vec<u32> {
     let mut command = library.launch(2);
     command.arg("sh").arg(under_gdb(dir.path(), layer, &script, &line));
     prepare(&mut command, library, layer);
-    command.env("MPISCOPE_ACQUIRE", "1");
+    // The children take the environment of the launcher.
+    command.env("MPISCOPE_ACQUIRE", "1").env("LD_PRELOAD", layer);
     let outcome = run::bounded(&mut command, LIMIT).unwrap();
     let states = seen(&outcome.stdout, "STATE ");
     assert!(!states.is_empty(), "{}", outcome.describe());
@@ -127,10 +128,10 @@ fn changes_of_the_directories_stop_a_debugger_only_if_it_asked_for_them() {
     let _turn = common::alone();
     let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
     let [start, spawn, changed] = [1, 2, 6];
-    // The second world is spawned by rank 1, and rank 0 has no part in it.
-    assert_eq!(states(&library, &layer, 0), [start, spawn]);
+    // All parents take part in both spawns; rank 0, as the metadirectory, is told of both worlds.
+    assert_eq!(states(&library, &layer, 0), [start, spawn, spawn]);
     let asked = states(&library, &layer, REQUEST_DIRECTORY_EVENTS);
-    assert_eq!(asked, [start, changed, spawn]);
+    assert_eq!(asked, [start, changed, spawn, changed, spawn]);
 }
 
 #[test]

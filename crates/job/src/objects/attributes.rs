@@ -15,6 +15,7 @@ const MOST: usize = 4096;
 
 /// An attribute of a communicator, datatype or window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attribute {
     /// The key.
     pub keyval: i64,
@@ -31,6 +32,7 @@ pub struct Attribute {
 
 /// A key for attributes.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Keyval {
     #[allow(missing_docs)]
     #[serde(flatten)]

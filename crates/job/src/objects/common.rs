@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// How an object stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// The handle may be used.
@@ -20,6 +21,7 @@ pub enum Standing {
 
 /// A call that did something to an object.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deed {
     /// The MPI function.
     pub function: Option<String>,
@@ -34,6 +36,7 @@ pub struct Deed {
 
 /// Another object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reference {
     /// Its kind.
     pub kind: Kind,
@@ -48,6 +51,7 @@ pub struct Reference {
 
 /// What all objects have in common.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Common {
     /// Its kind.
     pub kind: Kind,

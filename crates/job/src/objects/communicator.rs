@@ -15,6 +15,7 @@ pub const MOST_MEMBERS: usize = 1 << 22;
 
 /// A communicator.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Communicator {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -68,6 +69,7 @@ pub struct Communicator {
 
 /// The topology of a communicator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum Topology {
     /// `MPI_Cart_create`.

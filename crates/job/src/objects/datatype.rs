@@ -19,6 +19,7 @@ const MOST_STRUCTURES: usize = 4096;
 
 /// A datatype.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Datatype {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -58,6 +59,7 @@ pub struct Datatype {
 
 /// The arguments of a constructor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Arguments {
     /// Named numbers, in the order of the constructor: `count`, `blocklength`, `stride`.
     pub numbers: Vec<(&'static str, i64)>,

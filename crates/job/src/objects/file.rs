@@ -13,6 +13,7 @@ use serde::Serialize;
 
 /// A file.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct File {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -46,6 +47,7 @@ pub struct File {
 
 /// The view of a file.
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 pub struct View {
     /// In bytes.

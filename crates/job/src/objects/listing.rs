@@ -17,6 +17,7 @@ macro_rules! objects {
     ($($kind:ident),*) => {
         /// An object of any kind.
         #[derive(Debug, Clone, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(untagged)]
         #[allow(missing_docs, clippy::large_enum_variant)]
         pub enum Object {
@@ -72,6 +73,7 @@ objects!(
 
 /// All objects of a process, by kind.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Listing {
     /// [`SCHEMA`].
     pub schema: &'static str,

@@ -13,6 +13,7 @@ const MOST_THREADS: u64 = 1 << 16;
 
 /// A call that a thread is in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ongoing {
     /// The kernel's id of the thread.
     pub tid: u32,

@@ -182,8 +182,11 @@ impl<'a, S: Source> Reader<'a, S> {
             let Some(entry) = self.index(B::KIND)?.by_handle(handle) else { break };
             let record = self.record::<B::Record>(B::KIND, entry.index)?;
             let head = B::head(&record.value);
-            if head.handle.get() == handle && head.life.get() != Life::EMPTY.0 {
-                return Ok(self.made::<B>(&record));
+            if head.handle.get() == handle
+                && head.life.get() != Life::EMPTY.0
+                && let Some(object) = self.made::<B>(record)
+            {
+                return Ok(object);
             }
             self.indices.borrow_mut().remove(&B::KIND.section());
         }
@@ -201,7 +204,7 @@ impl<'a, S: Source> Reader<'a, S> {
             return Ok(None);
         };
         let record = self.record::<B::Record>(B::KIND, entry.index)?;
-        Ok((B::head(&record.value).uid.get() == uid).then(|| self.made::<B>(&record)))
+        Ok(if B::head(&record.value).uid.get() == uid { self.made::<B>(record) } else { None })
     }
 
     /// All objects of a kind that have a record, in order of their records; also freed ones.
@@ -209,9 +212,15 @@ impl<'a, S: Source> Reader<'a, S> {
         let index = self.index(B::KIND)?;
         let mut objects = Vec::new();
         for entry in &index.entries {
-            let record = self.record::<B::Record>(B::KIND, entry.index)?;
-            if B::head(&record.value).life.get() != Life::EMPTY.0 {
-                objects.push(self.made::<B>(&record));
+            for _ in 0..TRIES {
+                let record = self.record::<B::Record>(B::KIND, entry.index)?;
+                if B::head(&record.value).life.get() == Life::EMPTY.0 {
+                    break;
+                }
+                if let Some(object) = self.made::<B>(record) {
+                    objects.push(object);
+                    break;
+                }
             }
         }
         Ok(objects)
@@ -224,9 +233,24 @@ impl<'a, S: Source> Reader<'a, S> {
         Ok((index.entries.len() - freed, freed))
     }
 
-    fn made<B: Build>(&self, record: &Snapshot<B::Record>) -> B {
-        let common = self.common::<B>(record);
-        B::build(self, common, Some(&record.value))
+    /// The model of a record. What the record refers to, names and arrays, is read after the record, and may have come to
+    /// belong to another object by then: so the record must be the same afterwards. `None`: it has become another's, or
+    /// nobody's.
+    fn made<B: Build>(&self, mut record: Snapshot<B::Record>) -> Option<B> {
+        for _ in 0..TRIES {
+            let object = B::build(self, self.common::<B>(&record), Some(&record.value));
+            let again = self.record::<B::Record>(B::KIND, record.index).ok()?;
+            let (before, after) = (B::head(&record.value), B::head(&again.value));
+            if before.seq.get() == after.seq.get() {
+                return Some(object);
+            }
+            if before.uid.get() != after.uid.get() || after.life.get() == Life::EMPTY.0 {
+                return None;
+            }
+            record = again;
+        }
+        record.torn = true;
+        Some(B::build(self, self.common::<B>(&record), Some(&record.value)))
     }
 
     fn common<B: Build>(&self, record: &Snapshot<B::Record>) -> Common {

@@ -13,6 +13,7 @@ use std::mem::offset_of;
 
 /// A request.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Request {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -79,6 +80,7 @@ pub struct Request {
 
 /// A rank, or a word for one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
     /// As the program gave it.
     pub value: i64,
@@ -89,6 +91,7 @@ pub struct Rank {
 
 /// A moment and a place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct When {
     /// The address behind the call.
     pub address: Hex,
@@ -264,6 +267,7 @@ pub(super) fn rank<S: Source>(reader: &Reader<'_, S>, value: i64) -> Rank {
 
 /// A message that a probe has matched and nobody has received.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     #[allow(missing_docs)]
     #[serde(flatten)]

@@ -13,6 +13,7 @@ use std::mem::offset_of;
 
 /// A group.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -85,6 +86,7 @@ fn communicators_of<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<R
 
 /// A reduction operation.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Op {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -134,6 +136,7 @@ impl Build for Op {
 
 /// An error handler.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Errhandler {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -232,6 +235,7 @@ fn users<S: Source>(
 
 /// An info object.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Info {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -277,6 +281,7 @@ fn pairs<S: Source>(reader: &Reader<'_, S>, record: &objects::Info) -> Vec<(Stri
 
 /// A session.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
     #[allow(missing_docs)]
     #[serde(flatten)]

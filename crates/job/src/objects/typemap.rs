@@ -15,6 +15,7 @@ const MOST_STEPS: u64 = 1 << 22;
 
 /// Elements of one intrinsic type, one behind the other without a gap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// The intrinsic type.
     pub datatype: String,
@@ -36,6 +37,7 @@ impl Run {
 
 /// A hole: bytes within the bounds that are not part of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hole {
     /// Place of the first byte.
     pub displacement: i64,
@@ -45,6 +47,7 @@ pub struct Hole {
 
 /// A type map.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TypeMap {
     /// In the order in which the elements are sent.
     pub runs: Vec<Run>,

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 /// A window.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -68,6 +69,7 @@ pub struct Window {
 
 /// A lock that is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 pub struct Lock {
     pub target: u32,
@@ -76,6 +78,7 @@ pub struct Lock {
 
 /// One-sided operations of this process on a window.
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operations {
     #[allow(missing_docs)]
     pub puts: u64,

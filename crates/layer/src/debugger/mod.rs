@@ -24,6 +24,7 @@ mod gate;
 mod hello;
 mod presence;
 mod rendezvous;
+mod script;
 mod state;
 mod symbols;
 mod table;

@@ -460,10 +460,11 @@ impl<T: Object> Table<T> {
                 Self::push(writer, locked, oldest);
                 continue;
             }
+            // Before what it refers to can become another's, so that a reader who has just copied it will know.
+            head.seq.begin();
             oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
             count_lost(writer);
             let inner = locked.inner();
-            head.seq.begin();
             head.life.set(Life::EMPTY.0);
             head.link.set(inner.empty);
             head.seq.end();

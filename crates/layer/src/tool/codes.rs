@@ -171,7 +171,7 @@ impl Codes {
         scope: Scope, scope, scope_of;
         class: PvarClass, class, class_of;
         safety: CbSafety, safety, safety_of;
-        order: SourceOrder, order;
+        order: SourceOrder, order, order_of;
     }
 
     /// The error class, or a library's own error code.

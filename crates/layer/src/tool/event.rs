@@ -5,10 +5,11 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
-use super::{REGISTRY, c, events, handles, info};
-use crate::resolve;
+use super::{REGISTRY, c, events, handles, info, library};
+use crate::tls::Tls;
+use crate::{resolve, threads};
 use mpi_abi::AbiKind;
-use mpit::event::{self, Delivery, DroppedHandler, Drops, EventCallback, FreeCallback, Freed};
+use mpit::event::{self, Delivery, DroppedHandler, Drops, EventCallback, Frames, FreeCallback, Freed};
 use mpit::{Bind, Error, InstanceWord, RegistrationWord};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -26,6 +27,12 @@ type DroppedFunction = Option<unsafe extern "C" fn(i64, Registration, c_int, c_i
 /// The handle of an info object as it came in a register.
 fn info_of(register: u64) -> u64 {
     if resolve::abi() == Some(AbiKind::MPICH) { register & 0xffff_ffff } else { register }
+}
+
+/// What this thread is delivering, where that is fast to be had.
+#[inline(always)]
+fn frames() -> Option<&'static Frames> {
+    threads::local(Tls::get()).map(threads::Local::frames)
 }
 
 fn callback(function: Callback) -> Option<EventCallback> {
@@ -62,6 +69,7 @@ fn dropped_handler(function: DroppedFunction) -> Option<DroppedHandler> {
 c::entry_points! {
     /// Number of event types.
     MPI_T_event_get_num PMPI_T_event_get_num(num_events: *mut c_int) {
+        library::refresh();
         // SAFETY: the caller's OUT argument.
         unsafe { c::put(num_events, c::int(REGISTRY.event_count())) };
         Ok(())
@@ -113,7 +121,10 @@ c::entry_points! {
             return Err(Error::INVALID);
         }
         // SAFETY: the caller's arguments.
-        unsafe { c::put(event_index, c::int(REGISTRY.event_index(c::name(name)?)?)) };
+        unsafe {
+            let name = c::name(name)?;
+            c::put(event_index, c::int(library::find(|| REGISTRY.event_index(name))?));
+        }
         Ok(())
     }
 
@@ -130,7 +141,7 @@ c::entry_points! {
         }
         // SAFETY: the caller's arguments.
         let object = unsafe { handles::object(obj_handle, bind) };
-        let object = if bind == Bind::NO_OBJECT { 0 } else { events::token(bind, object)? };
+        let object = if bind == Bind::NO_OBJECT { 0 } else { events::token(event_index, bind, object)? };
         let word = REGISTRY.event_handle_alloc(event_index, object, &info::hints(info_of(info)))?;
         // SAFETY: the caller's OUT argument.
         unsafe { c::put(event_registration, word.0) };
@@ -220,25 +231,41 @@ c::entry_points! {
 
     /// One element of an event. Async-signal-safe, as all below.
     MPI_T_event_read PMPI_T_event_read(event_instance: Instance, element_index: c_int, buffer: *mut c_void) {
+        let instance = InstanceWord(event_instance);
         if buffer.is_null() {
-            return event::event_index(InstanceWord(event_instance)).and(Err(Error::INVALID));
+            return event::event_index(instance).and(Err(Error::INVALID));
         }
         // SAFETY: the caller's buffer holds the element.
-        unsafe { event::read_raw(InstanceWord(event_instance), element_index, buffer.cast()) }
+        unsafe {
+            match frames() {
+                Some(frames) => frames.read_raw(instance, element_index, buffer.cast()),
+                None => event::read_raw(instance, element_index, buffer.cast()),
+            }
+        }
     }
 
     /// All elements of an event.
     MPI_T_event_copy PMPI_T_event_copy(event_instance: Instance, buffer: *mut c_void) {
+        let instance = InstanceWord(event_instance);
         if buffer.is_null() {
-            return event::event_index(InstanceWord(event_instance)).and(Err(Error::INVALID));
+            return event::event_index(instance).and(Err(Error::INVALID));
         }
         // SAFETY: the caller's buffer holds the event's extent.
-        unsafe { event::copy_raw(InstanceWord(event_instance), buffer.cast()) }
+        unsafe {
+            match frames() {
+                Some(frames) => frames.copy_raw(instance, buffer.cast()),
+                None => event::copy_raw(instance, buffer.cast()),
+            }
+        }
     }
 
     /// When an event was observed.
     MPI_T_event_get_timestamp PMPI_T_event_get_timestamp(event_instance: Instance, event_timestamp: *mut i64) {
-        let at = event::timestamp(InstanceWord(event_instance))?;
+        let instance = InstanceWord(event_instance);
+        let at = match frames() {
+            Some(frames) => frames.timestamp(instance)?,
+            None => event::timestamp(instance)?,
+        };
         if event_timestamp.is_null() {
             return Err(Error::INVALID);
         }

@@ -114,6 +114,22 @@ pub unsafe fn put_nth(to: *mut c_void, at: usize, handle: u64) {
     unsafe { put(to.byte_add(at * size(Bind::NO_OBJECT)), handle) };
 }
 
+/// A handle in an array of handles that are no files'.
+///
+/// # Safety
+///
+/// `from` has more than `at` handles.
+pub unsafe fn nth(from: *const c_void, at: usize) -> u64 {
+    let size = size(Bind::NO_OBJECT);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            4 => u64::from(from.byte_add(at * size).cast::<u32>().read_unaligned()),
+            _ => from.byte_add(at * size).cast::<u64>().read_unaligned(),
+        }
+    }
+}
+
 /// The handle that the caller's variable holds; 0 for a null pointer.
 ///
 /// # Safety

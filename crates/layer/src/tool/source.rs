@@ -2,13 +2,14 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
-use super::{REGISTRY, c, info};
+use super::{REGISTRY, c, info, library};
 use mpit::Error;
 use std::ffi::{c_char, c_int, c_void};
 
 c::entry_points! {
     /// Number of sources.
     MPI_T_source_get_num PMPI_T_source_get_num(num_sources: *mut c_int) {
+        library::refresh();
         // SAFETY: the caller's OUT argument.
         unsafe { c::put(num_sources, c::int(REGISTRY.source_count())) };
         Ok(())

@@ -1,6 +1,8 @@
-/* Four threads make and free objects at random and keep a model of what lives; a fifth copies the image all the while. */
+/* Four threads make and free objects at random and keep a model of what lives; a fifth copies the image all the while.
+ * They make CHURN_STEPS steps each, but for no longer than CHURN_SECONDS, if that is set. */
 #include "say.h"
 #include <pthread.h>
+#include <time.h>
 
 #define THREADS 4
 #define OBJECTS 48
@@ -29,6 +31,7 @@ struct thread {
 
 static struct thread threads[THREADS];
 static volatile int running = 1;
+static time_t end;
 static MPI_Group world;
 
 static void combine(void *in, void *inout, int *n, MPI_Datatype *type)
@@ -100,6 +103,8 @@ static void *churn(void *argument)
 {
     struct thread *thread = argument;
     for (long step = 0; step < thread->steps; step++) {
+        if (step % 64 == 0 && end && time(NULL) >= end)
+            break;
         struct object *object = &thread->objects[below(thread, OBJECTS)];
         if (object->kind == NOTHING)
             make(thread, object);
@@ -140,7 +145,7 @@ int main(int argc, char **argv)
 {
     int level, t, n;
     pthread_t looker;
-    const char *steps = getenv("CHURN_STEPS");
+    const char *steps = getenv("CHURN_STEPS"), *seconds = getenv("CHURN_SECONDS");
     long made[KINDS] = {0};
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
@@ -158,6 +163,8 @@ int main(int argc, char **argv)
     }
     say("self", "comm", RAW((MPI_Comm){MPI_COMM_SELF}), "predefined=1");
     say("gworld", "group", RAW(world), "size=%d", size);
+    if (seconds)
+        end = time(NULL) + atol(seconds);
     pthread_create(&looker, NULL, look, NULL);
     for (t = 0; t < THREADS; t++)
         pthread_create(&threads[t].id, NULL, churn, &threads[t]);

@@ -12,20 +12,14 @@ use mpiscope_testkit::{paths, run};
 
 use crate::skipped;
 use crate::subject::LIMIT;
-use crate::tool::{build, conforms, layer, passes, program};
+use crate::tool::{Check, build, conforms, layer, passes, program, trial};
 
 /// Debian's MPICH 4.0 can neither spawn nor open a port.
 const CANNOT_MEET: &str = "Debian's MPICH 4.0 cannot spawn or open a port";
 
-type Check = Box<dyn Fn(&Library) -> Result<()> + Send>;
-
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let mut add = |name: String, check: Check| {
-        let library = Arc::clone(library);
-        let name = format!("{}::mpi_t_{name}", library.name);
-        trials.push(Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into())));
-    };
+    let mut add = |name: String, check: Check| trials.push(trial(library, &name, check));
     for (name, ranks, threads) in [("event_kinds", 2, 1), ("event_kinds", 1, 4), ("event_drops", 1, 1)] {
         add(
             format!("{name}_holds_with_{ranks}_ranks_of_{threads}_threads"),
@@ -40,10 +34,8 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
         if library.family == Family::Mpich && !library.has(4, 1) {
             trials.push(skipped(format!("{}::mpi_t_{name}", library.name), CANNOT_MEET));
         } else {
-            let library = Arc::clone(library);
-            trials.push(Trial::test(format!("{}::mpi_t_{name}", library.name), move || {
-                meet(&library, how, ranks).map_err(|error| format!("{error:#}").into())
-            }));
+            let check = Box::new(move |library: &Library| meet(library, how, ranks));
+            trials.push(trial(library, &name, check));
         }
     }
     trials

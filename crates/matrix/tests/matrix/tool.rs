@@ -48,15 +48,18 @@ const OTHERS: [(&str, usize); 8] = [
 ];
 
 /// What a trial does with a library.
-type Check = Box<dyn Fn(&Library) -> Result<()> + Send>;
+pub type Check = Box<dyn Fn(&Library) -> Result<()> + Send>;
+
+/// A trial on a library.
+pub fn trial(library: &Arc<Library>, name: &str, check: Check) -> Trial {
+    let library = Arc::clone(library);
+    let name = format!("{}::mpi_t_{name}", library.name);
+    Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into()))
+}
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let mut add = |name: String, check: Check| {
-        let library = Arc::clone(library);
-        let name = format!("{}::mpi_t_{name}", library.name);
-        trials.push(Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into())));
-    };
+    let mut add = |name: String, check: Check| trials.push(trial(library, &name, check));
     let in_threads = GROUPS.iter().flat_map(|program| [(*program, 2, 1), (*program, 1, 4)]);
     for (program, ranks, threads) in in_threads.chain(OTHERS.map(|(program, ranks)| (program, ranks, 1))) {
         add(

@@ -11,14 +11,14 @@ use crate::state::Pin;
 /// The largest count, that of an `MPI_Count`.
 const MAX_COUNT: u64 = i64::MAX as u64;
 
-/// One event of `source` was not delivered. The caller holds a pin on the registration.
+/// Some events of `source` were not delivered. The caller holds a pin on the registration.
 #[cold]
-pub(super) fn lose(registration: &Registration, source: &Source) {
-    if registration.dropped_handler().is_none() {
+pub(super) fn lose(registration: &Registration, source: &Source, events: u64) {
+    if events == 0 || registration.dropped_handler().is_none() {
         return;
     }
     let Some(lost) = registration.lost.get(source.index) else { return };
-    let more = |count: u64| Some(count.saturating_add(1).min(MAX_COUNT));
+    let more = |count: u64| Some(count.saturating_add(events).min(MAX_COUNT));
     if lost.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more) == Ok(0) {
         source.undelivered.fetch_add(1, Ordering::AcqRel);
     }

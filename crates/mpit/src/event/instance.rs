@@ -28,7 +28,7 @@ pub(super) struct Instance<'a> {
 }
 
 /// What a thread is delivering. No destructor: usable in signal handlers and at thread end.
-pub(super) struct Thread {
+pub struct Frames {
     depth: Cell<usize>,
     frames: [Cell<*const Instance<'static>>; MAX_DEPTH],
     deliveries: Cell<u32>,
@@ -37,8 +37,8 @@ pub(super) struct Thread {
 }
 
 thread_local! {
-    static THREAD: Thread = const {
-        Thread {
+    static THREAD: Frames = const {
+        Frames {
             depth: Cell::new(0),
             frames: [const { Cell::new(ptr::null()) }; MAX_DEPTH],
             deliveries: Cell::new(0),
@@ -51,25 +51,32 @@ static THREADS: AtomicU64 = AtomicU64::new(0);
 const DEPTH_BITS: usize = 4;
 const ID_MASK: u64 = (1 << 20) - 1;
 
-/// Runs `f` with this thread's deliveries; not at all if the thread is past its end.
+/// This thread's frames, for those who have memory of the thread that is faster to reach than thread-local storage: the
+/// functions of [`Frames`] are those of this module. Valid until the thread has ended; of no use to other threads.
+#[must_use]
+pub fn frames() -> *const Frames {
+    THREAD.try_with(ptr::from_ref).unwrap_or(ptr::null())
+}
+
+/// Runs `f` with this thread's frames; not at all if the thread is past its end.
 #[inline]
-pub(super) fn with_thread(f: impl FnOnce(&Thread)) {
+pub fn with_frames(f: impl FnOnce(&Frames)) {
     // A `const` thread-local without destructor always exists.
     let _ = THREAD.try_with(f);
 }
 
 /// The strictest requirement of the callbacks that this thread is in; `None` outside of callbacks.
 pub(super) fn current_safety() -> Option<CbSafety> {
-    let strictest = |thread: &Thread| {
+    let strictest = |thread: &Frames| {
         let frames = thread.frames.iter().take(thread.depth.get());
-        // SAFETY: frames below the depth are on this thread's stack, in `Thread::deliver` right now.
+        // SAFETY: frames below the depth are on this thread's stack, in `Frames::deliver` right now.
         frames.filter_map(|frame| unsafe { frame.get().as_ref() }).map(|instance| instance.context).max()
     };
     THREAD.try_with(strictest).ok().flatten()
 }
 
 /// Ends a delivery also when a callback unwinds.
-struct Leave<'a>(&'a Thread);
+struct Leave<'a>(&'a Frames);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
@@ -77,7 +84,7 @@ impl Drop for Leave<'_> {
     }
 }
 
-impl Thread {
+impl Frames {
     /// Is there room for one more delivery?
     #[inline]
     pub(super) fn has_room(&self) -> bool {
@@ -108,20 +115,92 @@ impl Thread {
     }
 }
 
-#[inline]
 fn with_instance<R>(word: InstanceWord, f: impl FnOnce(&Instance<'_>) -> Result<R>) -> Result<R> {
-    let (index, _) = word.parts().ok_or(Error::INVALID_HANDLE)?;
-    let depth = index & ((1 << DEPTH_BITS) - 1);
-    let look = |thread: &Thread| {
-        if depth >= thread.depth.get() {
+    THREAD.try_with(|frames| frames.find(word).and_then(f)).unwrap_or(Err(Error::INVALID_HANDLE))
+}
+
+impl Frames {
+    /// The instance of a callback under way.
+    #[inline(always)]
+    fn find(&self, word: InstanceWord) -> Result<&Instance<'_>> {
+        let (index, _) = word.parts().ok_or(Error::INVALID_HANDLE)?;
+        let depth = index & ((1 << DEPTH_BITS) - 1);
+        if depth >= self.depth.get() {
             return Err(Error::INVALID_HANDLE);
         }
-        let frame = thread.frames.get(depth).ok_or(Error::INVALID_HANDLE)?;
-        // SAFETY: frames below the depth are on this thread's stack, in `Thread::deliver` right now.
+        let frame = self.frames.get(depth).ok_or(Error::INVALID_HANDLE)?;
+        // SAFETY: frames below the depth are on this thread's stack, in `Frames::deliver` right now.
         let instance = unsafe { frame.get().as_ref() }.ok_or(Error::INVALID_HANDLE)?;
-        if instance.word.get() != word { Err(Error::INVALID_HANDLE) } else { f(instance) }
-    };
-    THREAD.try_with(look).unwrap_or(Err(Error::INVALID_HANDLE))
+        if instance.word.get() != word { Err(Error::INVALID_HANDLE) } else { Ok(instance) }
+    }
+
+    /// [`read_raw`].
+    ///
+    /// # Errors
+    /// As [`read`].
+    ///
+    /// # Safety
+    /// As [`read_raw`].
+    #[inline(always)]
+    pub unsafe fn read_raw(
+        &self,
+        instance: InstanceWord,
+        element: impl TryInto<usize>,
+        out: *mut u8,
+    ) -> Result<()> {
+        let from = self.find(instance)?.element(crate::registry::index(element)?)?;
+        // SAFETY: the caller's promise; the payload is borrowed by the delivery under way.
+        unsafe {
+            match from.len() {
+                8 => out.cast::<[u8; 8]>().write_unaligned(*from.as_ptr().cast()),
+                4 => out.cast::<[u8; 4]>().write_unaligned(*from.as_ptr().cast()),
+                length => ptr::copy_nonoverlapping(from.as_ptr(), out, length),
+            }
+        }
+        Ok(())
+    }
+
+    /// [`copy_raw`].
+    ///
+    /// # Errors
+    /// As [`copy`].
+    ///
+    /// # Safety
+    /// As [`copy_raw`].
+    #[inline(always)]
+    pub unsafe fn copy_raw(&self, instance: InstanceWord, out: *mut u8) -> Result<()> {
+        let payload = self.find(instance)?.payload;
+        // SAFETY: the caller's promise; the payload is as long as the extent.
+        unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), out, payload.len()) };
+        Ok(())
+    }
+
+    /// [`timestamp`].
+    ///
+    /// # Errors
+    /// As [`timestamp`].
+    #[inline(always)]
+    pub fn timestamp(&self, instance: InstanceWord) -> Result<u64> {
+        self.find(instance).map(|instance| instance.timestamp)
+    }
+
+    /// [`source_index`].
+    ///
+    /// # Errors
+    /// As [`source_index`].
+    #[inline(always)]
+    pub fn source_index(&self, instance: InstanceWord) -> Result<usize> {
+        self.find(instance).map(|instance| instance.source)
+    }
+
+    /// [`event_index`].
+    ///
+    /// # Errors
+    /// As [`event_index`].
+    #[inline(always)]
+    pub fn event_index(&self, instance: InstanceWord) -> Result<usize> {
+        self.find(instance).map(|instance| instance.event.index)
+    }
 }
 
 impl Instance<'_> {
@@ -168,19 +247,9 @@ fn copy_into(from: &[u8], out: &mut [u8]) -> Result<()> {
 /// `out` must be writable for the element's datatype. It need not be aligned.
 #[inline]
 pub unsafe fn read_raw(instance: InstanceWord, element: impl TryInto<usize>, out: *mut u8) -> Result<()> {
-    let at = crate::registry::index(element)?;
-    with_instance(instance, |instance| {
-        let from = instance.element(at)?;
-        // SAFETY: the caller's promise; the payload is borrowed by the delivery under way.
-        unsafe {
-            match from.len() {
-                8 => out.cast::<[u8; 8]>().write_unaligned(*from.as_ptr().cast()),
-                4 => out.cast::<[u8; 4]>().write_unaligned(*from.as_ptr().cast()),
-                length => ptr::copy_nonoverlapping(from.as_ptr(), out, length),
-            }
-        }
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    let read = |frames: &Frames| unsafe { frames.read_raw(instance, element, out) };
+    THREAD.try_with(read).unwrap_or(Err(Error::INVALID_HANDLE))
 }
 
 /// [`copy`] for C callers.
@@ -192,11 +261,9 @@ pub unsafe fn read_raw(instance: InstanceWord, element: impl TryInto<usize>, out
 /// `out` must be writable for the extent of the event type.
 #[inline]
 pub unsafe fn copy_raw(instance: InstanceWord, out: *mut u8) -> Result<()> {
-    with_instance(instance, |instance| {
-        // SAFETY: the caller's promise; the payload is as long as the extent.
-        unsafe { ptr::copy_nonoverlapping(instance.payload.as_ptr(), out, instance.payload.len()) };
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    let copy = |frames: &Frames| unsafe { frames.copy_raw(instance, out) };
+    THREAD.try_with(copy).unwrap_or(Err(Error::INVALID_HANDLE))
 }
 
 /// When the event was observed, in ticks of its source.

@@ -18,7 +18,8 @@ mod tests;
 
 pub use hints::Hints;
 pub use instance::{
-    MAX_DEPTH, copy, copy_raw, event_index, read, read_raw, source_index, timestamp,
+    Frames, MAX_DEPTH, copy, copy_raw, event_index, frames, read, read_raw, source_index, timestamp,
+    with_frames,
 };
 pub use raise::Raiser;
 pub(crate) use registration::Registrations;

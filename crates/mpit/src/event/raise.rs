@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::dropped::lose;
-use super::instance::{Instance, Thread, with_thread};
+use super::instance::{Frames, Instance, with_frames};
 use super::registration::{Delivery, Registration};
 use super::source::Source;
 use super::types::EventType;
@@ -113,9 +113,30 @@ impl<'r> Raiser<'r> {
     /// An event of this type and source could not be kept: it counts as dropped for all who wanted to hear it.
     #[cold]
     pub fn lose(&self, object: u64) {
+        self.lose_many(object, 1);
+    }
+
+    /// [`Raiser::lose`] of several events.
+    #[cold]
+    pub fn lose_many(&self, object: u64, count: u64) {
         let registrations = self.registry.registrations.of(self.event);
         let matching = registrations.filter(|registration| registration.matches(object));
-        self.lose_all(matching, object, CbSafety::NONE);
+        self.lose_all(matching, object, CbSafety::NONE, count);
+    }
+
+    /// [`Raiser::raise_at`] in a thread whose frames are at hand; see [`super::frames`].
+    #[inline]
+    pub fn raise_in<P: AsRef<[u8]>>(
+        &self,
+        frames: &Frames,
+        timestamp: u64,
+        object: u64,
+        context: CbSafety,
+        payload: impl FnOnce() -> P,
+    ) {
+        if self.event.is_wanted(object) {
+            self.deliver_in(frames, object, context, Some(timestamp), payload);
+        }
     }
 
     #[inline(never)]
@@ -126,40 +147,48 @@ impl<'r> Raiser<'r> {
         timestamp: Option<u64>,
         payload: impl FnOnce() -> P,
     ) {
-        let mut registrations = self.registry.registrations.of(self.event);
-        let Some(first) = registrations.find(|registration| registration.matches(object)) else { return };
+        with_frames(|frames| self.deliver_in(frames, object, context, timestamp, payload));
+    }
+
+    #[inline]
+    fn deliver_in<P: AsRef<[u8]>>(
+        &self,
+        frames: &Frames,
+        object: u64,
+        context: CbSafety,
+        timestamp: Option<u64>,
+        payload: impl FnOnce() -> P,
+    ) {
+        let mut matching =
+            self.registry.registrations.of(self.event).filter(|registration| registration.matches(object));
+        let Some(first) = matching.next() else { return };
         let timestamp = timestamp.unwrap_or_else(|| self.source.now());
-        let matching =
-            std::iter::once(first).chain(registrations.filter(|other| other.matches(object)));
-        with_thread(|thread| {
-            if !thread.has_room() {
-                return self.lose_all(matching, object, context);
+        let payload = payload();
+        // Too short a payload is the raiser's mistake; its tool hears of a loss.
+        let payload = payload.as_ref().get(..self.event.info().extent);
+        let (Some(payload), true) = (payload, frames.has_room()) else {
+            return self.lose_all(std::iter::once(first).chain(matching), object, context, 1);
+        };
+        let (event, source) = (self.event, self.source.index());
+        let word = Cell::new(InstanceWord::NULL);
+        let instance = Instance { event, source, timestamp, payload, context, word };
+        frames.deliver(&instance, |depth| {
+            if self.source.has_undelivered() {
+                self.registry.tell_dropped(self.source, context);
             }
-            let payload = payload();
-            let extent = self.event.info().extent;
-            // Too short a payload is the raiser's mistake; its tool hears of a loss.
-            let Some(payload) = payload.as_ref().get(..extent) else {
-                return self.lose_all(matching, object, context);
-            };
-            let (event, source) = (self.event, self.source.index());
-            let word = Cell::new(InstanceWord::NULL);
-            let instance = Instance { event, source, timestamp, payload, context, word };
-            thread.deliver(&instance, |depth| {
-                if self.source.has_undelivered() {
-                    self.registry.tell_dropped(self.source, context);
-                }
-                for registration in matching {
-                    self.call(thread, depth, registration, object, &instance);
-                }
-            });
+            let mut next = Some(first);
+            while let Some(registration) = next {
+                self.call(frames, depth, registration, object, &instance);
+                next = matching.next();
+            }
         });
     }
 
     /// Delivers to one registration, if it still is the one that matched.
-    #[inline]
+    #[inline(always)]
     fn call(
         &self,
-        thread: &Thread,
+        frames: &Frames,
         depth: usize,
         registration: &Registration,
         object: u64,
@@ -168,7 +197,7 @@ impl<'r> Raiser<'r> {
         let context = instance.context;
         self.pinned(registration, object, context, |generation| match registration.select(context) {
             Some(callback) => {
-                let word = thread.next_word(depth);
+                let word = frames.next_word(depth);
                 instance.word.set(word);
                 (callback.function)(Delivery {
                     instance: word,
@@ -178,7 +207,7 @@ impl<'r> Raiser<'r> {
                 });
                 instance.word.set(InstanceWord::NULL);
             }
-            None if registration.has_callback() => lose(registration, self.source),
+            None if registration.has_callback() => lose(registration, self.source, 1),
             None => {}
         });
     }
@@ -189,17 +218,18 @@ impl<'r> Raiser<'r> {
         matching: impl Iterator<Item = &'a Registration>,
         object: u64,
         context: CbSafety,
+        count: u64,
     ) {
         for registration in matching {
             self.pinned(registration, object, context, |_| {
                 if registration.has_callback() {
-                    lose(registration, self.source);
+                    lose(registration, self.source, count);
                 }
             });
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pinned(
         &self,
         registration: &Registration,

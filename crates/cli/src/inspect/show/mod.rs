@@ -226,7 +226,7 @@ const AFTER: &str = " s after the start";
 
 /// A labelled line.
 fn field(label: &str, value: &str) -> String {
-    format!("  {label:<17} {value}")
+    format!("  {label:<17} {value}").trim_end().to_owned()
 }
 
 /// The type of its handles in C, for a heading.

@@ -1,7 +1,7 @@
 //! The event types: names, meanings, elements.
 //!
-//! A line is an event type; what an element of a name means is the same in all of them, but for [`bytes`](ELEMENTS)
-//! and its like, where the type's own description says more. The description that tools see is made of both.
+//! What an element of some name means is the same in all types. The description that tools see is made of the type's own
+//! and of those of its elements.
 
 use crate::tool::own::Place;
 use mpiscope_image::layout::Recording;

@@ -142,10 +142,12 @@ fn publish_kind(kind: Kind, about: &About, categories: &Categories) -> Option<&'
     REGISTRY.event(index).ok()
 }
 
-/// The word by which events know an object.
+/// The word by which events of a type know an object: its number, or for types of the library its handle.
 ///
 /// # Errors
-/// As [`bound::uid`].
-pub fn token(bind: Bind, object: u64) -> mpit::Result<u64> {
-    bound::uid(bind, object)
+/// As [`bound::uid`] and [`bound::check`].
+pub fn token(event: i32, bind: Bind, object: u64) -> mpit::Result<u64> {
+    let ours =
+        |first: &EventType| usize::try_from(event).is_ok_and(|event| event < first.index() + KINDS.len());
+    if event_type(Kind(0)).is_some_and(ours) { bound::uid(bind, object) } else { bound::check(bind, object) }
 }

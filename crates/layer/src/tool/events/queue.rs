@@ -7,8 +7,8 @@ use crate::tool::REGISTRY;
 use crate::{clock, identity, image};
 use mpiscope_image::layout::State;
 use mpit::CbSafety;
+use mpit::event::{self, Frames};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -35,19 +35,36 @@ pub fn set_limit(events: usize) {
 }
 
 struct Event {
-    kind: Kind,
-    object: u64,
-    at: u64,
+    what: What,
     payload: Payload,
 }
 
-/// The queue of a thread.
+/// An event without what it says.
+#[derive(Clone, Copy)]
+struct What {
+    kind: Kind,
+    object: u64,
+    at: u64,
+}
+
+/// The queue of a thread: two lists that take turns, so that an event stays where it was put until it is delivered.
 #[derive(Default)]
 pub struct Pending {
-    events: RefCell<VecDeque<Event>>,
+    events: RefCell<Vec<Event>>,
+    /// The other one, empty; it keeps its memory.
+    spare: Cell<Vec<Event>>,
     /// There may be events.
     some: Cell<bool>,
     delivering: Cell<bool>,
+}
+
+impl Pending {
+    /// What there is, with the other list in its place; `None` for a signal handler that interrupted [`add`].
+    fn take(&self) -> Option<Vec<Event>> {
+        let mut events = self.events.try_borrow_mut().ok()?;
+        self.some.set(false);
+        Some(std::mem::replace(&mut *events, self.spare.take()))
+    }
 }
 
 /// One thread at a time has callbacks that need not be thread-safe.
@@ -57,24 +74,26 @@ static TURNS: AtomicBool = AtomicBool::new(false);
 #[inline(never)]
 pub fn add(kind: Kind, object: u64, at: u64, payload: Payload) {
     let at = if at == 0 { clock::now() } else { at };
-    let event = Event { kind, object, at, payload };
+    let what = What { kind, object, at };
     let Some(local) = threads::local(Tls::get()) else {
         // This thread has never called MPI: there is no hook that would deliver later.
-        return deliver(u64::MAX, CbSafety::MPI_RESTRICTED, &event);
+        return event::with_frames(|frames| {
+            deliver(frames, u64::MAX, CbSafety::MPI_RESTRICTED, what, &payload);
+        });
     };
     if let Ok(mut events) = local.pending.events.try_borrow_mut()
         && events.len() < limit()
     {
-        events.push_back(event);
+        events.push(Event { what, payload });
         local.pending.some.set(true);
         return;
     }
-    lose(local, &event);
+    lose(local, what);
 }
 
 /// The event counts as dropped for all who would have heard it.
 #[cold]
-fn lose(local: &Local, event: &Event) {
+fn lose(local: &Local, event: What) {
     let thread = local.index.load(Ordering::Relaxed);
     if let (Some(about), Some((source, _))) = (wanted(event.kind, event.object), sources::of(thread, 0)) {
         REGISTRY.raiser_of(about, source).lose(event.object);
@@ -82,9 +101,10 @@ fn lose(local: &Local, event: &Event) {
 }
 
 #[inline]
-fn deliver(thread: u64, context: CbSafety, event: &Event) {
+fn deliver(frames: &Frames, thread: u64, context: CbSafety, event: What, payload: &Payload) {
     if let (Some(about), Some((source, stamp))) = (event_type(event.kind), sources::of(thread, event.at)) {
-        REGISTRY.raiser_of(about, source).raise_at(stamp, event.object, context, || event.payload);
+        let raiser = REGISTRY.raiser_of(about, source);
+        raiser.raise_in(frames, stamp, event.object, context, || payload);
     }
 }
 
@@ -101,8 +121,8 @@ pub fn flush(tls: &Tls) {
     }
 }
 
-/// [`flush`] at the beginning of a call, of which the library knows nothing yet. The callbacks run as the program's own that the library calls
-/// would, so that the record of the call is put back after MPI calls that they make.
+/// [`flush`] at the beginning of a call, of which the library knows nothing yet. The callbacks run as functions of the
+/// program that the library calls would, so that the record of the call is put back after MPI calls that they make.
 #[inline]
 pub fn flush_inside(tls: &Tls) {
     if let Some(local) = threads::local(tls)
@@ -127,36 +147,58 @@ fn run_inside(tls: &Tls, local: &Local) {
     tls.nested.set(nested);
 }
 
+/// [`flush`] with one more event behind those in the queue, which need not be put there if that is empty.
+#[inline]
+pub fn flush_with(tls: &Tls, kind: Kind, at: u64, payload: &Payload) {
+    let Some(local) = threads::local(tls) else { return };
+    if local.pending.some.get() || local.pending.delivering.get() {
+        add(kind, 0, at, *payload);
+    } else {
+        let what = What { kind, object: 0, at };
+        in_turn(local, tls.nested.get(), &[State::INITIALIZED], |thread, context| {
+            deliver(local.frames(), thread, context, what, payload);
+        });
+    }
+    // Also what the callback caused.
+    flush(tls);
+}
+
 /// Delivers; `nested` user functions are open, and MPI can be called in the states of `running`.
 #[inline(never)]
 fn run(local: &Local, nested: u32, running: &[State]) {
-    let pending = &local.pending;
-    if pending.delivering.replace(true) {
+    in_turn(local, nested, running, |thread, context| {
+        for _ in 0..ROUNDS {
+            let Some(mut events) = local.pending.take() else { break };
+            for event in &events {
+                deliver(local.frames(), thread, context, event.what, &event.payload);
+            }
+            events.clear();
+            local.pending.spare.set(events);
+            // What the callbacks caused.
+            if !local.pending.some.get() {
+                break;
+            }
+        }
+    });
+}
+
+/// Runs a delivery, when it is this thread's turn, with the index of its record and what callbacks must bear. Not at all
+/// while another delivery of the thread is under way.
+#[inline(always)]
+fn in_turn(local: &Local, nested: u32, running: &[State], delivery: impl FnOnce(u64, CbSafety)) {
+    if local.pending.delivering.replace(true) {
         return;
     }
     let turn = Turn::take();
-    let context = context(nested, running, &turn);
-    let thread = local.index.load(Ordering::Relaxed);
-    for _ in 0..ROUNDS {
-        let count = pending.events.try_borrow().map_or(0, |events| events.len());
-        if count == 0 {
-            pending.some.set(false);
-            break;
-        }
-        for _ in 0..count {
-            let event = pending.events.try_borrow_mut().ok().and_then(|mut events| events.pop_front());
-            let Some(event) = event else { break };
-            deliver(thread, context, &event);
-        }
-    }
+    delivery(local.index.load(Ordering::Relaxed), context(nested, running, &turn));
     drop(turn);
-    pending.delivering.set(false);
+    local.pending.delivering.set(false);
 }
 
 /// The thread is at its end: what it still has is lost.
 pub fn abandon(local: &Local) {
-    let left = local.pending.events.take();
-    left.iter().for_each(|event| lose(local, event));
+    let left = local.pending.take();
+    left.iter().flatten().for_each(|event| lose(local, event.what));
 }
 
 /// What a callback must bear here.

@@ -26,7 +26,13 @@ type Members = unsafe fn(c_int, c_int, *mut c_int) -> Result<()>;
 
 impl Known {
     /// Appends categories that are new, and new members of all.
-    pub fn append(&mut self, count: c_int, cvars: &[Option<usize>], pvars: &[Option<usize>]) {
+    pub fn append(
+        &mut self,
+        count: c_int,
+        cvars: &[Option<usize>],
+        pvars: &[Option<usize>],
+        events: &[Option<usize>],
+    ) {
         if count > 0 && self.root.is_none() {
             let name = "MPI library";
             let library = identity::process().map(|process| process.library.text().into_owned());
@@ -46,6 +52,11 @@ impl Known {
             let [of_cvars, of_pvars, of_categories] = described.members;
             add(*ours, members(native::category_get_cvars, index, of_cvars), cvars, Member::Cvar);
             add(*ours, members(native::category_get_pvars, index, of_pvars), pvars, Member::Pvar);
+            let mut of_events = 0;
+            // SAFETY: a category of the library, a place for the answer; older libraries have no such function.
+            if unsafe { native::category_get_num_events(index, &mut of_events) }.is_ok() {
+                add(*ours, members(native::category_get_events, index, of_events), events, Member::Event);
+            }
             let below = members(native::category_get_categories, index, of_categories);
             for child in &below {
                 if let Some(inner) = inner.get_mut(*child) {

@@ -1,4 +1,4 @@
-//! The library's own variables, enumerations and categories, appended behind ours as they appear.
+//! The library's own variables, events, enumerations and categories, appended behind ours as they appear.
 //!
 //! The library's interface is initialised at most once, by the first tool, and never finalized: that crashes one
 //! library or another in most orders. It is not initialised after `MPI_Finalize`. On Open MPI the level asked for is
@@ -9,6 +9,7 @@
 mod categories;
 mod cvar;
 mod enumeration;
+mod events;
 mod gone;
 mod measured;
 mod native;
@@ -31,6 +32,8 @@ struct Known {
     seen: Counts,
     cvars: Vec<Option<usize>>,
     pvars: Vec<Option<usize>>,
+    sources: Vec<Option<usize>>,
+    events: Vec<Option<usize>>,
     categories: categories::Known,
     enumerations: enumeration::Known,
 }
@@ -40,6 +43,8 @@ struct Known {
 struct Counts {
     cvars: c_int,
     pvars: c_int,
+    sources: c_int,
+    events: c_int,
     categories: c_int,
     update: c_int,
     initialized: bool,
@@ -98,6 +103,8 @@ fn append(known: &mut Known) {
     let now = Counts {
         cvars: native::number(native::cvar_get_num),
         pvars: native::number(native::pvar_get_num),
+        sources: native::number(native::source_get_num),
+        events: native::number(native::event_get_num),
         categories: native::number(native::category_get_num),
         update: native::number(native::category_changed),
         initialized: lifecycle::program_level().is_some(),
@@ -106,10 +113,12 @@ fn append(known: &mut Known) {
         return;
     }
     known.seen = now;
-    let Known { cvars, pvars, categories, enumerations, .. } = known;
+    let Known { cvars, pvars, sources, events, categories, enumerations, .. } = known;
     add_missing(cvars, now.cvars, |index| cvar::append(index, enumerations));
     add_missing(pvars, now.pvars, |index| pvar::append(index, enumerations));
-    categories.append(now.categories, cvars, pvars);
+    add_missing(sources, now.sources, events::append_source);
+    add_missing(events, now.events, |index| events::append(index, enumerations));
+    categories.append(now.categories, cvars, pvars, events);
 }
 
 /// Tries all indices that are not there: one that could not be had, as of a closed component, may come later.

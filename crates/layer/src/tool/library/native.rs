@@ -14,6 +14,13 @@ use std::sync::OnceLock;
 /// A handle, a session or an enumeration: one word in every library.
 pub type Word = usize;
 
+/// `MPI_T_event_cb_function`.
+pub type EventFunction = unsafe extern "C" fn(Word, Word, c_int, *mut c_void);
+/// `MPI_T_event_free_cb_function`.
+pub type FreeFunction = unsafe extern "C" fn(Word, c_int, *mut c_void);
+/// `MPI_T_event_dropped_cb_function`.
+pub type DroppedFunction = unsafe extern "C" fn(i64, Word, c_int, c_int, *mut c_void);
+
 macro_rules! functions {
     ($($name:ident ( $($p:ident: $t:ty),* );)*) => {
         /// Addresses of the functions; `None` for those that the library lacks.
@@ -94,6 +101,26 @@ functions! {
     category_get_pvars(index: c_int, length: c_int, indices: *mut c_int);
     category_get_categories(index: c_int, length: c_int, indices: *mut c_int);
     category_changed(number: *mut c_int);
+    category_get_num_events(index: c_int, events: *mut c_int);
+    category_get_events(index: c_int, length: c_int, indices: *mut c_int);
+    source_get_num(num: *mut c_int);
+    source_get_info(
+        index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int,
+        ordering: *mut c_int, ticks_per_second: *mut i64, max_ticks: *mut i64, info: *mut c_void);
+    source_get_timestamp(index: c_int, timestamp: *mut i64);
+    event_get_num(num: *mut c_int);
+    event_get_info(
+        index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, datatypes: *mut c_void,
+        displacements: *mut isize, elements: *mut c_int, enumtype: *mut Word, info: *mut c_void,
+        desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int);
+    event_handle_alloc(index: c_int, object: *mut c_void, info: u64, registration: *mut Word);
+    event_handle_free(registration: Word, data: *mut c_void, function: Option<FreeFunction>);
+    event_register_callback(
+        registration: Word, safety: c_int, info: u64, data: *mut c_void, function: Option<EventFunction>);
+    event_set_dropped_handler(registration: Word, function: Option<DroppedFunction>);
+    event_read(instance: Word, element: c_int, buffer: *mut c_void);
+    event_get_timestamp(instance: Word, timestamp: *mut i64);
+    event_get_source(instance: Word, source: *mut c_int);
 }
 
 /// A number that a function returns through its only argument; 0 if it fails.

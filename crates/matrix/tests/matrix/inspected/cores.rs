@@ -17,7 +17,7 @@ pub fn missing() -> Option<&'static str> {
 }
 
 /// The launcher would end the others as soon as one is gone: so every rank has a shell that stays.
-const STAY: [&str; 3] = ["sh", "-c", "\"$@\"; sleep 20"];
+const STAY: [&str; 3] = ["sh", "-c", "\"$@\"; sleep 120"];
 
 pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start(subject, library, "crash", &[&STAY[..], &["sh"]].concat())?;

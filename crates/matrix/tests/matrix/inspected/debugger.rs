@@ -1,4 +1,5 @@
-//! gdb with `mpiscope-gdb.py`, on a running process and on the core file that it takes of it.
+//! gdb with `mpiscope-gdb.py`, on a running process, where the layer brings it, and on the core file that gdb takes of it,
+//! where it is loaded by hand.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -78,7 +79,6 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
 }
 
 fn gdb(library: &Library, commands: &[String], files: &[OsString], launched: bool) -> Result<String> {
-    let script = paths::workspace().join("share").join("mpiscope-gdb.py");
     let mut command = if launched { library.launch(1) } else { Command::new("gdb") };
     if launched {
         command.arg("gdb");
@@ -86,7 +86,15 @@ fn gdb(library: &Library, commands: &[String], files: &[OsString], launched: boo
         library.set_environment(&mut command);
     }
     command.args(["-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set width 0"]);
-    command.arg("-ex").arg(format!("source {}", script.display()));
+    if launched {
+        // The layer carries the script.
+        let layer = paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")?;
+        let home = layer.canonicalize()?.parent().context("the layer lies nowhere")?.display().to_string();
+        command.arg("-iex").arg(format!("add-auto-load-safe-path {home}"));
+    } else {
+        let script = paths::workspace().join("share").join("mpiscope-gdb.py");
+        command.arg("-ex").arg(format!("source {}", script.display()));
+    }
     for line in commands {
         command.arg("-ex").arg(line);
     }

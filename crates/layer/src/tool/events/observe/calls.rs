@@ -1,19 +1,19 @@
 //! Calls: their beginning and end, and what is known from a call alone.
 
 use super::super::kinds::Kind;
-use super::super::{Payload, wanted, wanted_kinds};
+use super::super::{Payload, queue, wanted};
 use super::{note, number};
 use crate::call::Call;
 use crate::objects::{files, table::Object, windows};
+use crate::tls::Tls;
 use crate::{image, real};
 use mpi_abi::{Abi, FUNCTIONS, FunctionId, f};
 use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The types that [`call_ended`] tells.
-pub const AT_END: u64 = Kind::CALL_ENDED.bit()
-    | Kind::FILE_READ.bit()
+/// The types that [`subject_ended`] tells.
+pub const OF_SUBJECT: u64 = Kind::FILE_READ.bit()
     | Kind::FILE_WRITTEN.bit()
     | Kind::RMA_OPERATION.bit()
     | Kind::DISCONNECTED.bit()
@@ -28,24 +28,22 @@ pub fn call_started<A: Abi>(call: &Call<A>) {
     });
 }
 
-/// A function has returned, with all that its hooks do done.
+/// A function has returned, with all that its hooks do done, and nothing of the call is open any longer: this event, and
+/// all before it, are delivered.
 #[inline(never)]
-pub fn call_ended<A: Abi>(call: &Call<A>, bytes: u64) {
-    let function = call.function();
-    let (at, duration) = (call.returned(), call.returned().wrapping_sub(call.since));
-    note(Kind::CALL_ENDED, 0, at, || {
-        let thread = call.thread().tid.get().cast_signed();
-        let payload = Payload::new().int(number(function)).int(thread).word(call.return_address);
-        payload.word(bytes).word(duration)
-    });
-    if wanted_kinds() & AT_END & !Kind::CALL_ENDED.bit() != 0 {
-        subject_ended(call, bytes);
+pub fn call_ended<A: Abi>(call: &Call<A>, tls: &Tls, bytes: u64) {
+    if wanted(Kind::CALL_ENDED, 0).is_none() {
+        return queue::flush(tls);
     }
+    let (function, thread) = (number(call.function()), call.thread().tid.get().cast_signed());
+    let payload = Payload::new().int(function).int(thread).word(call.return_address);
+    let payload = payload.word(bytes).word(call.returned().wrapping_sub(call.since));
+    queue::flush_with(tls, Kind::CALL_ENDED, call.returned(), &payload);
 }
 
-/// What the call was about.
+/// What a call that has returned was about. While its record still says so.
 #[cold]
-fn subject_ended<A: Abi>(call: &Call<A>, bytes: u64) {
+pub fn subject_ended<A: Abi>(call: &Call<A>, bytes: u64) {
     let function = call.function();
     let (at, duration) = (call.returned(), call.returned().wrapping_sub(call.since));
     let noted = &call.thread().call;

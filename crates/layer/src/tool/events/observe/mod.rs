@@ -5,7 +5,7 @@ mod messages;
 mod objects;
 mod senders;
 
-pub use calls::{AT_END, call_ended, call_started, failed, thread_seen};
+pub use calls::{OF_SUBJECT, call_ended, call_started, failed, subject_ended, thread_seen};
 pub use messages::{
     collective_entered, collective_left, message, partition_arrived, partitions_ready, received, request,
     watermark,

@@ -1,0 +1,179 @@
+//! Images as they must never be: words changed at random, cut off. Every reader of objects gives an answer or an error, in
+//! bounded time and memory, and never crashes.
+//!
+//! The images are those of `corpus`; `MPISCOPE_HOSTILE_ROUNDS` makes a longer run. A round that fails says what to add to
+//! `corpus/found.txt`, so that it is done again for ever.
+#![allow(unsafe_code)]
+
+mod corpus;
+
+use std::fmt::Write;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use mpiscope_image::Image;
+use mpiscope_job::clock::TickClock;
+use mpiscope_job::objects::{ImageOnly, Kind, Reader};
+use mpiscope_job::symbols::FileSymbols;
+use mpiscope_job::{Bytes, Process, leaks, open_file};
+
+/// Changed images for each image of the corpus.
+const ROUNDS: u64 = 60;
+/// For one of them, in a build without optimisation.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Address space for all of it.
+const MEMORY: u64 = 8 << 30;
+
+fn images() -> Vec<String> {
+    let files =
+        fs::read_dir(corpus::home()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = files.filter(|name| name.ends_with(".image")).collect();
+    names.sort();
+    names
+}
+
+/// A sequence of numbers that is the same at every run.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}
+
+/// What is changed: offset and word. The length is the first entry's word, if its offset is `u64::MAX`.
+type Damage = Vec<(u64, u64)>;
+
+/// Words where the image has something, changed to values that hurt.
+fn damage(bytes: &[u8], dice: &mut Dice) -> Damage {
+    const VALUES: [u64; 10] =
+        [0, 1, u64::MAX, i64::MAX as u64, i64::MIN as u64, 0xffff_ffff, 1 << 40, 64, 0x7fff_ffff, 4096];
+    let used: Vec<usize> = (24..bytes.len()).step_by(8).filter(|at| bytes[*at..*at + 8] != [0; 8]).collect();
+    let mut damage = Damage::new();
+    if dice.below(10) == 0 {
+        damage.push((u64::MAX, dice.below(bytes.len()) as u64));
+    }
+    for _ in 0..=dice.below(40) {
+        let at = used[dice.below(used.len())];
+        let old = u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
+        let word = match dice.below(4) {
+            0 => VALUES[dice.below(VALUES.len())],
+            1 => dice.next(),
+            // What another record has there, or nearly so.
+            2 => u64::from_ne_bytes(bytes[used[dice.below(used.len())]..][..8].try_into().unwrap()),
+            _ => old ^ 1 << dice.below(64),
+        };
+        damage.push((at as u64, word));
+    }
+    damage
+}
+
+fn done(mut bytes: Vec<u8>, damage: &Damage) -> Vec<u8> {
+    for (at, word) in damage {
+        match usize::try_from(*at).ok().filter(|at| at.saturating_add(8) <= bytes.len()) {
+            Some(at) => bytes[at..at + 8].copy_from_slice(&word.to_ne_bytes()),
+            None => bytes.truncate(*word as usize),
+        }
+    }
+    bytes
+}
+
+/// Everything that is told of objects; how many there were.
+fn read_all(image: &Image<Bytes>) -> usize {
+    let Ok(process) = Process::read(image, None) else { return 0 };
+    let _seconds = TickClock::new(&image.header().unwrap().clock, None).end_ns();
+    let Ok(reader) = Reader::new(image, &ImageOnly) else { return 0 };
+    let mut told = 0;
+    for kind in Kind::ALL {
+        let objects = reader.objects(*kind).unwrap_or_default();
+        told += objects.len();
+        for object in &objects {
+            let common = object.common();
+            assert!(serde_json::to_string(object).is_ok());
+            let _ = reader.object(*kind, common.handle.0);
+            let _ = reader.object(*kind, common.handle.0 ^ 1);
+            let _ = reader.object_by_uid(common.uid);
+        }
+        let _ = leaks::count(image, *kind);
+        let _ = reader.fortran_to_c(*kind, 3);
+    }
+    let _ = leaks::sites(image, &process, &FileSymbols::default());
+    let _ = reader.queues();
+    told
+}
+
+/// Reads an image with damage; what went wrong.
+fn trial(original: &[u8], damage: &Damage, file: &Path) -> Option<String> {
+    fs::write(file, done(original.to_vec(), damage)).unwrap();
+    let start = Instant::now();
+    let read = catch_unwind(AssertUnwindSafe(|| open_file(file).map_or(0, |image| read_all(&image))));
+    match read {
+        Err(_) => Some("a panic".into()),
+        Ok(_) if start.elapsed() > PATIENCE => Some(format!("{:?}", start.elapsed())),
+        Ok(_) => None,
+    }
+}
+
+/// As a line of `found.txt`.
+fn line(name: &str, damage: &Damage) -> String {
+    let mut line = name.to_owned();
+    for (at, word) in damage {
+        let _ = write!(line, " {at:#x} {word:#x}");
+    }
+    line
+}
+
+fn number(text: &str) -> u64 {
+    u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+}
+
+fn bound_memory() {
+    let limit = libc::rlimit { rlim_cur: MEMORY, rlim_max: MEMORY };
+    // SAFETY: a structure on the stack.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+}
+
+#[test]
+fn a_damaged_image_gives_answers_or_errors_in_bounded_time_and_memory() {
+    bound_memory();
+    let rounds = std::env::var("MPISCOPE_HOSTILE_ROUNDS").map_or(ROUNDS, |text| text.parse().unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("image");
+    let mut wrong = Vec::new();
+    for name in images() {
+        let original = corpus::image(&name);
+        fs::write(&file, &original).unwrap();
+        let whole = read_all(&open_file(&file).unwrap());
+        assert!(whole > 60, "{name} has {whole} objects: is it of this version?");
+        for round in 0..rounds {
+            let damage = damage(&original, &mut Dice(round));
+            if let Some(why) = trial(&original, &damage, &file) {
+                wrong.push(format!("{why}: add to found.txt\n{}", line(&name, &damage)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn damage_that_was_found_once_is_survived() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("image");
+    for found in fs::read_to_string(corpus::home().join("found.txt")).unwrap().lines() {
+        let mut words = found.split(' ');
+        let original = corpus::image(words.next().unwrap());
+        let numbers: Vec<u64> = words.map(number).collect();
+        let damage: Damage = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        assert_eq!(trial(&original, &damage, &file), None, "{found}");
+    }
+}

@@ -1,0 +1,144 @@
+/* What an event costs, in ns, and how many come through.
+ *
+ *     bench_events elsewhere      raising while somebody listens to another type, more than while nobody does
+ *     bench_events empty          an event with an empty callback and its time stamp, more than while nobody listens
+ *     bench_events stamp|element|copy      what a callback that asks for that takes more than an empty one
+ *     bench_events rate N         million events a second, N threads at once
+ *
+ * The event is that MPI_Comm_rank has ended. With and without are measured in turns, so that a machine that changes its speed
+ * hits both alike; the value is the difference of the best.
+ */
+#include <mpi.h>
+#include <mpiscope/mpi_t.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CALLS 50000
+#define RUNS 41
+
+static MPI_T_event_registration registration, other;
+static char mode;
+static long sink;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
+}
+
+static void heard(MPI_T_event_instance instance, MPI_T_event_registration r, MPI_T_cb_safety safety, void *data)
+{
+    MPI_Count stamp = 0;
+    char buffer[256];
+    (void) r;
+    (void) safety;
+    (void) data;
+    if (mode == 's')
+        MPI_T_event_get_timestamp(instance, &stamp);
+    else if (mode == 'l')
+        MPI_T_event_read(instance, 3, buffer);
+    else if (mode == 'c')
+        MPI_T_event_copy(instance, buffer);
+}
+
+static void listen_to(const char *name, MPI_T_event_registration *to, int on)
+{
+    int index;
+    if (!on) {
+        MPI_T_event_handle_free(*to, NULL, NULL);
+        return;
+    }
+    if (MPI_T_event_get_index(name, &index) != MPI_SUCCESS
+        || MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, to) != MPI_SUCCESS
+        || MPI_T_event_register_callback(*to, MPI_T_CB_REQUIRE_THREAD_SAFE, MPI_INFO_NULL, NULL, heard) != MPI_SUCCESS)
+        exit(3);
+}
+
+static double calls(void)
+{
+    int rank;
+    double start = now();
+    for (int i = 0; i < CALLS; i++) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        sink += rank;
+    }
+    return (now() - start) / CALLS;
+}
+
+/* The state that is measured (1), or what it is compared with (0). */
+static void set(const char *what, int on)
+{
+    if (!strcmp(what, "elsewhere"))
+        listen_to("mpiscope.object_freed", &other, on);
+    else if (!strcmp(what, "empty"))
+        listen_to("mpiscope.call_ended", &registration, on);
+    else
+        mode = on ? (!strcmp(what, "element") ? 'l' : what[0]) : 0;
+}
+
+static double difference(const char *what)
+{
+    double with = INFINITY, without = INFINITY;
+    if (strcmp(what, "elsewhere") && strcmp(what, "empty"))
+        listen_to("mpiscope.call_ended", &registration, 1);
+    for (int run = 0; run < RUNS; run++) {
+        without = fmin(without, calls());
+        set(what, 1);
+        with = fmin(with, calls());
+        set(what, 0);
+    }
+    return with - without;
+}
+
+static pthread_barrier_t gate;
+
+static void *worker(void *unused)
+{
+    (void) unused;
+    pthread_barrier_wait(&gate);
+    calls();
+    pthread_barrier_wait(&gate);
+    return NULL;
+}
+
+/* Short runs, so that some of them are not interrupted. */
+static double rate(int threads)
+{
+    double best = 0;
+    listen_to("mpiscope.call_ended", &registration, 1);
+    pthread_barrier_init(&gate, NULL, (unsigned) threads);
+    for (int run = 0; run < RUNS; run++) {
+        pthread_t all[64];
+        for (int i = 1; i < threads; i++)
+            pthread_create(&all[i], NULL, worker, NULL);
+        pthread_barrier_wait(&gate);
+        double start = now();
+        calls();
+        pthread_barrier_wait(&gate);
+        best = fmax(best, (double) CALLS * threads / (now() - start) * 1e3);
+        for (int i = 1; i < threads; i++)
+            pthread_join(all[i], NULL);
+    }
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    int provided, threads = argc > 2 ? atoi(argv[2]) : 1;
+    const char *what = argc > 1 ? argv[1] : "empty";
+    int many = !strcmp(what, "rate");
+    MPI_Init_thread(&argc, &argv, many && threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    MPI_T_init_thread(provided, &provided);
+    if (!MPISCOPE_HAS(MPI_T_event_get_num))
+        printf("value nan\n");
+    else
+        printf("value %f\n", many ? rate(threads) : difference(what));
+    MPI_Finalize();
+    return sink == 42;
+}

@@ -1,0 +1,39 @@
+//! What events cost: each figure is a difference that the program measures in one process, so there is one column.
+
+use std::path::Path;
+
+use anyhow::Result;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::paths;
+
+use super::{Case, Setting};
+use crate::build;
+
+pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
+    let program = dir.join("bench_events");
+    let source = paths::programs().join("bench_events.c");
+    let include = format!("-I{}", paths::workspace().join("include").display());
+    library.cc_with(&[&source], &program, &["-O2", &include])?;
+    let case = |title: &str, arguments: &[&'static str]| Case {
+        title: title.to_owned(),
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+        ranks: 1,
+        settings: vec![Setting { name: "layer", record: Some(Some("calls,times")) }],
+    };
+    Ok(vec![
+        case("an event that nobody hears, while somebody listens to another type, ns", &["elsewhere"]),
+        case("an event with an empty callback and its timestamp, ns", &["empty"]),
+        case("MPI_T_event_get_timestamp in the callback, ns more", &["stamp"]),
+        case("MPI_T_event_read in the callback, ns more", &["element"]),
+        case("MPI_T_event_copy in the callback, ns more", &["copy"]),
+        case("events of one thread, million a second", &["rate", "1"]),
+        case("events of two threads, million a second", &["rate", "2"]),
+    ])
+}
+
+/// The engine alone, without MPI: also an event that nobody has registered for at all.
+pub fn engine() -> Result<()> {
+    let mut bench = build::cargo();
+    build::run(bench.args(["run", "--quiet", "--release", "--package", "mpit", "--example", "bench"]))
+}
