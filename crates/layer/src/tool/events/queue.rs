@@ -70,10 +70,16 @@ impl Pending {
 /// One thread at a time has callbacks that need not be thread-safe.
 static TURNS: AtomicBool = AtomicBool::new(false);
 
+/// Times are not recorded in a call that began before anybody was registered.
+#[inline(always)]
+fn or_now(at: u64) -> u64 {
+    if at == 0 { clock::now() } else { at }
+}
+
 /// Puts an event into the queue of this thread; `at` 0 is now.
 #[inline(never)]
 pub fn add(kind: Kind, object: u64, at: u64, payload: Payload) {
-    let at = if at == 0 { clock::now() } else { at };
+    let at = or_now(at);
     let what = What { kind, object, at };
     let Some(local) = threads::local(Tls::get()) else {
         // This thread has never called MPI: there is no hook that would deliver later.
@@ -151,6 +157,7 @@ fn run_inside(tls: &Tls, local: &Local) {
 #[inline]
 pub fn flush_with(tls: &Tls, kind: Kind, at: u64, payload: &Payload) {
     let Some(local) = threads::local(tls) else { return };
+    let at = or_now(at);
     if local.pending.some.get() || local.pending.delivering.get() {
         add(kind, 0, at, *payload);
     } else {
