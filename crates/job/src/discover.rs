@@ -29,6 +29,8 @@ pub struct Job {
 pub struct Found {
     /// The processes that hold it, and where each can be opened.
     pub holders: Vec<(u32, PathBuf)>,
+    /// Number of the memory file.
+    inode: u64,
 }
 
 impl Found {
@@ -57,7 +59,8 @@ impl Found {
 
     /// Whether process `pid` (in its own name space) is there.
     pub fn alive(&self, pid: u32) -> bool {
-        self.holders.iter().any(|(holder, _)| *holder == pid || inner_pid(*holder) == Some(pid)) || maps(pid)
+        self.holders.iter().any(|(holder, _)| *holder == pid || inner_pid(*holder) == Some(pid))
+            || maps(pid, self.inode)
     }
 }
 
@@ -68,9 +71,17 @@ fn inner_pid(pid: u32) -> Option<u32> {
     line.split_whitespace().last()?.parse().ok()
 }
 
-/// Whether the process has an image mapped: it may have closed the file.
-fn maps(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(LINK))
+/// Whether the process has this image mapped: it may have closed the file. Another process that has got the number of
+/// one that ended has an image of its own, if any.
+fn maps(pid: u32, inode: u64) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| mapped(&maps, inode))
+}
+
+/// Whether one of the lines is of the memory file with this number.
+fn mapped(maps: &str, inode: u64) -> bool {
+    // Addresses, rights, offset, device, inode, path.
+    let number = |line: &str| line.split_whitespace().nth(4)?.parse::<u64>().ok();
+    maps.lines().any(|line| line.contains(LINK) && number(line) == Some(inode))
 }
 
 /// All jobs, by name.
@@ -78,7 +89,7 @@ pub fn discover() -> Vec<Job> {
     let mut found: BTreeMap<(String, u64), Found> = BTreeMap::new();
     for pid in processes() {
         for (job, path, inode) in images_of(pid) {
-            let entry = found.entry((job, inode)).or_insert(Found { holders: Vec::new() });
+            let entry = found.entry((job, inode)).or_insert(Found { holders: Vec::new(), inode });
             entry.holders.push((pid, path));
         }
     }
@@ -108,4 +119,17 @@ fn images_of(pid: u32) -> Vec<(String, PathBuf, u64)> {
         Some((job, path.clone(), fs::metadata(&path).ok()?.ino()))
     };
     entries.filter_map(|e| image(e.ok()?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_maps_another_image_is_another_process() {
+        let maps = "7f00-7f01 r-xp 00000000 08:01 77 /usr/lib/libc.so.6\n\
+                    7f10-7f20 rw-s 00000000 00:01 4711 /memfd:mpiscope:a-1 (deleted)\n";
+        assert!(mapped(maps, 4711));
+        assert!(!mapped(maps, 4712) && !mapped(maps, 77) && !mapped("", 4711));
+    }
 }

@@ -47,9 +47,13 @@ fn record(job: &str, found: &discover::Found) -> Option<Record> {
     })
 }
 
-/// What images say about the jobs to which the processes belong.
+/// What images say about the jobs to which the processes belong. The number of a process that is gone may be another's
+/// by now: its image says nothing about that one.
 pub fn of_jobs_with(records: Vec<Record>, known: &BTreeSet<Place>) -> Vec<Record> {
-    let jobs: BTreeSet<String> =
-        records.iter().filter(|r| known.contains(&r.entry.place)).map(|r| r.job.clone()).collect();
+    let jobs: BTreeSet<String> = records
+        .iter()
+        .filter(|r| !r.entry.gone && known.contains(&r.entry.place))
+        .map(|r| r.job.clone())
+        .collect();
     records.into_iter().filter(|r| jobs.contains(&r.job)).collect()
 }
