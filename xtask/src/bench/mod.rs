@@ -146,14 +146,17 @@ fn show(case: &Case, values: &[Vec<f64>]) {
     println!("  {:<12} {:>10} {:>10} {:>10} {:>10}", "", "min", "median", "more", "ratio");
     let base = values.first().map_or((0.0, 0.0), |values| summary(values));
     for (setting, values) in case.settings.iter().zip(values) {
-        let (min, median) = summary(values);
-        println!(
-            "  {:<12} {min:>10.2} {median:>10.2} {:>+10.2} {:>10.3}",
-            setting.name,
-            min - base.0,
-            if base.0 > 0.0 { min / base.0 } else { 1.0 }
-        );
+        println!("  {:<12} {}", setting.name, row(summary(values), base));
     }
+}
+
+/// A line of the table. A library without such a variable gives no number, and then there is nothing to compare with.
+fn row((min, median): (f64, f64), base: (f64, f64)) -> String {
+    if min.is_nan() {
+        return "has none".to_owned();
+    }
+    let figures = format!("{min:>10.2} {median:>10.2}");
+    if base.0 > 0.0 { format!("{figures} {:>+10.2} {:>10.3}", min - base.0, min / base.0) } else { figures }
 }
 
 /// Minimum and median.
@@ -166,11 +169,18 @@ fn summary(values: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::summary;
+    use super::{row, summary};
 
     #[test]
     fn the_summary_is_minimum_and_median() {
         assert_eq!(summary(&[3.0, 1.0, 2.0]), (1.0, 2.0));
         assert!(summary(&[]).0.is_nan());
+    }
+    #[test]
+    fn nothing_is_compared_with_a_library_that_has_none() {
+        let none = (f64::NAN, f64::NAN);
+        assert_eq!(row(none, none), "has none");
+        assert_eq!(row((5.0, 6.0), none).split_whitespace().count(), 2);
+        assert!(row((6.0, 6.5), (4.0, 5.0)).ends_with("+2.00      1.500"));
     }
 }
