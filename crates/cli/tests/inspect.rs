@@ -124,6 +124,28 @@ fn an_object_of_several_ranks_is_one_line_whatever_its_handles_are() {
 }
 
 #[test]
+fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
+    let samples = [0, 1, 2].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        for i in 1..=1200 {
+            // On the second rank in another order: its first ones have no room on the first rank's lines.
+            let identity = if rank == 1 { 1201 - i } else { i };
+            comm(&sample, SOLVER + i, 0xabc_0000 + identity);
+        }
+        sample
+    });
+    let saved = Saved::new(&samples);
+    let (told, status) = saved.told(&["--kind", "comm"]);
+    assert!(status == Some(0) && told.contains("more than 1000 lines: --json has all"), "{told}");
+    let rows: Vec<&str> = told.lines().filter(|line| line.contains("solver")).collect();
+    assert_eq!(rows.len(), 1001);
+    assert!(rows.iter().all(|row| row.split_whitespace().nth(1) == Some("[0-2]")), "{told}");
+    let shared = &saved.json(&["--kind", "comm"])["shared"];
+    assert_eq!(shared.as_array().map(Vec::len), Some(1200), "JSON has all");
+}
+
+#[test]
 fn a_handle_is_found_in_every_notation_and_by_name() {
     let saved = two();
     let negative = (SOLVER as u32).cast_signed().to_string();

@@ -90,8 +90,12 @@ fn named<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], name: &str) -> Vec<O
             found.push(object);
             continue;
         }
-        let all = reader.objects(*kind).unwrap_or_default();
-        found.extend(all.into_iter().filter(|object| object.common().name.as_deref() == Some(name)));
+        // What cannot be read has no such name.
+        let _ = reader.visit(*kind, &mut |_| true, &mut |object| {
+            if object.common().name.as_deref() == Some(name) {
+                found.push(object);
+            }
+        });
     }
     found
 }
