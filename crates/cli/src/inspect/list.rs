@@ -135,10 +135,11 @@ fn fold(groups: Vec<Row>, kind: Kind) -> Folded {
         }
         let alike = |known: &&mut Row| {
             (known.state, &known.what, known.more) == (row.state, &row.what, row.more)
+                && known.alone
                 && !known.members.meets(&row.members)
         };
         match folded.rows.iter_mut().find(alike) {
-            Some(known) if !row.members.is_empty() => known.fold(row),
+            Some(known) if row.alone && !row.members.is_empty() => known.fold(row),
             _ => folded.rows.push(row),
         }
         if folded.rows.len() > MOST {
@@ -159,6 +160,8 @@ struct Row {
     /// Others say something else.
     more: bool,
     predefined: bool,
+    /// Objects of one process each.
+    alone: bool,
 }
 
 impl Row {
@@ -171,6 +174,7 @@ impl Row {
             what: shown.brief.clone(),
             more: false,
             predefined: common.predefined,
+            alone: true,
         }
     }
 
@@ -180,6 +184,7 @@ impl Row {
             self.state = "differs";
         }
         self.more |= self.what != other.what;
+        self.alone = false;
         self.fold(other);
     }
 

@@ -11,14 +11,16 @@ use std::collections::HashMap;
 enum Key {
     /// Computed alike by all who have it, of whichever world they are.
     Identity(Kind, u64),
-    /// Predefined: each world has its own.
+    /// Predefined; the number is that of the world whose it is, zero for what is everywhere the same.
     Name(Kind, String, usize),
 }
 
 /// The key; `None` for what belongs to one process alone.
 fn key(common: &Common, world: usize) -> Option<Key> {
     if common.predefined {
-        return Some(Key::Name(common.kind, common.name.clone()?, world));
+        let name = common.name.clone()?;
+        let world = if name == "MPI_COMM_WORLD" { world } else { 0 };
+        return Some(Key::Name(common.kind, name, world));
     }
     (common.identity.0 != 0).then_some(Key::Identity(common.kind, common.identity.0))
 }

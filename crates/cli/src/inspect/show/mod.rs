@@ -8,7 +8,7 @@ mod request;
 mod small;
 mod window;
 
-use super::look::{Found, Look};
+use super::look::Found;
 use super::same;
 use super::table;
 use mpiscope_job::objects::{Common, Deed, Hex, Kind, Object, Ongoing, Reader, Reference, Standing};
