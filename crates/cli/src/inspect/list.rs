@@ -8,6 +8,7 @@ use super::same::{Groups, Place};
 use super::{table, told};
 use crate::ps::table::align;
 use mpiscope_image::objects::{Flag, Head};
+use mpiscope_job::identity;
 use mpiscope_job::objects::{Hex, Kind, Standing};
 use mpiscope_job::worlds::Members;
 use std::cell::RefCell;
@@ -154,6 +155,8 @@ fn fold(groups: Vec<Row>, kind: Kind) -> Folded {
 struct Row {
     /// None if it differs.
     handle: Option<Hex>,
+    /// Zero for none, or if it differs.
+    identity: u64,
     members: Members,
     state: &'static str,
     what: String,
@@ -169,6 +172,7 @@ impl Row {
         let common = shown.object.common();
         Self {
             handle: Some(common.handle),
+            identity: common.identity.0,
             members: [(look.world, look.process.rank)].into_iter().collect(),
             state: state(common.standing),
             what: shown.brief.clone(),
@@ -190,11 +194,16 @@ impl Row {
 
     fn fold(&mut self, other: Self) {
         self.handle = self.handle.filter(|handle| Some(*handle) == other.handle);
+        self.identity = if self.identity == other.identity { self.identity } else { 0 };
         self.members.join(other.members);
     }
 
     fn cells(&self) -> Vec<String> {
-        let handle = self.handle.map_or_else(|| "differs".to_owned(), |handle| handle.to_string());
+        let handle = match (self.handle, self.identity) {
+            (Some(handle), _) => handle.to_string(),
+            (None, 0) => "differs".to_owned(),
+            (None, identity) => identity::told(identity),
+        };
         let more = if self.more { " ..." } else { "" };
         vec![handle, told(&self.members), self.state.to_owned(), format!("{}{more}", self.what)]
     }

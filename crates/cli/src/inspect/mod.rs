@@ -37,7 +37,7 @@ pub struct Options {
     /// Only this kind: comm, group, datatype, request, message, op, errhandler, info, file, win, session, keyval
     #[arg(long, value_parser = kind)]
     kind: Option<Kind>,
-    /// One object: its handle as a number (decimal or 0x...), or its name
+    /// One object: its handle as a number (decimal or 0x...), its identity (id:...), or its name
     #[arg(long, allow_hyphen_values = true)]
     handle: Option<String>,
     /// The handle is an INTEGER of Fortran
