@@ -140,6 +140,7 @@ pub fn start<A: Abi>() {
             null.store(raw, Ordering::Relaxed);
         }
     }
+    datatypes::built_in::start::<A>();
     lock::start();
     windows::start::<A>();
     let count = settings::variable(c"MPISCOPE_TOMBSTONES").and_then(|v| v.to_str().ok()?.parse().ok());

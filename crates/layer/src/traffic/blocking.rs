@@ -4,7 +4,7 @@ use super::facts::{self, Envelope, Posted};
 use super::lines::channel;
 use super::requests::mode_of;
 use super::scratch::{self, given, lend};
-use super::state::{Held, hold};
+use super::state::{State, hold, recorded};
 use super::status;
 use crate::bytes;
 use crate::call::Call;
@@ -22,7 +22,7 @@ pub fn before_send<A: Abi>(
     tag: c_int,
     comm: A::Handle,
 ) {
-    if dest < 0 {
+    if dest < 0 || !recorded() {
         return;
     }
     let bytes = bytes::elements::<A>(count, datatype);
@@ -50,7 +50,7 @@ pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int
     let to = Envelope::new(&scratch.channel, dest, tag);
     // A call that sends and receives may have failed in its receive.
     if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
-        facts::send_completed(&held, to, scratch.send_bytes, scratch.entry, call.returned());
+        facts::send_completed(&held, to, scratch.send_bytes, scratch.entry, call);
     } else {
         facts::send_failed(&held, to, scratch.send_bytes, scratch.entry);
     }
@@ -99,7 +99,7 @@ pub fn after_receive<A: Abi>(
 /// A blocking receive has ended: counts the message, if there is one.
 #[inline(always)]
 pub fn arrived<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     result: c_int,
     named: Envelope,
@@ -120,5 +120,5 @@ pub fn arrived<A: Abi>(
     let got = status::read::<A>(held, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
     let flags = mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error;
-    facts::receive_completed(held, from, got.bytes, posted, call.returned(), flags);
+    facts::receive_completed(held, from, got.bytes, posted, call, flags);
 }

@@ -5,7 +5,7 @@
 //! statuses that were filled by `MPI_Status_set_elements_x`, and used only if every probe was read right.
 #![allow(unsafe_code)]
 
-use super::state::Held;
+use super::state::State;
 use crate::real;
 use mpi_abi::{Abi, f};
 use mpiscope_image::traffic::Traffic;
@@ -63,7 +63,7 @@ fn int(status: *const c_void, offset: usize) -> i32 {
 
 /// Reads a status that the library has filled.
 #[inline(always)]
-pub fn read<A: Abi>(held: &Held, status: *const c_void) -> Received {
+pub fn read<A: Abi>(held: &State, status: *const c_void) -> Received {
     Received {
         source: int(status, A::STATUS_SOURCE),
         tag: int(status, A::STATUS_TAG),
