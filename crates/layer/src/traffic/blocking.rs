@@ -9,7 +9,7 @@ use super::status;
 use crate::bytes;
 use crate::call::Call;
 use mpi_abi::{Abi, f};
-use mpiscope_image::traffic::{EntryFlag, RequestKind};
+use mpiscope_image::traffic::{EntryFlag, Peer, RequestKind};
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Send` and its like, and the send half of `MPI_Sendrecv`.
@@ -91,18 +91,19 @@ pub fn after_receive<A: Abi>(
         return;
     }
     let named = Envelope::new(&scratch.channel, source, tag);
-    facts::receive_ended(&held, named);
+    let peer = facts::receive_ended(&held, named);
     let posted = Posted { at: call.since, order };
-    arrived(&held, call, result, named, RequestKind::RECV, posted, given::<A>(status));
+    arrived(&held, call, result, (named, peer), RequestKind::RECV, posted, given::<A>(status));
 }
 
-/// A blocking receive has ended: counts the message, if there is one.
+/// A blocking receive has ended: counts the message, if there is one. `named` is what the receive named, with the record of
+/// that rank if it is at hand.
 #[inline(always)]
 pub fn arrived<A: Abi>(
     held: &State,
     call: &Call<A>,
     result: c_int,
-    named: Envelope,
+    (named, peer): (Envelope, Option<&'static Peer>),
     kind: RequestKind,
     posted: Posted,
     status: *const c_void,
@@ -119,6 +120,8 @@ pub fn arrived<A: Abi>(
     }
     let got = status::read::<A>(held, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
-    let flags = mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error;
-    facts::receive_completed(held, from, got.bytes, posted, call, flags);
+    let known = if from.rank == named.rank { peer } else { None };
+    facts::receive_completed(held, from, got.bytes, known, call, move || {
+        (posted, mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error)
+    });
 }

@@ -14,7 +14,8 @@ use crate::tool::own as tool;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
-use mpiscope_image::traffic::{EntryFlag, Message, Request, Traffic, size_class};
+use mpiscope_image::traffic::{EntryFlag, Message, Peer, Request, Traffic, size_class};
+use mpit::WatchList;
 use std::sync::atomic::AtomicU64;
 
 /// A message or a receive, as far as it is known.
@@ -68,6 +69,14 @@ fn raise(now: &W64, high: &W64, variable: &AtomicU64) {
     if value > high.get() {
         high.set(value);
         observe::watermark(variable, value);
+    }
+}
+
+/// Tells the watermarks of a level that it has changed.
+#[inline(always)]
+fn watch(list: &WatchList, level: &W64) {
+    if list.is_watched() {
+        list.note(0, 0, level.get());
     }
 }
 
@@ -157,7 +166,7 @@ pub fn receive_posted(held: &State, from: Envelope) -> u64 {
     observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
     let totals = held.totals;
     raise(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
-    tool::totals::POSTED.note(0, 0, totals.posted.get());
+    watch(&tool::totals::POSTED, &totals.posted);
     if let Some(peer) = peer(held, from.peers, from.rank) {
         peer.posted.add_mine(1);
     }
@@ -171,14 +180,15 @@ fn next_order(totals: &Traffic) -> u64 {
     order
 }
 
-/// A posted receive is no longer posted: `named` is the envelope that it was posted with.
+/// A posted receive is no longer posted: `named` is the envelope that it was posted with. Gives the record of the rank
+/// that it named.
 #[inline(always)]
-pub fn receive_ended(held: &State, named: Envelope) {
+pub fn receive_ended(held: &State, named: Envelope) -> Option<&'static Peer> {
     less(&held.totals.posted, 1);
-    tool::totals::POSTED.note(0, 0, held.totals.posted.get());
-    if let Some(peer) = peer(held, named.peers, named.rank) {
-        less(&peer.posted, 1);
-    }
+    watch(&tool::totals::POSTED, &held.totals.posted);
+    let peer = peer(held, named.peers, named.rank)?;
+    less(&peer.posted, 1);
+    Some(peer)
 }
 
 /// A posted receive was cancelled in time.
@@ -190,30 +200,33 @@ pub fn receive_cancelled(held: &State, named: Envelope) {
 }
 
 /// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
-/// was posted.) The time is taken only if somebody wants to know.
+/// was posted, and `known` is what it gave if the receive named this rank.) When and how it was posted is asked, and the
+/// time taken, only if somebody wants to know.
 #[inline(always)]
 pub fn receive_completed<A: Abi>(
     held: &State,
     from: Envelope,
     bytes: u64,
-    posted: Posted,
+    known: Option<&'static Peer>,
     call: &Call<A>,
-    flags: u32,
+    how: impl Fn() -> (Posted, u32),
 ) {
     let totals = held.totals;
     totals.received.add_mine(1);
     totals.received_bytes.add_mine(bytes);
     add_size(&totals.received_sizes, bytes);
     let mut nth = 0;
-    if let Some(peer) = peer(held, from.peers, from.rank) {
+    if let Some(peer) = known.or_else(|| peer(held, from.peers, from.rank)) {
         nth = peer.received.get() + 1;
         peer.received.set(nth);
         peer.received_bytes.add_mine(bytes);
     }
     if events::anybody() {
+        let (posted, flags) = how();
         observe::received(&from, nth, bytes, posted.at, call.returned(), flags & EntryFlag::PROBED.0 != 0);
     }
     if ledger::recorded() {
+        let (posted, flags) = how();
         let line = Line {
             comm: from.identity,
             peer: from.rank,
@@ -257,7 +270,7 @@ pub fn request_started(held: &State, request: &Request) {
     let totals = held.totals;
     totals.started.add_mine(1);
     raise(&totals.pending, &totals.pending_high, &tool::totals::PENDING_HIGH);
-    tool::totals::PENDING.note(0, 0, totals.pending.get());
+    watch(&tool::totals::PENDING, &totals.pending);
 }
 
 /// An operation was complete when its request was created; its handle is one that many requests share.
@@ -274,7 +287,7 @@ pub fn request_complete_at_start(held: &State, request: &Request) {
 pub fn request_completed(held: &State, request: &Request) {
     observe::request(Kind::REQUEST_COMPLETED, request);
     less(&held.totals.pending, 1);
-    tool::totals::PENDING.note(0, 0, held.totals.pending.get());
+    watch(&tool::totals::PENDING, &held.totals.pending);
 }
 
 /// A request object is gone.

@@ -98,5 +98,5 @@ pub fn peer(held: &State, peers: u64, rank: i32) -> Option<&'static Peer> {
     if peers == 0 {
         return None;
     }
-    held.writer.at_offset(peers + u64::try_from(rank).ok()? * size_of::<Peer>() as u64)
+    held.writer.nth_after(peers, u32::try_from(rank).ok()?)
 }

@@ -385,31 +385,30 @@ fn receive_finished<A: Abi>(
     if cancelled {
         return facts::receive_cancelled(held, named);
     }
-    if !matched {
-        facts::receive_ended(held, named);
-    }
+    let peer = if matched { None } else { facts::receive_ended(held, named) };
     let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
     if !arrived || (status.is_null() && !kind.is_partitioned()) {
         return;
     }
-    let mut flags = mode_of::<A>(kind, named);
-    if error != A::SUCCESS {
-        flags |= EntryFlag::ERROR.0;
-    }
+    // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
+    let untold = kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI;
     let (from, bytes) = if kind.is_partitioned() {
         // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
         (named, request.bytes.get())
-    } else if kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI {
-        // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves this status as it was.
-        flags |= EntryFlag::UNTOLD.0;
+    } else if untold {
         let datatype = A::Handle::from_raw(request.datatype.get());
         (named, bytes::elements::<A>(request.count.get().cast_signed(), datatype))
     } else {
         let got = status::read::<A>(held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
-    let posted = Posted { at: request.started(), order: request.order.get() };
-    facts::receive_completed(held, from, bytes, posted, call, flags);
+    let known = if from.rank == named.rank { peer } else { None };
+    facts::receive_completed(held, from, bytes, known, call, move || {
+        let failed = if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 };
+        let untold = if untold { EntryFlag::UNTOLD.0 } else { 0 };
+        let posted = Posted { at: request.started(), order: request.order.get() };
+        (posted, mode_of::<A>(kind, named) | failed | untold)
+    });
     ended.message = Some((from.rank, from.tag, bytes));
 }
 
@@ -443,7 +442,7 @@ pub fn complete<A: Abi>(
 ) {
     let flags = request.head.flags.get();
     if flags & Flag::SHARED_HANDLE.0 != 0 {
-        return shared_completed(held, &call.aside(), request);
+        return shared_completed(held, call, request);
     }
     let (active, last) = (flags & Flag::ACTIVE.0 != 0, flags & Flag::PERSISTENT.0 == 0);
     if active && last {
@@ -460,11 +459,17 @@ pub fn complete<A: Abi>(
 
 /// One of the requests of a shared handle is complete. If the library has not set the handle apart for ever, it may
 /// stand for something else after the last of them.
-#[inline(never)]
+#[inline(always)]
 fn shared_completed<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
     request.outstanding.set(left);
     if left == 0 && !is_shared::<A>(held, request.head.handle.get()) {
-        release(held, call, request);
+        release_rarely(held, &call.aside(), request);
     }
+}
+
+/// [`release`], out of the way.
+#[cold]
+fn release_rarely<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+    release(held, call, request);
 }
