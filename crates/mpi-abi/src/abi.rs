@@ -208,6 +208,7 @@ macro_rules! implement {
             $(const $address: usize = $module::$mpi_address as usize;)*
             $(const $layout: usize = $module::$mpi_layout as usize;)*
 
+            #[inline]
             fn status_bytes(status: &[u8]) -> Option<u64> {
                 $bytes(status.get(..Self::STATUS_SIZE)?)
             }
