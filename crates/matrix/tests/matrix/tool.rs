@@ -36,12 +36,13 @@ const GROUPS: [&str; 15] = [
 ];
 
 /// Programs that make their threads themselves, and their numbers of ranks.
-const OTHERS: [(&str, usize); 8] = [
+const OTHERS: [(&str, usize); 9] = [
     ("header", 1),
     ("hammer", 1),
     ("sampler", 2),
     ("long_queue", 3),
     ("gauges", 3),
+    ("file_gauges", 2),
     ("counters", 2),
     ("counters", 5),
     ("counters", 8),

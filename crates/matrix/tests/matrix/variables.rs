@@ -146,8 +146,8 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     let script = dir.path().join("wrapper.sh");
     let text_of_script = format!(
         "case $PMI_RANK$OMPI_COMM_WORLD_RANK in\n\
-         1) export LD_PRELOAD=$LD_PRELOAD:{} WRITE_CVARS='mpiscope_record_messages=1 {}={}';;\n\
-         2) export {}={} MPISCOPE_RECORD_TIMES=0;;\nesac\nexec \"$@\"\n",
+         1) export LD_PRELOAD=$LD_PRELOAD:{} WRITE_CVARS='mpiscope_record_messages=1 mpiscope_tombstones=7 {}={}';;\n\
+         2) export {}={} MPISCOPE_RECORD_TIMES=0 MPISCOPE_TOMBSTONES=5;;\nesac\nexec \"$@\"\n",
         tool.display(),
         written.name,
         written.other,
@@ -164,6 +164,11 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     has(named(all, "cvar", "mpiscope_record_times")?, "1", "default", Some("[0-1,3]"))?;
     has(named(all, "cvar", "mpiscope_record_times")?, "0", "environment", Some("2"))?;
     has(named(all, "cvar", "mpiscope_record_messages")?, "1", "written", Some("1"))?;
+    for (value, from, ranks) in
+        [("1024", "default", "[0,3]"), ("7", "written", "1"), ("5", "environment", "2")]
+    {
+        has(named(all, "cvar", "mpiscope_tombstones")?, value, from, Some(ranks))?;
+    }
     has(named(all, "cvar", set.name)?, set.default, "default", Some("[0-1,3]"))?;
     has(named(all, "cvar", set.name)?, set.other, "environment", Some("2"))?;
     has(named(all, "cvar", written.name)?, written.default, "default", Some("[0,2-3]"))?;
