@@ -84,12 +84,15 @@ impl Seq {
         self.0.atomic().store((self.0.get() | 1).wrapping_add(1), Ordering::Release);
     }
 
-    /// Runs `write` between [`begin`](Self::begin) and [`end`](Self::end).
+    /// Runs `write` with the record open, as [`begin`](Self::begin) and [`end`](Self::end) around it; `write` does not
+    /// open it again. The number is read once: what was just stored would have to be waited for.
     #[inline(always)]
     pub fn write<R>(&self, write: impl FnOnce() -> R) -> R {
-        self.begin();
+        let odd = self.0.get().wrapping_add(1) | 1;
+        self.0.set(odd);
+        fence(Ordering::Release);
         let result = write();
-        self.end();
+        self.0.atomic().store(odd.wrapping_add(1), Ordering::Release);
         result
     }
 

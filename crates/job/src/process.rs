@@ -255,7 +255,7 @@ fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, Error> {
             index,
             tid: thread.value.tid.get(),
             mpi_ticks: thread.value.mpi_ticks.get(),
-            calls: thread.value.calls.get(),
+            calls: thread.value.call.completed.get(),
             torn: call.torn,
             since: call.value.since.get(),
             call: open.then_some(call.value),

@@ -58,7 +58,7 @@ impl Site {
     /// The call that is under way.
     #[inline(always)]
     pub fn of<A: Abi>(call: &Call<A>) -> Self {
-        Self { function: u32::from(call.function().0) + 1, at: call.since, from: call.return_address }
+        Self { function: u32::from(call.function().0) + 1, at: call.since, from: call.return_address() }
     }
 
     /// Not a call: the library had the object all along.

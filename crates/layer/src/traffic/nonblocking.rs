@@ -293,7 +293,7 @@ fn begin<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
         request.head.flags.set(kept | Flag::STARTED.0 | Flag::ACTIVE.0);
         request.starts.add_mine(1);
         request.started_at.set(call.since);
-        request.started_from.set(call.return_address);
+        request.started_from.set(call.return_address());
         request.completed_at.set(0);
         request.entry.set(entry);
         request.order.set(order);

@@ -78,7 +78,7 @@ pub fn matched<A: Abi>(
         head.life.set(Life::LIVE.0);
         head.made_by.set(u32::from(call.function().0) + 1);
         head.made_at.set(call.returned());
-        head.made_from.set(call.return_address);
+        head.made_from.set(call.return_address());
         head.freed_by.set(0);
         head.freed_at.set(0);
         head.parent.set(channel.uid);
@@ -101,7 +101,7 @@ fn taken<A: Abi>(held: &Held, call: &Call<A>, message: &'static Message) -> (Env
         message.head.life.set(Life::FREED.0);
         message.head.freed_by.set(u32::from(call.function().0) + 1);
         message.head.freed_at.set(call.since);
-        message.head.freed_from.set(call.return_address);
+        message.head.freed_from.set(call.return_address());
     }
     held.messages.remove(message);
     facts::message_taken(held, message);

@@ -144,7 +144,7 @@ fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new
     head.life.set(Life::LIVE.0);
     head.made_by.set(u32::from(call.function().0) + 1);
     head.made_at.set(call.since);
-    head.made_from.set(call.return_address);
+    head.made_from.set(call.return_address());
     head.parent.set(new.channel.uid);
     request.kind.set(new.kind.0);
     request.object.set(new.object);
@@ -182,7 +182,7 @@ fn share_again<A: Abi>(held: &Held, call: &Call<A>, request: &Request, new: &New
     request.head.seq.write(|| {
         request.head.made_by.set(u32::from(call.function().0) + 1);
         request.head.made_at.set(call.since);
-        request.head.made_from.set(call.return_address);
+        request.head.made_from.set(call.return_address());
         request.kind.set(new.kind.0);
         request.outstanding.set(request.outstanding.get() + 1);
         request.starts.add_mine(1);
@@ -248,7 +248,7 @@ pub fn mark<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
         request.head.life.set(Life::MARKED.0);
         request.head.freed_by.set(u32::from(call.function().0) + 1);
         request.head.freed_at.set(call.since);
-        request.head.freed_from.set(call.return_address);
+        request.head.freed_from.set(call.return_address());
     });
     facts::request_marked(held, request);
 }
@@ -269,7 +269,7 @@ fn bury<A: Abi>(call: &Call<A>, request: &Request) {
     request.head.life.set(Life::FREED.0);
     request.head.freed_by.set(u32::from(call.function().0) + 1);
     request.head.freed_at.set(call.returned());
-    request.head.freed_from.set(call.return_address);
+    request.head.freed_from.set(call.return_address());
 }
 
 /// The record may be used again.
@@ -335,7 +335,7 @@ fn finish_and<A: Abi>(
         if last {
             bury(call, request);
         } else {
-            request.completed_from.set(call.return_address);
+            request.completed_from.set(call.return_address());
         }
         if let Some((source, tag, bytes)) = ended.message {
             request.source.set(source.cast_unsigned());
