@@ -177,9 +177,47 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(state["named"] == "computing" && state["ranks"] == "[0-3]", "{state}");
     let calls = &named(all, "pvar", "mpiscope_calls_total")?["values"][0]["value"];
     ensure!(calls.as_str().and_then(|n| n.parse::<u64>().ok()) > Some(20), "{calls} calls");
+    of_objects(all)?;
     let lines = text(&["vars", &target, "--changed", "--search", set.name])?;
     let expected = [set.name, "differs on rank 2: ", set.other, "(environment)"];
     ensure!(expected.iter().all(|part| lines.contains(part)), "{lines}");
     job.signal("go")?;
     job.finish()
+}
+
+/// What the processes have made, as their images show it: the program of the job makes the same everywhere.
+fn of_objects(all: &[Value]) -> Result<()> {
+    let of_class = |name: &str, class: &str| -> Result<&Value> {
+        let is_it = |item: &&Value| item["name"] == name && item["class"] == class;
+        all.iter().find(is_it).with_context(|| format!("no {name} of class {class}"))
+    };
+    let live = &of_class("mpiscope_live_objects", "LEVEL")?["values"][0]["value"];
+    let live: Vec<u64> =
+        live.as_str().unwrap_or_default().split(' ').filter_map(|n| n.parse().ok()).collect();
+    // Communicators (solver, half, grid, graph, ring), a group, three datatypes, an operation, two requests, no message,
+    // a window, a file, an info, an error handler, no session, no keyval.
+    ensure!(live == [5, 1, 3, 1, 2, 0, 1, 1, 1, 1, 0, 0], "{live:?} live objects");
+    for (name, class, value) in [
+        ("mpiscope_pending_requests", "LEVEL", "1"),
+        ("mpiscope_pending_requests", "HIGHWATERMARK", "1"),
+        ("mpiscope_posted_receives", "HIGHWATERMARK", "1"),
+        ("mpiscope_posted_receives", "LOWWATERMARK", "0"),
+        ("mpiscope_version", "GENERIC", env!("CARGO_PKG_VERSION")),
+        ("mpiscope_MPI_Irecv", "COUNTER", "1"),
+    ] {
+        let item = of_class(name, class)?;
+        ensure!(item["values"][0]["value"] == value && item["values"][0]["ranks"] == "[0-3]", "{item}");
+    }
+    let inside = "a tool inside of the process";
+    let blind: Vec<_> =
+        all.iter().filter(|item| item["needs"] == inside && is_own(item)).map(|item| &item["name"]).collect();
+    ensure!(
+        blind.len() == 1 && blind[0] == "mpiscope_live_objects",
+        "cannot be seen from outside: {blind:?}"
+    );
+    Ok(())
+}
+
+fn is_own(item: &Value) -> bool {
+    item["name"].as_str().is_some_and(|name| name.starts_with("mpiscope"))
 }
