@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use mpiscope_testkit::mpi::{Abi, Library};
+use mpiscope_testkit::mpi::{Abi, Family, Library};
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -50,10 +50,13 @@ fn settings(library: &Library) -> [Setting; 2] {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 2] = [
+    let mut checks: Vec<(&str, Check)> = vec![
         ("lists_what_the_library_and_the_environment_make_of_it", of_library),
         ("tells_on_which_ranks_of_a_running_job_they_differ", of_job),
     ];
+    if library.family == Family::Intel {
+        checks.push(("know_the_other_names_of_environment_variables", of_aliases));
+    }
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         Trial::test(format!("{}::vars_{name}", library.name), move || {
@@ -135,6 +138,33 @@ fn of_library(_: &Subject, library: &Library) -> Result<()> {
     ensure!(tree.contains("\n  mpiscope.calls: ") && tree.contains("\n    pvar mpiscope_calls "), "{tree}");
     ensure!(tree.contains(&format!("cvar {} = ", setting.name)), "{tree}");
     Ok(())
+}
+
+/// Intel MPI has a name of its own for the environment variable of many control variables of MPICH. Set are: two to another
+/// value than the default, one of them by a name that has little in common with the variable's; two to the default
+/// itself; one that the library shows, but never sets from the environment.
+fn of_aliases(_: &Subject, library: &Library) -> Result<()> {
+    let set = [
+        ("I_MPI_ADJUST_BCAST_NETWORK_KARY_RADIX", "3", "MPIR_CVAR_BCAST_NETWORK_KARY_RADIX", "3"),
+        ("I_MPI_ASYNC_PROGRESS_THREADS", "3", "MPIR_CVAR_CH4_MAX_PROGRESS_THREADS", "3"),
+        ("I_MPI_ADJUST_ALLTOALL_SCATTERED_THROTTLE", "32", "MPIR_CVAR_ALLTOALL_THROTTLE", "32"),
+        ("I_MPI_HYDRA_PROXY_WAIT", "1", "I_MPI_HYDRA_PROXY_WAIT", "1"),
+        ("I_MPI_OFFLOAD_CELL", "device", "I_MPI_OFFLOAD_CELL", "tile"),
+    ];
+    let mut command = Command::new(paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?);
+    command.args(["vars", "--json", "--library"]).arg(&library.libmpi);
+    command.envs(set.iter().map(|(name, value, _, _)| (name, value)));
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let report: Value = serde_json::from_str(&outcome.stdout)?;
+    let all = items(&report)?;
+    for (environment, text, name, value) in set {
+        let item = named(all, "cvar", name)?;
+        let from = if text == value { "environment" } else { "default" };
+        has(item, value, from, None)?;
+        ensure!(item["environment"] == environment, "{environment}: {item}");
+    }
+    has(named(all, "cvar", "MPIR_CVAR_BCAST_NODE_KARY_RADIX")?, "-1", "default", None)
 }
 
 /// Rank 2 is started with other settings; in rank 1 a tool writes variables, ours and the library's.
