@@ -314,6 +314,8 @@ pub struct Process {
     pub library_path: Chars<TEXT>,
     /// Name of the job, shared by all processes that one `mpiscope run` or one launcher started.
     pub job: Chars<64>,
+    /// Version of the layer that writes the image.
+    pub layer: Chars<64>,
 }
 
 codes! {

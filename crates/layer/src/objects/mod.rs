@@ -12,6 +12,7 @@
 //! object is entered when the call that made it has succeeded and gave a handle that is not null.
 #![allow(unsafe_code)]
 
+pub mod access;
 pub mod arena;
 pub mod ask;
 pub mod attributes;
@@ -143,8 +144,7 @@ pub fn start<A: Abi>() {
     datatypes::built_in::start::<A>();
     lock::start();
     windows::start::<A>();
-    let count = settings::variable(c"MPISCOPE_TOMBSTONES").and_then(|v| v.to_str().ok()?.parse().ok());
-    if let Some(count) = count {
+    if let Some(count) = settings::number(c"MPISCOPE_TOMBSTONES") {
         table::keep_tombstones(count);
     }
 }

@@ -72,12 +72,20 @@ pub trait Object: Record + Sized + 'static {
     }
 }
 
-/// How many freed objects of each kind are kept; see `MPISCOPE_TOMBSTONES`.
-static TOMBSTONES: AtomicUsize = AtomicUsize::new(1024);
+/// How many freed objects of each kind are kept unless `MPISCOPE_TOMBSTONES` says otherwise.
+pub const DEFAULT_TOMBSTONES: usize = 1024;
+/// The most that can be asked for.
+pub const MOST_TOMBSTONES: usize = i32::MAX as usize;
+static TOMBSTONES: AtomicUsize = AtomicUsize::new(DEFAULT_TOMBSTONES);
 
-/// Changes how many freed objects of each kind are kept.
+/// Changes how many freed objects of each kind are kept, for each kind when its next object is freed.
 pub fn keep_tombstones(count: usize) {
-    TOMBSTONES.store(count, Ordering::Relaxed);
+    TOMBSTONES.store(count.min(MOST_TOMBSTONES), Ordering::Relaxed);
+}
+
+/// How many freed objects of each kind are kept.
+pub fn tombstones() -> usize {
+    TOMBSTONES.load(Ordering::Relaxed)
 }
 
 /// Records taken from the image at a time.
@@ -446,7 +454,7 @@ impl<T: Object> Table<T> {
     /// Empties the oldest tombstones beyond the limit.
     #[inline]
     fn trim(writer: &'static Writer, locked: &mut Locked<'_, T>) {
-        let limit = TOMBSTONES.load(Ordering::Relaxed);
+        let limit = tombstones();
         // Each turn either empties a record or puts a pinned one back: no more turns than there were tombstones.
         let mut turns = locked.inner().tombstones;
         while locked.inner().tombstones > limit && turns > 0 {
