@@ -314,6 +314,8 @@ pub struct Process {
     pub library_path: Chars<TEXT>,
     /// Name of the job, shared by all processes that one `mpiscope run` or one launcher started.
     pub job: Chars<64>,
+    /// Version of the layer that writes the image.
+    pub layer: Chars<64>,
 }
 
 codes! {
@@ -413,7 +415,7 @@ pub struct Call {
     pub tag: W64,
     /// The request or message that is waited for.
     pub request: W64,
-    /// Calls that this thread has completed.
+    /// Calls that this thread has completed, outermost and nested ones together.
     pub completed: W64,
     /// What follows from the function. Send and receive: source and tag of the receive; a function with an operation: its
     /// handle in the third; a collective: its number in the last.
@@ -442,9 +444,7 @@ pub struct Thread {
     pub generation: W32,
     /// Ticks spent in outermost calls.
     pub mpi_ticks: W64,
-    /// Outermost and nested calls together.
-    pub calls: W64,
-    _reserved: [W64; 5],
+    _reserved: [W64; 6],
     /// The call that the thread is in.
     pub call: Call,
     /// By function number.

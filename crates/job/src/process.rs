@@ -47,6 +47,8 @@ pub struct Process {
     pub library: String,
     /// File of the library.
     pub library_path: String,
+    /// Version of the layer in the process.
+    pub layer_version: String,
     /// Binary interface of the library.
     pub abi: AbiCode,
     /// Version of the standard, major and minor.
@@ -159,6 +161,7 @@ impl Process {
             command: String::new(),
             library: String::new(),
             library_path: String::new(),
+            layer_version: String::new(),
             abi: AbiCode::UNKNOWN,
             mpi_version: (0, 0),
             thread_level: 0,
@@ -189,6 +192,7 @@ impl Process {
         self.command = facts.command.text().into_owned();
         self.library = facts.library.text().trim().to_owned();
         self.library_path = facts.library_path.text().into_owned();
+        self.layer_version = facts.layer.text().into_owned();
         self.abi = AbiCode(facts.abi.get());
         let version = facts.mpi_version.get();
         self.mpi_version = (version >> 16, version & 0xffff);
@@ -255,7 +259,7 @@ fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, Error> {
             index,
             tid: thread.value.tid.get(),
             mpi_ticks: thread.value.mpi_ticks.get(),
-            calls: thread.value.calls.get(),
+            calls: thread.value.call.completed.get(),
             torn: call.torn,
             since: call.value.since.get(),
             call: open.then_some(call.value),

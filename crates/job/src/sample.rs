@@ -139,7 +139,7 @@ impl Sample {
         counter.ticks.add_mine(nanoseconds);
         counter.bytes.add_mine(bytes);
         self.thread.mpi_ticks.add_mine(nanoseconds);
-        self.thread.calls.add_mine(count);
+        self.thread.call.completed.add_mine(count);
     }
 
     /// The rank is in a call: communicator, datatype, count, peer, tag.

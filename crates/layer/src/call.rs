@@ -10,14 +10,14 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 /// A hooked call that is under way on this thread.
+///
+/// Small, and lent only to functions that are inlined or rare: then it is a few registers and no memory. What the
+/// thread's record keeps anyway is read back from there; the rare paths of the frame itself get a [copy](Self::aside).
 pub struct Call<A> {
     tls: &'static Tls,
     thread: &'static Thread,
     function: FunctionId,
     real: usize,
-    /// Address behind the call in the program.
-    pub return_address: u64,
-    stack_pointer: u64,
     /// When the call began, in ticks; zero if times are not recorded.
     pub since: u64,
     /// Whether a user callback made the call, so that an outer call must be put back.
@@ -45,8 +45,6 @@ impl<A: Abi> Call<A> {
             thread,
             function,
             real: tls.real.get(),
-            return_address: tls.return_address.get(),
-            stack_pointer: tls.stack_pointer.get(),
             since,
             inside,
             until: Cell::new(0),
@@ -59,24 +57,37 @@ impl<A: Abi> Call<A> {
     #[inline(always)]
     pub fn publish(&self, fill: impl FnOnce(&Current)) {
         let current = &self.thread.call;
-        current.seq.begin();
-        current.function.set(u32::from(self.function.0) + 1);
-        current.nested.set(self.tls.nested.get());
-        current.since.set(self.since);
-        current.return_address.set(self.return_address);
-        current.stack_pointer.set(self.stack_pointer);
-        fill(current);
-        current.seq.end();
+        current.seq.write(|| {
+            current.function.set(u32::from(self.function.0) + 1);
+            current.nested.set(self.tls.nested.get());
+            current.since.set(self.since);
+            current.return_address.set(self.tls.return_address.get());
+            current.stack_pointer.set(self.tls.stack_pointer.get());
+            fill(current);
+        });
         if events::wanted_kinds() & Kind::CALL_STARTED.bit() != 0 {
             // Told at once: the call may never return.
-            observe::call_started(self);
+            observe::call_started(&self.aside());
             events::flush_inside(self.tls);
         }
+    }
+
+    /// A copy to lend to a function that is not inlined, so that the call itself stays in registers.
+    #[inline(always)]
+    pub fn aside(&self) -> Self {
+        Self { until: self.until.clone(), stash: self.stash.clone(), ..*self }
     }
 
     /// The thread's record.
     pub fn thread(&self) -> &'static Thread {
         self.thread
+    }
+
+    /// Address behind the call in the program.
+    #[inline(always)]
+    pub fn return_address(&self) -> u64 {
+        // Calls below this one have put it back ([`resume`]).
+        self.thread.call.return_address.get()
     }
 
     /// Which function this is.
@@ -85,6 +96,9 @@ impl<A: Abi> Call<A> {
     }
 
     /// When the library returned, in ticks; zero if times are not recorded. For functions that run after it.
+    ///
+    /// The counter is read when this is asked first, at the latest when the frame is closed: the processor does not
+    /// work past a reading of it, and what hooks do is cheaper while it can be done beside the library's last steps.
     #[inline(always)]
     pub fn returned(&self) -> u64 {
         if self.until.get() == 0 && self.since != 0 {
@@ -140,37 +154,45 @@ impl<A: Abi> Call<A> {
 
     /// Closes the frame: counts the call with its time and its bytes.
     #[inline(always)]
-    pub fn leave(self, bytes: u64) {
-        // What the hooks did after the library returned is not the program's time.
+    pub fn leave(&self, bytes: u64) {
         let until = self.returned();
         let heard = events::wanted_kinds();
         if heard & observe::OF_SUBJECT != 0 {
-            observe::subject_ended(&self, bytes);
+            observe::subject_ended(&self.aside(), bytes);
         }
-        let spent = until.wrapping_sub(self.since);
-        if let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) {
-            counter.count.add_mine(1);
-            counter.ticks.add_mine(spent);
-            counter.bytes.add_mine(bytes);
-        }
-        self.thread.calls.add_mine(1);
+        self.count(until, bytes);
         if self.inside {
             resume(self.tls, self.thread);
         } else {
-            // Nested calls are part of the outer one's time.
-            self.thread.mpi_ticks.add_mine(spent);
             let current = &self.thread.call;
-            current.seq.begin();
-            current.function.set(0);
-            current.since.set(until);
-            current.completed.add_mine(1);
-            current.seq.end();
+            current.seq.write(|| {
+                current.function.set(0);
+                current.since.set(until);
+                current.completed.add_mine(1);
+            });
         }
         self.tls.depth.set(0);
         if heard & Kind::CALL_ENDED.bit() != 0 {
-            observe::call_ended(&self, self.tls, bytes);
+            observe::call_ended(&self.aside(), self.tls, bytes);
         } else if heard != 0 {
             events::flush(self.tls);
+        }
+    }
+
+    #[inline(always)]
+    fn count(&self, until: u64, bytes: u64) {
+        let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) else { return };
+        counter.count.add_mine(1);
+        if bytes != 0 {
+            counter.bytes.add_mine(bytes);
+        }
+        if self.since != 0 {
+            let spent = until.wrapping_sub(self.since);
+            counter.ticks.add_mine(spent);
+            if !self.inside {
+                // Nested calls are part of the outer one's time.
+                self.thread.mpi_ticks.add_mine(spent);
+            }
         }
     }
 }

@@ -149,7 +149,7 @@ macro_rules! hook {
             let bytes = if result == A::SUCCESS {
                 bytes!($($bytes)*)
             } else {
-                observe::failed::<A>(&call, result);
+                observe::failed::<A>(&call.aside(), result);
                 0
             };
             call.leave(bytes);

@@ -42,6 +42,7 @@ pub fn describe_process<A: Abi>(library: &CStr) {
         put(writer, &process.library_path, library.to_bytes());
         put(writer, &process.job, image::job().as_bytes());
         put(writer, &process.world, world().as_bytes());
+        put(writer, &process.layer, env!("CARGO_PKG_VERSION").as_bytes());
     });
     list_modules(writer);
     writer.header().pid.set(image::own_pid());

@@ -162,7 +162,7 @@ unsafe extern "C" fn ended(record: *mut libc::c_void) {
     let Some(thread) = (unsafe { record.cast::<Thread>().as_ref() }) else { return };
     if let Some(writer) = image::writer() {
         if !in_image {
-            writer.lose(Loss::CALLS, thread.calls.get());
+            writer.lose(Loss::CALLS, thread.call.completed.get());
         } else if writer.header().state.get() < State::FINALIZED.0 {
             thread.tid.atomic().store(0, Ordering::Release);
         }

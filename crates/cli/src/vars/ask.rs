@@ -1,6 +1,7 @@
 //! A helper process that loads an MPI library under the layer and describes what tools find in it.
 
 use super::item::Item;
+use super::provenance;
 use crate::run::environment::find_layer;
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};
@@ -16,22 +17,11 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub type Environment = Vec<(OsString, OsString)>;
 
 /// What the library has, with values as a process would find them that is started in this environment.
-///
-/// Where a value comes from is the library's to say. If it does not, it is the default if the library has it also
-/// in an environment without any settings.
 pub fn describe(library: &OsStr, environment: &Environment) -> Result<Vec<Item>> {
     let mut items = ask(library, environment)?;
-    let is_open = |item: &Item| item.values.iter().any(|held| held.from == "other");
-    if items.iter().any(is_open) {
+    if items.iter().any(provenance::is_open) {
         let plain = ask(library, &without_settings(environment))?;
-        for item in items.iter_mut().filter(|item| is_open(item)) {
-            let same = plain.iter().find(|other| other.kind == item.kind && other.name == item.name);
-            for held in &mut item.values {
-                let default = same.and_then(|same| same.values.first());
-                let is_default = default.is_some_and(|default| default.value == held.value);
-                held.from = if is_default { "default" } else { "environment" }.to_owned();
-            }
-        }
+        provenance::settle(&mut items, &plain, environment);
     }
     Ok(items)
 }

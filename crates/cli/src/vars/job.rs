@@ -217,7 +217,10 @@ impl List {
             self.item(new).hold(recorded.value.clone(), recorded.from, rank.number);
         }
         for own in &rank.pvars {
-            let (kind, name, class) = ("pvar".to_owned(), own.name.to_owned(), own.class.to_owned());
+            let (kind, name, class) = ("pvar".to_owned(), own.name.to_string(), own.class.to_owned());
+            if own.if_there && !self.places.contains_key(&(kind.clone(), name.clone(), class.clone())) {
+                continue;
+            }
             let item = self.item(Item { kind, name, class, ..Item::default() });
             item.needs.clear();
             item.hold(own.value.clone(), "", rank.number);

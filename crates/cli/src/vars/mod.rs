@@ -10,6 +10,7 @@ mod item;
 mod job;
 mod library;
 mod own;
+mod provenance;
 mod show;
 
 use anyhow::Result;

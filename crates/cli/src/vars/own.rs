@@ -1,24 +1,28 @@
 //! Our performance variables of another process, as its image shows them: totals since its start.
 //!
-//! Watermarks are a session's, the version and what is bound to an object are not in here: a tool inside of the process reads
-//! them.
+//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is
+//! not in here: a tool inside of the process reads it.
 
 use anyhow::Result;
 use mpi_abi::Waits;
-use mpiscope_image::layout::{SectionKind, State};
+use mpiscope_image::layout::{self, Recording, SectionKind, State};
 use mpiscope_image::traffic::Traffic;
 use mpiscope_image::{Image, Source};
-use mpiscope_job::Process;
+use mpiscope_job::objects::Kind;
+use mpiscope_job::{Process, leaks};
+use std::borrow::Cow;
 
 /// A variable's value as text, elements separated by blanks.
 pub struct Value {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub class: &'static str,
     pub value: String,
+    /// Some functions have variables of their own, and the image does not say which.
+    pub if_there: bool,
 }
 
-fn value(name: &'static str, class: &'static str, value: impl ToString) -> Value {
-    Value { name, class, value: value.to_string() }
+fn value(name: impl Into<Cow<'static, str>>, class: &'static str, value: impl ToString) -> Value {
+    Value { name: name.into(), class, value: value.to_string(), if_there: false }
 }
 
 fn array<T: ToString>(name: &'static str, class: &'static str, elements: impl Iterator<Item = T>) -> Value {
@@ -33,6 +37,10 @@ pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Res
     if live {
         values.push(value("mpiscope_mpi_share", "PERCENTAGE", format!("{:.4}", share(process))));
     }
+    if !process.layer_version.is_empty() {
+        values.push(value("mpiscope_version", "GENERIC", &process.layer_version));
+    }
+    values.extend(objects(image)?);
     if let Some(traffic) = image.all::<Traffic>(SectionKind::TRAFFIC)?.first() {
         values.extend(messages(&traffic.value));
     }
@@ -51,13 +59,19 @@ fn calls(process: &Process) -> Vec<Value> {
         bytes = bytes.wrapping_add(named);
     }
     let seconds = |ticks| (process.clock.seconds(ticks) * 1e9).round() / 1e9;
-    vec![
+    let named = process.functions.iter().zip(&by_function).flat_map(|(name, (count, ticks))| {
+        let name = format!("mpiscope_{name}");
+        [value(name.clone(), "COUNTER", count), value(name, "TIMER", seconds(*ticks))]
+    });
+    let mut values: Vec<Value> = named.map(|value| Value { if_there: true, ..value }).collect();
+    values.extend([
         value("mpiscope_calls_total", "COUNTER", threads().map(|thread| thread.calls).sum::<u64>()),
         value("mpiscope_time_total", "TIMER", seconds(ticks)),
         array("mpiscope_calls", "COUNTER", by_function.iter().map(|function| function.0)),
         array("mpiscope_time", "TIMER", by_function.iter().map(|function| seconds(function.1))),
         value("mpiscope_bytes", "AGGREGATE", bytes),
-    ]
+    ]);
+    values
 }
 
 /// The function that the main thread is in (-1 for none), and what the thread is doing: not initialised, computing, in a
@@ -88,5 +102,37 @@ fn messages(traffic: &Traffic) -> Vec<Value> {
         array("mpiscope_message_sizes_received", "COUNTER", traffic.received_sizes.iter().map(|n| n.get())),
         value("mpiscope_pending_requests", "LEVEL", traffic.pending.get()),
         value("mpiscope_posted_receives", "LEVEL", traffic.posted.get()),
+        value("mpiscope_pending_requests", "HIGHWATERMARK", traffic.pending_high.get()),
+        value("mpiscope_posted_receives", "HIGHWATERMARK", traffic.posted_high.get()),
+        // A process begins with none.
+        value("mpiscope_pending_requests", "LOWWATERMARK", 0),
+        value("mpiscope_posted_receives", "LOWWATERMARK", 0),
     ]
+}
+
+/// In the order of the variable's elements.
+const KINDS: [Kind; 12] = [
+    Kind::Communicator,
+    Kind::Group,
+    Kind::Datatype,
+    Kind::Op,
+    Kind::Request,
+    Kind::Message,
+    Kind::Window,
+    Kind::File,
+    Kind::Info,
+    Kind::Errhandler,
+    Kind::Session,
+    Kind::Keyval,
+];
+
+/// Objects that the program has made and not freed. Nothing if they are not recorded.
+fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>> {
+    let facts = image.all::<layout::Process>(SectionKind::PROCESS)?;
+    let records = |process: &layout::Process| process.recording.get() & Recording::OBJECTS.0 != 0;
+    if !facts.first().is_some_and(|process| records(&process.value)) {
+        return Ok(None);
+    }
+    let counts = KINDS.iter().map(|kind| Ok(leaks::count(image, *kind)?.live)).collect::<Result<Vec<_>>>()?;
+    Ok(Some(array("mpiscope_live_objects", "LEVEL", counts.into_iter())))
 }

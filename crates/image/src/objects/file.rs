@@ -41,11 +41,23 @@ pub struct File {
     pub datarep: Text,
     /// The pairs of the info last given, as they were then: see [`pairs`](super::pairs).
     pub hints: Text,
+    /// What this process asked for in data access calls that succeeded (MPI 5.0, section "Data Access"): a split one
+    /// counts at its begin, a nonblocking one at its start. Of several threads, so added to atomically: calls that read.
+    pub reads: W64,
+    /// The same: calls that write.
+    pub writes: W64,
+    /// Bytes that the reading ones named: counts times sizes of datatypes, also of what lay behind the end of the file.
+    pub read_bytes: W64,
+    /// Bytes that the writing ones named.
+    pub written_bytes: W64,
+    /// Time inside of all of them, ends of split ones and `MPI_File_sync`, in ticks; zero if times are not recorded.
+    pub ticks: W64,
 }
 
 const _: () = {
     assert!(offset_of!(File, amode) == 104);
     assert!(offset_of!(File, name) == 144);
     assert!(offset_of!(File, disp) == 160);
-    assert!(size_of::<File>() == 232);
+    assert!(offset_of!(File, reads) == 232);
+    assert!(size_of::<File>() == 272);
 };

@@ -984,140 +984,140 @@ hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iread_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_iwrite_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
     MPI_File_open (comm: A::Handle, filename: *const c_char, amode: c_int, info: A::Handle, fh: *mut usize)
@@ -1138,147 +1138,147 @@ hook! {
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_all_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_all_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::access::time(fh) }
 }
 hook! {
     MPI_File_read_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_at_all_begin (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_at_all_begin_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_at_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::access::time(fh) }
 }
 hook! {
     MPI_File_read_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_ordered (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_ordered_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_ordered_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_ordered_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_ordered_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::access::time(fh) }
 }
 hook! {
     MPI_File_read_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_read_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::read(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_seek (fh: usize, offset: i64, whence: c_int)
@@ -1334,154 +1334,154 @@ hook! {
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::access::time(fh) }
 }
 hook! {
     MPI_File_write (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_all_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_all_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::access::time(fh) }
 }
 hook! {
     MPI_File_write_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_at_all_begin (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_at_all_begin_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_at_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::access::time(fh) }
 }
 hook! {
     MPI_File_write_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_ordered (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_ordered_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_ordered_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_ordered_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_ordered_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
-    after { }
+    after { objects::access::time(fh) }
 }
 hook! {
     MPI_File_write_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_File_write_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
-    after { }
+    after { objects::access::write(fh, i64::from(count), datatype) }
 }
 hook! {
     MPI_Finalize ()

@@ -206,7 +206,7 @@ fn create_keyval<A: Abi>(
     let Some(writer) = succeeded::<A>(result) else { return };
     // SAFETY: the call succeeded, so the program gave a place for the keyval; null is looked at.
     let Some(number) = (unsafe { keyval.as_ref() }) else { return };
-    let fortran = language::is_fortran(call.return_address);
+    let fortran = language::is_fortran(call.return_address());
     let record = KEYVALS.insert(writer, keyval_handle(kind, *number), Site::of(call), |record| {
         record.head.flags.set(if fortran { Flag::FORTRAN.0 } else { 0 });
         record.copy.set(target(copy.addr()) as u64);

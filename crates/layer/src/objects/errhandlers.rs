@@ -63,7 +63,7 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, function: *const c_void, er
         f::MPI_Session_create_errhandler => ErrhandlerKind::SESSION,
         _ => ErrhandlerKind::COMM,
     };
-    let fortran = if language::is_fortran(call.return_address) { Flag::FORTRAN.0 } else { 0 };
+    let fortran = if language::is_fortran(call.return_address()) { Flag::FORTRAN.0 } else { 0 };
     let record = ERRHANDLERS.insert(writer, raw, Site::of(call), |record| {
         record.head.flags.set(fortran);
         record.kind.set(kind.0);

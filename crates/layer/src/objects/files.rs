@@ -1,4 +1,4 @@
-//! Files. Memory: 232 bytes, an index entry, the name.
+//! Files. Memory: 272 bytes, an index entry, the name.
 
 use super::table::{Object, Table};
 use super::{Site, arena, comms, datatypes, facts, free, infos, new_handle, output, recorder, succeeded};

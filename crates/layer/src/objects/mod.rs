@@ -12,6 +12,7 @@
 //! object is entered when the call that made it has succeeded and gave a handle that is not null.
 #![allow(unsafe_code)]
 
+pub mod access;
 pub mod arena;
 pub mod ask;
 pub mod attributes;
@@ -57,7 +58,7 @@ impl Site {
     /// The call that is under way.
     #[inline(always)]
     pub fn of<A: Abi>(call: &Call<A>) -> Self {
-        Self { function: u32::from(call.function().0) + 1, at: call.since, from: call.return_address }
+        Self { function: u32::from(call.function().0) + 1, at: call.since, from: call.return_address() }
     }
 
     /// Not a call: the library had the object all along.
@@ -140,10 +141,10 @@ pub fn start<A: Abi>() {
             null.store(raw, Ordering::Relaxed);
         }
     }
+    datatypes::built_in::start::<A>();
     lock::start();
     windows::start::<A>();
-    let count = settings::variable(c"MPISCOPE_TOMBSTONES").and_then(|v| v.to_str().ok()?.parse().ok());
-    if let Some(count) = count {
+    if let Some(count) = settings::number(c"MPISCOPE_TOMBSTONES") {
         table::keep_tombstones(count);
     }
 }

@@ -48,7 +48,7 @@ pub fn create<A: Abi>(
 ) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::OP, op) else { return };
-    let fortran = if language::is_fortran(call.return_address) { Flag::FORTRAN.0 } else { 0 };
+    let fortran = if language::is_fortran(call.return_address()) { Flag::FORTRAN.0 } else { 0 };
     let record = OPS.insert(writer, raw, Site::of(call), |record| {
         record.head.flags.set(fortran | if commute != 0 { Flag::COMMUTATIVE.0 } else { 0 });
         record.function.set(target(function.addr()) as u64);

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::codes::codes;
-use super::{REGISTRY, bound, c, handles, library, own};
+use super::{REGISTRY, c, handles, library, own};
 use mpit::{Bind, Error, PvarWord, SessionWord};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -22,11 +22,7 @@ fn one_or_all(handle: Handle) -> PvarWord {
 /// The word by which the variable knows an object: the handle, or for a variable of our own what stands for it.
 fn object(pvar: c_int, bind: Bind, handle: u64) -> mpit::Result<u64> {
     let own = usize::try_from(pvar).is_ok_and(own::is_own_pvar);
-    match bind {
-        Bind::MPI_WIN if own => own::windows::token(handle),
-        Bind::MPI_COMM if own => bound::token(handle),
-        _ => Ok(handle),
-    }
+    if own { own::token(bind, handle) } else { Ok(handle) }
 }
 
 /// The answer to a missing buffer: a bad handle is the worse mistake.

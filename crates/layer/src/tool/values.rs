@@ -4,6 +4,7 @@
 //! own are written when a tool has written them: what they are at the start can be told from outside.
 
 use super::{events, recording};
+use crate::objects::table;
 use crate::traffic::ledger;
 use crate::{arch, image, settings};
 use mpiscope_image::layout::{Chars, Recording, SectionKind};
@@ -33,7 +34,7 @@ fn records(what: Recording) -> String {
 }
 
 /// All of them.
-pub const VALUES: [Value; 9] = [
+pub const VALUES: [Value; 10] = [
     Value {
         name: "mpiscope_record_calls",
         env: "MPISCOPE_RECORD_CALLS",
@@ -75,6 +76,13 @@ pub const VALUES: [Value; 9] = [
         writable: true,
         desc: "Messages that are kept in each of the two rings of the ledger",
         text: || ledger::capacity().to_string(),
+    },
+    Value {
+        name: "mpiscope_tombstones",
+        env: "MPISCOPE_TOMBSTONES",
+        writable: true,
+        desc: "Freed objects of each kind that are kept",
+        text: || table::tombstones().to_string(),
     },
     Value {
         name: "mpiscope_event_queue",

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::mpi::{Abi, Family, Library};
 use mpiscope_testkit::{paths, run};
 
 use crate::subject::LIMIT;
@@ -36,12 +36,13 @@ const GROUPS: [&str; 15] = [
 ];
 
 /// Programs that make their threads themselves, and their numbers of ranks.
-const OTHERS: [(&str, usize); 8] = [
+const OTHERS: [(&str, usize); 9] = [
     ("header", 1),
     ("hammer", 1),
     ("sampler", 2),
     ("long_queue", 3),
     ("gauges", 3),
+    ("file_gauges", 2),
     ("counters", 2),
     ("counters", 5),
     ("counters", 8),
@@ -69,6 +70,10 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     }
     // Its scenarios are processes of their own, each of which begins MPI: that no launcher allows.
     add("lifecycle_holds_in_every_order".to_owned(), Box::new(|library| alone(library, "lifecycle")));
+    // It is about the program, and the same on every library.
+    if library.family == Family::Mpich && library.abi == Abi::Mpich {
+        add("the_sampler_finds_torn_lost_and_refused_values".to_owned(), Box::new(sampler_can_fail));
+    }
     for (stack, name) in [
         (&[Part::Layer, Part::Tool][..], "below_the_layer"),
         (&[Part::Tool, Part::Layer], "above_the_layer"),
@@ -122,6 +127,35 @@ pub fn passes(command: &mut Command) -> Result<()> {
     let outcome = run::bounded(command, LIMIT)?;
     let failed: Vec<&str> = outcome.stdout.lines().filter(|line| line.contains("FAIL")).take(20).collect();
     ensure!(outcome.success() && failed.is_empty(), "{}\n{}", failed.join("\n"), outcome.describe());
+    Ok(())
+}
+
+/// The sampler finds what a broken interface does, and nothing where the same wrapper breaks nothing.
+fn sampler_can_fail(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let binary = program(library, "sampler", dir.path())?;
+    let wrapper = shared(library, &paths::programs().join("mpi_t/broken_counters.c"), dir.path())?;
+    let preload = format!("{}:{}", wrapper.display(), layer()?.display());
+    // What must fail, and what may: a torn value is also not the one that was written.
+    let faults: [(&str, &[&str]); 4] =
+        [("", &[]), ("torn", &["SM-3", "SM-4"]), ("lost", &["SM-2"]), ("refused", &["SM-1"])];
+    for (broken, failing) in faults {
+        let mut command = library.launch(2);
+        command.arg("env").args([format!("LD_PRELOAD={preload}"), format!("BROKEN={broken}")]).arg(&binary);
+        command.env("CONFORM_SECONDS", "50").env("CONFORM_MESSAGES", "10000");
+        let outcome = run::bounded(&mut command, LIMIT)?;
+        let failed: Vec<&str> = outcome
+            .stdout
+            .lines()
+            .filter_map(|line| line.split_once("FAIL ")?.1.split(' ').find(|word| word.starts_with("SM-")))
+            .collect();
+        let only = failed.iter().all(|label| failing.contains(label));
+        ensure!(
+            only && failing.first().is_none_or(|label| failed.contains(label)),
+            "{broken:?} fails {failed:?}, not {failing:?}\n{}",
+            outcome.describe()
+        );
+    }
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use mpiscope_testkit::mpi::{Abi, Library};
+use mpiscope_testkit::mpi::{Abi, Family, Library};
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -50,10 +50,13 @@ fn settings(library: &Library) -> [Setting; 2] {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 2] = [
+    let mut checks: Vec<(&str, Check)> = vec![
         ("lists_what_the_library_and_the_environment_make_of_it", of_library),
         ("tells_on_which_ranks_of_a_running_job_they_differ", of_job),
     ];
+    if library.family == Family::Intel {
+        checks.push(("know_the_other_names_of_environment_variables", of_aliases));
+    }
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         Trial::test(format!("{}::vars_{name}", library.name), move || {
@@ -137,6 +140,33 @@ fn of_library(_: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
+/// Intel MPI has a name of its own for the environment variable of many control variables of MPICH. Set are: two to another
+/// value than the default, one of them by a name that has little in common with the variable's; two to the default
+/// itself; one that the library shows, but never sets from the environment.
+fn of_aliases(_: &Subject, library: &Library) -> Result<()> {
+    let set = [
+        ("I_MPI_ADJUST_BCAST_NETWORK_KARY_RADIX", "3", "MPIR_CVAR_BCAST_NETWORK_KARY_RADIX", "3"),
+        ("I_MPI_ASYNC_PROGRESS_THREADS", "3", "MPIR_CVAR_CH4_MAX_PROGRESS_THREADS", "3"),
+        ("I_MPI_ADJUST_ALLTOALL_SCATTERED_THROTTLE", "32", "MPIR_CVAR_ALLTOALL_THROTTLE", "32"),
+        ("I_MPI_HYDRA_PROXY_WAIT", "1", "I_MPI_HYDRA_PROXY_WAIT", "1"),
+        ("I_MPI_OFFLOAD_CELL", "device", "I_MPI_OFFLOAD_CELL", "tile"),
+    ];
+    let mut command = Command::new(paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?);
+    command.args(["vars", "--json", "--library"]).arg(&library.libmpi);
+    command.envs(set.iter().map(|(name, value, _, _)| (name, value)));
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let report: Value = serde_json::from_str(&outcome.stdout)?;
+    let all = items(&report)?;
+    for (environment, text, name, value) in set {
+        let item = named(all, "cvar", name)?;
+        let from = if text == value { "environment" } else { "default" };
+        has(item, value, from, None)?;
+        ensure!(item["environment"] == environment, "{environment}: {item}");
+    }
+    has(named(all, "cvar", "MPIR_CVAR_BCAST_NODE_KARY_RADIX")?, "-1", "default", None)
+}
+
 /// Rank 2 is started with other settings; in rank 1 a tool writes variables, ours and the library's.
 fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     let [set, written] = settings(library);
@@ -146,8 +176,8 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     let script = dir.path().join("wrapper.sh");
     let text_of_script = format!(
         "case $PMI_RANK$OMPI_COMM_WORLD_RANK in\n\
-         1) export LD_PRELOAD=$LD_PRELOAD:{} WRITE_CVARS='mpiscope_record_messages=1 {}={}';;\n\
-         2) export {}={} MPISCOPE_RECORD_TIMES=0;;\nesac\nexec \"$@\"\n",
+         1) export LD_PRELOAD=$LD_PRELOAD:{} WRITE_CVARS='mpiscope_record_messages=1 mpiscope_tombstones=7 {}={}';;\n\
+         2) export {}={} MPISCOPE_RECORD_TIMES=0 MPISCOPE_TOMBSTONES=5;;\nesac\nexec \"$@\"\n",
         tool.display(),
         written.name,
         written.other,
@@ -164,6 +194,11 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     has(named(all, "cvar", "mpiscope_record_times")?, "1", "default", Some("[0-1,3]"))?;
     has(named(all, "cvar", "mpiscope_record_times")?, "0", "environment", Some("2"))?;
     has(named(all, "cvar", "mpiscope_record_messages")?, "1", "written", Some("1"))?;
+    for (value, from, ranks) in
+        [("1024", "default", "[0,3]"), ("7", "written", "1"), ("5", "environment", "2")]
+    {
+        has(named(all, "cvar", "mpiscope_tombstones")?, value, from, Some(ranks))?;
+    }
     has(named(all, "cvar", set.name)?, set.default, "default", Some("[0-1,3]"))?;
     has(named(all, "cvar", set.name)?, set.other, "environment", Some("2"))?;
     has(named(all, "cvar", written.name)?, written.default, "default", Some("[0,2-3]"))?;
@@ -172,9 +207,47 @@ fn of_job(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(state["named"] == "computing" && state["ranks"] == "[0-3]", "{state}");
     let calls = &named(all, "pvar", "mpiscope_calls_total")?["values"][0]["value"];
     ensure!(calls.as_str().and_then(|n| n.parse::<u64>().ok()) > Some(20), "{calls} calls");
+    of_objects(all)?;
     let lines = text(&["vars", &target, "--changed", "--search", set.name])?;
     let expected = [set.name, "differs on rank 2: ", set.other, "(environment)"];
     ensure!(expected.iter().all(|part| lines.contains(part)), "{lines}");
     job.signal("go")?;
     job.finish()
+}
+
+/// What the processes have made, as their images show it: the program of the job makes the same everywhere.
+fn of_objects(all: &[Value]) -> Result<()> {
+    let of_class = |name: &str, class: &str| -> Result<&Value> {
+        let is_it = |item: &&Value| item["name"] == name && item["class"] == class;
+        all.iter().find(is_it).with_context(|| format!("no {name} of class {class}"))
+    };
+    let live = &of_class("mpiscope_live_objects", "LEVEL")?["values"][0]["value"];
+    let live: Vec<u64> =
+        live.as_str().unwrap_or_default().split(' ').filter_map(|n| n.parse().ok()).collect();
+    // Communicators (solver, half, grid, graph, ring), a group, three datatypes, an operation, two requests, no message,
+    // a window, a file, an info, an error handler, no session, no keyval.
+    ensure!(live == [5, 1, 3, 1, 2, 0, 1, 1, 1, 1, 0, 0], "{live:?} live objects");
+    for (name, class, value) in [
+        ("mpiscope_pending_requests", "LEVEL", "1"),
+        ("mpiscope_pending_requests", "HIGHWATERMARK", "1"),
+        ("mpiscope_posted_receives", "HIGHWATERMARK", "1"),
+        ("mpiscope_posted_receives", "LOWWATERMARK", "0"),
+        ("mpiscope_version", "GENERIC", env!("CARGO_PKG_VERSION")),
+        ("mpiscope_MPI_Irecv", "COUNTER", "1"),
+    ] {
+        let item = of_class(name, class)?;
+        ensure!(item["values"][0]["value"] == value && item["values"][0]["ranks"] == "[0-3]", "{item}");
+    }
+    let inside = "a tool inside of the process";
+    let blind: Vec<_> =
+        all.iter().filter(|item| item["needs"] == inside && is_own(item)).map(|item| &item["name"]).collect();
+    ensure!(
+        blind.len() == 1 && blind[0] == "mpiscope_live_objects",
+        "cannot be seen from outside: {blind:?}"
+    );
+    Ok(())
+}
+
+fn is_own(item: &Value) -> bool {
+    item["name"].as_str().is_some_and(|name| name.starts_with("mpiscope"))
 }

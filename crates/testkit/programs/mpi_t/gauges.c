@@ -157,19 +157,25 @@ static int kind_number(const char *list, const char *kind)
 
 static void check_objects(void)
 {
-    enum { COMMS = 4, TYPES = 3 };
+    enum { COMMS = 4, TYPES = 3, REQUESTS = 5 };
     struct gauge now, most;
+    MPI_Request requests[REQUESTS];
     MPI_Comm comms[COMMS];
     MPI_Datatype types[TYPES];
     if (!open_started(&now, "GA-5", "mpiscope_live_objects", MPI_T_PVAR_CLASS_LEVEL, NULL)
         || !open_started(&most, "GA-5", "mpiscope_live_objects", MPI_T_PVAR_CLASS_HIGHWATERMARK, NULL))
         return;
     int comm = kind_number(now.variable.desc, "MPI_Comm"), type = kind_number(now.variable.desc, "MPI_Datatype");
-    double old_comms = value_at(&now, comm), old_types = value_at(&now, type);
+    int request = kind_number(now.variable.desc, "MPI_Request"), word;
+    double old_comms = value_at(&now, comm), old_types = value_at(&now, type), old_requests = value_at(&now, request);
     for (int i = 0; i < COMMS; i++)
         MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
     for (int i = 0; i < TYPES; i++)
         MPI_Type_contiguous(i + 2, MPI_INT, &types[i]);
+    for (int i = 0; i < REQUESTS; i++)
+        MPI_Recv_init(&word, 1, MPI_INT, 0, i, MPI_COMM_SELF, &requests[i]);
+    CHECKF("GA-5", value_at(&now, request) == old_requests + REQUESTS, "objects that were made are counted by kind",
+           "%g requests", value_at(&now, request) - old_requests);
     CHECKF("GA-5", value_at(&now, comm) == old_comms + COMMS && value_at(&now, type) == old_types + TYPES,
            "objects that were made are counted by kind", "%g communicators, %g datatypes", value_at(&now, comm) - old_comms,
            value_at(&now, type) - old_types);
@@ -177,6 +183,10 @@ static void check_objects(void)
         MPI_Comm_free(&comms[i]);
     for (int i = 0; i < TYPES; i++)
         MPI_Type_free(&types[i]);
+    for (int i = 0; i < REQUESTS; i++)
+        MPI_Request_free(&requests[i]);
+    CHECKF("GA-6", value_at(&now, request) == old_requests, "objects that were freed are not", "%g requests",
+           value_at(&now, request) - old_requests);
     CHECKF("GA-6", value_at(&now, comm) == old_comms && value_at(&now, type) == old_types,
            "objects that were freed are not", "%g communicators, %g datatypes", value_at(&now, comm) - old_comms,
            value_at(&now, type) - old_types);

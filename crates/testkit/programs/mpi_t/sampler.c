@@ -52,7 +52,7 @@ static void sample_write(struct gauge *g)
     *slot(g) = seen.samples;
     seen.errors += MPI_T_pvar_write(g->session, g->handle, g->buffer) != MPI_SUCCESS;
     *slot(g) = 0;
-    MPI_T_pvar_read(g->session, g->handle, g->buffer);
+    seen.errors += MPI_T_pvar_read(g->session, g->handle, g->buffer) != MPI_SUCCESS;
     seen.written_lost += *slot(g) != seen.samples;
 }
 
@@ -115,8 +115,18 @@ static void communicate(void)
     }
 }
 
-static void report(double seconds, long rate)
+/* CPU time of this thread. */
+static double busy(void)
 {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+/* The rate is told of the time that the thread had a processor: on a loaded machine it is kept from its signals, too. */
+static void report(double seconds, double used, long rate)
+{
+    double reached = (double) seen.samples / used;
     CHECKF("SM-1", seen.errors == 0, "start, stop, read, write, reset and readreset succeed in a signal handler",
            "%llu errors in %llu samples", seen.errors, seen.samples);
     CHECKF("SM-2", seen.collected + element(&gauges[READRESET], which) == messages,
@@ -127,10 +137,10 @@ static void report(double seconds, long rate)
            seen.backwards, seen.too_large, element(&gauges[READ], which), messages);
     CHECKF("SM-4", seen.written_lost == 0, "a value that is written in a signal handler is read back", "%llu lost",
            seen.written_lost);
-    CHECKF("SM-5", (double) seen.samples > seconds * (double) rate * 0.01, "the handler ran while messages went",
-           "%llu samples in %g s", seen.samples, seconds);
-    if (conform_rank == 0)
-        printf("%llu samples in %.2f s, %llu messages\n", seen.samples, seconds, messages);
+    CHECKF("SM-5", reached > (double) rate * 0.1, "the handler ran at a good part of the rate while messages went",
+           "%llu samples in %g s of CPU time", seen.samples, used);
+    printf("rank %d: %llu samples in %.2f s (%.2f s of CPU time), %.0f Hz of %ld Hz reached, %llu messages\n", conform_rank,
+           seen.samples, seconds, used, reached, rate, messages);
 }
 
 static void alone(void)
@@ -138,7 +148,7 @@ static void alone(void)
     const char *rate_text = getenv("CONFORM_RATE"), *number = getenv("CONFORM_MESSAGES");
     long rate = rate_text ? atol(rate_text) : 10000;
     MPI_T_pvar_session session;
-    double start, seconds;
+    double start, seconds, used;
     int open = 1;
     if (conform_phase != BETWEEN)
         return;
@@ -159,11 +169,13 @@ static void alone(void)
     armed = 1;
     start_sampling(rate);
     start = MPI_Wtime();
+    used = busy();
     communicate();
     seconds = MPI_Wtime() - start;
+    used = busy() - used;
     armed = 0;
     timer_delete(timer);
-    report(seconds, rate);
+    report(seconds, used, rate);
     MPI_T_pvar_session_free(&session);
 }
 

@@ -3,12 +3,12 @@
 
 use super::native::{self, Object, Word};
 use super::{enumeration, gone};
-use crate::settings;
 use crate::tool::codes::codes;
 use crate::tool::handles::{self, Widening};
 use crate::tool::{REGISTRY, bound, values};
+use mpi_abi::AbiKind;
 use mpit::{Bind, CvarHandle, CvarInfo, CvarProvider, Datatype, Error, Provenance, Result};
-use std::ffi::{CString, c_int};
+use std::ffi::c_int;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,19 +72,28 @@ fn describe(index: c_int) -> Result<(CvarInfo, Native)> {
     info.verbosity = codes.verbosity_of(verbosity);
     info.bind = codes.bind_of(bind);
     info.scope = codes.scope_of(scope);
-    info.env = environment(&info.name);
+    info.env = environment(&info.name, &info.desc);
     Ok((info, Native { datatype, enumeration }))
 }
 
-/// The environment variable that sets a control variable.
-fn environment(name: &str) -> Option<String> {
-    match crate::resolve::abi()? {
-        mpi_abi::AbiKind::OPENMPI => Some(format!("OMPI_MCA_{name}")),
-        _ => name
-            .starts_with("MPIR_CVAR_")
-            .then(|| name.to_owned())
-            .or_else(|| name.starts_with("I_MPI_").then(|| name.to_owned())),
+/// The environment variable that sets a control variable: of several names the first that is set, else the usual one.
+fn environment(name: &str, desc: &str) -> Option<String> {
+    let names = environment_names(crate::resolve::abi()?, name, desc);
+    let set = names.iter().find(|name| values::is_set(name));
+    set.or_else(|| names.first()).cloned()
+}
+
+/// The names that libraries of this ABI look at. MPICH takes three prefixes; Intel MPI has names of its own for some, and
+/// says so in the description: `@Alias:# I_MPI_…`.
+fn environment_names(abi: AbiKind, name: &str, desc: &str) -> Vec<String> {
+    if abi == AbiKind::OPENMPI {
+        return vec![format!("OMPI_MCA_{name}")];
     }
+    let word = name.strip_prefix("MPIR_CVAR_");
+    let own = (word.is_some() || name.starts_with("I_MPI_")).then(|| name.to_owned());
+    let prefixed = word.into_iter().flat_map(|word| [format!("MPICH_{word}"), format!("MPIR_PARAM_{word}")]);
+    let aliases = desc.split("@Alias:#").skip(1).filter_map(|rest| rest.split_whitespace().next());
+    own.into_iter().chain(aliases.map(str::to_owned)).chain(prefixed).collect()
 }
 
 struct Variable {
@@ -112,16 +121,9 @@ impl CvarProvider for Shared {
     }
 
     fn provenance(&self) -> Provenance {
-        let set = |name: String| CString::new(name).is_ok_and(|name| settings::variable(&name).is_some());
-        if self.0.written.load(Ordering::Relaxed) {
-            Provenance::Written
-        } else if let Some(source) = gone::source(self.0.index) {
-            source
-        } else if environment(&self.0.name).is_some_and(set) {
-            Provenance::Environment
-        } else {
-            Provenance::Other
-        }
+        // A name in the environment proves nothing: see what the command makes of it.
+        let source = || gone::source(self.0.index).unwrap_or(Provenance::Other);
+        if self.0.written.load(Ordering::Relaxed) { Provenance::Written } else { source() }
     }
 }
 
@@ -232,5 +234,26 @@ impl Drop for Handle {
             // SAFETY: a live handle, given back once.
             let _ = unsafe { native::cvar_handle_free(&mut self.handle) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_intel_variable_is_set_by_its_own_name_or_by_the_one_that_its_description_names() {
+        let desc = "Maximum number of threads. @Alias:# I_MPI_ASYNC_PROGRESS_THREADS @Default:# 1";
+        let names = environment_names(AbiKind::STANDARD, "MPIR_CVAR_CH4_MAX_PROGRESS_THREADS", desc);
+        assert_eq!(names.first().map(String::as_str), Some("MPIR_CVAR_CH4_MAX_PROGRESS_THREADS"));
+        assert!(names.contains(&"I_MPI_ASYNC_PROGRESS_THREADS".to_owned()), "{names:?}");
+        assert_eq!(
+            environment_names(AbiKind::MPICH, "I_MPI_STATS", "@Default:# not defined"),
+            ["I_MPI_STATS"]
+        );
+        let names = environment_names(AbiKind::MPICH, "MPIR_CVAR_X", "");
+        assert_eq!(names, ["MPIR_CVAR_X", "MPICH_X", "MPIR_PARAM_X"]);
+        let names = environment_names(AbiKind::OPENMPI, "coll_base_verbose", "");
+        assert_eq!(names, ["OMPI_MCA_coll_base_verbose"]);
     }
 }

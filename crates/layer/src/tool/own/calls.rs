@@ -62,7 +62,7 @@ fn sum(of: impl Fn(&Thread) -> u64) -> u64 {
 }
 
 fn calls_total() -> u64 {
-    sum(|thread| thread.calls.get())
+    sum(|thread| thread.call.completed.get())
 }
 
 fn time_total() -> u64 {

@@ -3,6 +3,8 @@
 mod calls;
 mod categories;
 mod comm;
+mod files;
+mod kept;
 mod neighbours;
 pub mod objects;
 mod others;
@@ -12,14 +14,16 @@ mod queue;
 mod settings;
 mod text;
 pub mod totals;
-pub mod windows;
+mod windows;
 
 pub use categories::{Categories, Place};
 pub use comm::waits_wanted;
 pub use neighbours::Sent;
 pub use others::Others;
 
-use super::REGISTRY;
+use super::{REGISTRY, bound};
+use mpiscope_image::objects::{File, Window};
+use mpit::Bind;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,6 +33,19 @@ static PVARS: AtomicUsize = AtomicUsize::new(0);
 /// Is the performance variable with this index ours?
 pub fn is_own_pvar(index: usize) -> bool {
     index < PVARS.load(Ordering::Acquire)
+}
+
+/// The word by which a variable of our own knows an object: what stands for its handle.
+///
+/// # Errors
+/// [`mpit::Error::INVALID_HANDLE`] if it is no live object of this kind.
+pub fn token(bind: Bind, handle: u64) -> mpit::Result<u64> {
+    match bind {
+        Bind::MPI_COMM => bound::token(handle),
+        Bind::MPI_WIN => kept::token::<Window>(handle),
+        Bind::MPI_FILE => kept::token::<File>(handle),
+        _ => Ok(handle),
+    }
 }
 
 /// Adds an entry; a failure is a mistake in this module and costs that entry only.
@@ -55,6 +72,7 @@ pub fn publish() {
         totals::publish(&REGISTRY, &mut categories);
         objects::publish(&REGISTRY, &mut categories);
         windows::publish(&REGISTRY, &mut categories);
+        files::publish(&REGISTRY, &mut categories);
         calls::publish_important(&REGISTRY, &mut categories);
         super::events::publish(&categories);
         PVARS.store(REGISTRY.pvar_count(), Ordering::Release);

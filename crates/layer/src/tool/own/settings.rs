@@ -2,6 +2,7 @@
 
 use super::categories::{Categories, Place};
 use super::publish_one;
+use crate::objects::table;
 use crate::tool::values::{self, is_set};
 use crate::tool::{events, recording};
 use crate::traffic::ledger;
@@ -119,8 +120,32 @@ pub fn publish(registry: &Registry, categories: &Categories) {
     let new = NewCvar::new("mpiscope_ledger_entries", "MPISCOPE_LEDGER", desc, categories);
     let effective = is_set("MPISCOPE_LEDGER").then(|| ledger::capacity().to_string());
     NewCvar { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, capacity, effective);
+    tombstones(registry, categories);
     event_queue(registry, categories);
     constants(registry, categories);
+}
+
+/// How many freed objects are remembered.
+fn tombstones(registry: &Registry, categories: &Categories) {
+    let desc = "Freed objects of each kind that are kept, so that it can be told who freed them; 100 to 400 bytes each. 0 or \
+        more; fewer than there are holds when the next object of the kind is freed";
+    let most = table::MOST_TOMBSTONES as i64;
+    let kept = Setting::new(Datatype::INT, SettingValue::Int(table::DEFAULT_TOMBSTONES as i64))
+        .check(move |value| matches!(value, SettingValue::Int(n) if (0..=most).contains(n)))
+        .on_change(|value| {
+            if let SettingValue::Int(count) = value {
+                table::keep_tombstones(*count as usize);
+                values::written("mpiscope_tombstones");
+            }
+        });
+    let new = NewCvar::new("mpiscope_tombstones", "MPISCOPE_TOMBSTONES", desc, categories);
+    let effective = settings::number(c"MPISCOPE_TOMBSTONES").map(|_| table::tombstones().to_string());
+    NewCvar { verbosity: Verbosity::TUNER_BASIC, place: Place::OBJECTS, ..new }.add(
+        registry,
+        Datatype::INT,
+        kept,
+        effective,
+    );
 }
 
 /// How many events wait for their delivery.

@@ -24,7 +24,7 @@ pub const OF_SUBJECT: u64 = Kind::FILE_READ.bit()
 pub fn call_started<A: Abi>(call: &Call<A>) {
     note(Kind::CALL_STARTED, 0, call.since, || {
         let thread = call.thread().tid.get().cast_signed();
-        Payload::new().int(number(call.function())).int(thread).word(call.return_address)
+        Payload::new().int(number(call.function())).int(thread).word(call.return_address())
     });
 }
 
@@ -36,7 +36,7 @@ pub fn call_ended<A: Abi>(call: &Call<A>, tls: &Tls, bytes: u64) {
         return queue::flush(tls);
     }
     let (function, thread) = (number(call.function()), call.thread().tid.get().cast_signed());
-    let payload = Payload::new().int(function).int(thread).word(call.return_address);
+    let payload = Payload::new().int(function).int(thread).word(call.return_address());
     let payload = payload.word(bytes).word(call.returned().wrapping_sub(call.since));
     queue::flush_with(tls, Kind::CALL_ENDED, call.returned(), &payload);
 }
