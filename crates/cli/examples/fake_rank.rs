@@ -55,6 +55,13 @@ fn end(how: &str, sample: &Sample) {
             sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
             std::thread::sleep(Duration::from_secs(30));
         }
+        // In a barrier on a communicator with this identity, whose handle is each rank's own.
+        ("barrier", identity) => {
+            let handle = 0x8400_0000 + u64::from(std::process::id() % 1000);
+            sample.shares_comm(handle, "", 2, identity.parse().unwrap_or(0));
+            sample.enters("MPI_Barrier", [handle, DOUBLE, 0], 0, 0);
+            std::thread::sleep(Duration::from_secs(30));
+        }
         ("kill", signal) => {
             sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
             std::thread::sleep(Duration::from_millis(50));

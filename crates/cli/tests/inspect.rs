@@ -94,7 +94,7 @@ fn two() -> Saved {
         let sample = Sample::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         // Handles are each process's own.
-        comm(&sample, SOLVER + u64::from(rank), 0xabc);
+        comm(&sample, SOLVER + u64::from(rank), 0x0abc_1234_5678_9abc);
         sample
     });
     receive(&samples[1], RECEIVE, Life::LIVE);
@@ -118,9 +118,31 @@ fn an_object_of_several_ranks_is_one_line_whatever_its_handles_are() {
     let saved = two();
     let (told, _) = saved.told(&["--kind", "comm"]);
     let line = told.lines().find(|line| line.contains("solver")).unwrap();
-    assert!(line.starts_with("differs  [0-1]  live   \"solver\": 4 processes"), "{told}");
+    assert!(line.starts_with("id:0abc1234  [0-1]  live   \"solver\": 4 processes"), "{told}");
     let shared = &saved.json(&["--kind", "comm"])["shared"][0];
     assert_eq!((&shared["name"], &shared["ranks"]), (&"solver".into(), &"[0-1]".into()));
+}
+
+#[test]
+fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
+    let samples = [0, 1, 2].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        for i in 1..=1200 {
+            // On the second rank in another order: its first ones have no room on the first rank's lines.
+            let identity = if rank == 1 { 1201 - i } else { i };
+            comm(&sample, SOLVER + i, 0xabc_0000_0000_0000 + (identity << 32));
+        }
+        sample
+    });
+    let saved = Saved::new(&samples);
+    let (told, status) = saved.told(&["--kind", "comm"]);
+    assert!(status == Some(0) && told.contains("more than 1000 lines: --json has all"), "{told}");
+    let rows: Vec<&str> = told.lines().filter(|line| line.contains("solver")).collect();
+    assert_eq!(rows.len(), 1001);
+    assert!(rows.iter().all(|row| row.split_whitespace().nth(1) == Some("[0-2]")), "{told}");
+    let shared = &saved.json(&["--kind", "comm"])["shared"];
+    assert_eq!(shared.as_array().map(Vec::len), Some(1200), "JSON has all");
 }
 
 #[test]
@@ -136,6 +158,9 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
     }
     let (told, status) = saved.told(&["--rank", "0", "--kind", "comm", "--fortran", "--handle", &negative]);
     assert!(status == Some(0) && told.contains("\"solver\""), "{told}");
+    let (told, status) = saved.told(&["--handle", "id:0abc1234"]);
+    assert!(status == Some(0) && told.contains("the same object on rank [0-1]"), "{told}");
+    assert!(told.contains("0x84000001") && told.contains("0x84000002"), "each rank's own handle: {told}");
     let (told, _) = saved.told(&["--handle", "MPI_COMM_WORLD", "--rank", "1"]);
     assert!(told.contains("MPI_COMM_WORLD") && told.contains("predefined"), "{told}");
 }

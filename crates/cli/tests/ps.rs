@@ -85,6 +85,22 @@ fn equal_ranks_share_a_row_with_names_for_everything() {
 }
 
 #[test]
+fn ranks_on_a_communicator_without_a_name_share_a_row_though_their_handles_differ() {
+    let identity = 0x3f2a_91c0_u64 << 32 | 7;
+    let script = format!(
+        "trap 'kill $p' TERM
+        for r in 0 1 2 3; do FAKE_RANK=$r FAKE_SIZE=4 $RANK barrier=$(({identity} + (r / 2 << 32))) & p=\"$p $!\"; done
+        wait; wait"
+    );
+    let job = Job::start(&script, 4);
+    let (told, _) = job.shows(|told| told.matches("MPI_Barrier").count() == 2 && told.contains("[2-3]"));
+    for wanted in ["[0-1] id:3f2a91c0 (size 2)", "[2-3] id:3f2a91c1 (size 2)"] {
+        let (ranks, comm) = wanted.split_once(' ').unwrap();
+        assert!(told.lines().any(|line| line.starts_with(ranks) && line.contains(comm)), "{told}");
+    }
+}
+
+#[test]
 fn json_has_every_rank_and_the_job_is_found_by_name_and_by_a_ranks_process() {
     let job = Job::start(FOUR_IN_RECV, 4);
     job.shows(|told| told.contains("[0-3]") && told.contains("MPI_Recv"));

@@ -84,22 +84,43 @@ impl Seq {
         self.0.atomic().store((self.0.get() | 1).wrapping_add(1), Ordering::Release);
     }
 
-    /// Runs `write` with the record open, as [`begin`](Self::begin) and [`end`](Self::end) around it; `write` does not
-    /// open it again. The number is read once: what was just stored would have to be waited for.
+    /// Opens the record for writing until what is returned goes out of scope; it must not be opened again till then.
+    ///
+    /// The number is read once, where [`begin`](Self::begin) and [`end`](Self::end) read it twice: what was just stored
+    /// would have to be waited for.
     #[inline(always)]
-    pub fn write<R>(&self, write: impl FnOnce() -> R) -> R {
+    pub fn open(&self) -> Open<'_> {
         let odd = self.0.get().wrapping_add(1) | 1;
         self.0.set(odd);
         fence(Ordering::Release);
-        let result = write();
-        self.0.atomic().store(odd.wrapping_add(1), Ordering::Release);
-        result
+        Open { seq: self, odd }
+    }
+
+    /// Runs `write` with the record open. Where a few instructions matter, [`open`](Self::open) is better: closures that
+    /// are written once and used in many places are not inlined.
+    #[inline(always)]
+    pub fn write<R>(&self, write: impl FnOnce() -> R) -> R {
+        let _open = self.open();
+        write()
     }
 
     /// The number as it is now.
     #[inline(always)]
     pub fn get(&self) -> u64 {
         self.0.get()
+    }
+}
+
+/// A record that is open for writing: see [`Seq::open`].
+pub struct Open<'a> {
+    seq: &'a Seq,
+    odd: u64,
+}
+
+impl Drop for Open<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.seq.0.atomic().store(self.odd.wrapping_add(1), Ordering::Release);
     }
 }
 

@@ -248,6 +248,19 @@ impl Writer {
         if offset == 0 { None } else { self.at(offset) }
     }
 
+    /// The record `index` places after the one at `first`, an offset that [`offset_of`](Self::offset_of) gave for one of its
+    /// kind: [`at_offset`](Self::at_offset) for the hottest paths.
+    #[inline(always)]
+    pub fn nth_after<T: Record>(&self, first: u64, index: u32) -> Option<&'static T> {
+        let distance = u64::from(index) * size_of::<T>() as u64;
+        let offset = first.wrapping_add(distance) as usize & !(align_of::<T>() - 1);
+        if offset > self.accessible.load(Ordering::Relaxed).saturating_sub(size_of::<T>()) {
+            return None;
+        }
+        // SAFETY: in bounds (checked) and aligned (rounded); otherwise as in `at`.
+        Some(unsafe { &*self.image.base.add(offset).cast::<T>() })
+    }
+
     /// The record of a table with this index, if it was handed out.
     pub fn record<T: Record>(&self, kind: SectionKind, index: u64) -> Option<&'static T> {
         let mut place = index;

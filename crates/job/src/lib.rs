@@ -17,6 +17,7 @@ pub mod clock;
 pub mod core;
 pub mod discover;
 mod error;
+pub mod identity;
 pub mod leaks;
 pub mod names;
 pub mod now;

@@ -1,6 +1,7 @@
 //! Names for values: of predefined handles and constants by the ABI, of communicators by the image, of addresses
 //! by the files in the process.
 
+use crate::identity;
 use crate::process::{ModuleFacts, Process};
 use mpi_abi::{AbiKind, ObjectKind, constant, predefined};
 use mpiscope_image::layout::{AbiCode, SectionKind};
@@ -114,7 +115,7 @@ impl<'a> Names<'a> {
         self.predefined(ObjectKind::DATATYPE, handle).unwrap_or_else(|| format!("derived {handle:#x}"))
     }
 
-    /// Any object. A communicator that the program named has that name.
+    /// Any object. A communicator that the program named has that name, another one its identity.
     pub fn object(&self, kind: ObjectKind, handle: u64) -> String {
         if let Some(name) = self.predefined(kind, handle) {
             return name;
@@ -122,6 +123,10 @@ impl<'a> Names<'a> {
         let comm = self.comm(handle).filter(|_| kind == ObjectKind::COMM);
         match comm {
             Some(comm) if !comm.name.is_empty() => format!("\"{}\"", comm.name),
+            // Equal on all ranks, which a handle is not.
+            Some(comm) if comm.identity != 0 => {
+                format!("{} (size {})", identity::told(comm.identity), comm.size)
+            }
             Some(comm) if comm.size > 0 => format!("{handle:#x} (size {})", comm.size),
             _ if kind == ObjectKind::COMM => format!("{handle:#x}"),
             _ => format!("{} {handle:#x}", kind.name().trim_start_matches("MPI_")),

@@ -164,9 +164,15 @@ impl Sample {
 
     /// The rank has made a communicator.
     pub fn has_comm(&self, handle: u64, name: &str, size: u32) {
+        self.shares_comm(handle, name, size, 0);
+    }
+
+    /// The same with an identity that other ranks know it by.
+    pub fn shares_comm(&self, handle: u64, name: &str, size: u32, identity: u64) {
         let (_, comm) = self.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
         comm.head.seq.write(|| {
             comm.head.handle.set(handle);
+            comm.head.identity.set(identity);
             comm.head.life.set(Life::LIVE.0);
             comm.head.flags.set(Flag::COMMITTED.0);
             comm.size.set(size);

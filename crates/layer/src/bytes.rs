@@ -2,11 +2,12 @@
 #![allow(unsafe_code)]
 
 use crate::call::Call;
-use crate::objects::{datatypes, output};
+use crate::objects::datatypes::{self, built_in};
+use crate::objects::output;
 use crate::real;
 use crate::threads;
 use crate::tls::Tls;
-use mpi_abi::{Abi, AbiKind, Handle};
+use mpi_abi::{Abi, Handle};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,9 +41,8 @@ pub fn type_free<A: Abi>(_: &Call<A>, datatype: &mut *mut A::Handle) {
 #[inline(always)]
 pub fn size_of<A: Abi>(datatype: A::Handle) -> u64 {
     let raw = datatype.raw();
-    // A built-in datatype of the MPICH family has its size in its handle.
-    if A::CODE == AbiKind::MPICH && raw & 0xff00_0000 == 0x4c00_0000 {
-        return (raw >> 8) & 0xff;
+    if let Some(size) = built_in::size::<A>(raw, || ask::<A>(datatype)) {
+        return size;
     }
     datatypes::size_of::<A>(datatype).unwrap_or_else(|| remembered::<A>(datatype, raw))
 }

@@ -96,6 +96,9 @@ impl<A: Abi> Call<A> {
     }
 
     /// When the library returned, in ticks; zero if times are not recorded. For functions that run after it.
+    ///
+    /// The counter is read when this is asked first, at the latest when the frame is closed: the processor does not
+    /// work past a reading of it, and what hooks do is cheaper while it can be done beside the library's last steps.
     #[inline(always)]
     pub fn returned(&self) -> u64 {
         if self.until.get() == 0 && self.since != 0 {
@@ -152,7 +155,6 @@ impl<A: Abi> Call<A> {
     /// Closes the frame: counts the call with its time and its bytes.
     #[inline(always)]
     pub fn leave(&self, bytes: u64) {
-        // What the hooks did after the library returned is not the program's time.
         let until = self.returned();
         let heard = events::wanted_kinds();
         if heard & observe::OF_SUBJECT != 0 {

@@ -208,6 +208,7 @@ macro_rules! implement {
             $(const $address: usize = $module::$mpi_address as usize;)*
             $(const $layout: usize = $module::$mpi_layout as usize;)*
 
+            #[inline]
             fn status_bytes(status: &[u8]) -> Option<u64> {
                 $bytes(status.get(..Self::STATUS_SIZE)?)
             }
@@ -251,11 +252,13 @@ fn secret<T>(_: &[u8]) -> Option<T> {
     None
 }
 
+#[inline]
 fn word<const N: usize>(status: &[u8], at: usize) -> Option<[u8; N]> {
     status.get(at..at + N)?.try_into().ok()
 }
 
 /// `count_lo` at 0, `count_hi_and_cancelled` at 4: the flag is bit 0 of the latter.
+#[inline]
 fn mpich_bytes(status: &[u8]) -> Option<u64> {
     let low = u32::from_ne_bytes(word(status, 0)?);
     let high = u32::from_ne_bytes(word(status, 4)?);
@@ -267,6 +270,7 @@ fn mpich_cancelled(status: &[u8]) -> Option<bool> {
 }
 
 /// `int _cancelled` at 12, `size_t _ucount` at 16.
+#[inline]
 fn openmpi_bytes(status: &[u8]) -> Option<u64> {
     word(status, 16).map(u64::from_ne_bytes)
 }

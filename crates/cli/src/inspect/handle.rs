@@ -1,6 +1,7 @@
 //! What the user means by a handle.
 
 use mpiscope_image::Source;
+use mpiscope_job::identity::Prefix;
 use mpiscope_job::objects::fortran::FortranTables;
 use mpiscope_job::objects::{Kind, Object, Reader, Standing, Surroundings};
 
@@ -37,7 +38,7 @@ fn values(number: i128) -> Vec<u64> {
     values
 }
 
-/// The objects of a process that `text` may mean: by handle, by Fortran's handle, or by name.
+/// The objects of a process that `text` may mean: by handle, by Fortran's handle, by identity, or by name.
 pub fn find<S: Source>(
     reader: &Reader<'_, S>,
     around: &dyn Surroundings,
@@ -46,6 +47,9 @@ pub fn find<S: Source>(
     fortran: bool,
 ) -> (Vec<Object>, Option<String>) {
     let kinds: Vec<Kind> = kind.map_or_else(|| Kind::ALL.to_vec(), |kind| vec![kind]);
+    if let Some(identity) = Prefix::parse(text) {
+        return (living(identical(reader, &kinds, &identity)), None);
+    }
     let Some(number) = number(text) else { return (named(reader, &kinds, text.trim_matches('"')), None) };
     let tables = FortranTables::new(reader.abi(), around);
     let (mut found, mut why) = (Vec::new(), None);
@@ -73,12 +77,27 @@ pub fn find<S: Source>(
             }
         }
     }
-    // A small number may be the null handle of many kinds: what lives is meant, if anything does.
+    // A small number may be the null handle of many kinds.
+    (living(found), why)
+}
+
+/// What lives is meant, if anything does.
+fn living(mut found: Vec<Object>) -> Vec<Object> {
     let lives = |object: &Object| matches!(object.common().standing, Standing::Live | Standing::Marked);
     if found.iter().any(lives) {
         found.retain(lives);
     }
-    (found, why)
+    found
+}
+
+/// By what all processes that share it call it.
+fn identical<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], identity: &Prefix) -> Vec<Object> {
+    let mut found = Vec::new();
+    for kind in kinds {
+        // What cannot be read has no identity.
+        let _ = reader.visit(*kind, &mut |head| identity.begins(head.identity.get()), &mut |o| found.push(o));
+    }
+    found
 }
 
 /// By the name that the program gave, or the standard's.
@@ -90,8 +109,12 @@ fn named<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], name: &str) -> Vec<O
             found.push(object);
             continue;
         }
-        let all = reader.objects(*kind).unwrap_or_default();
-        found.extend(all.into_iter().filter(|object| object.common().name.as_deref() == Some(name)));
+        // What cannot be read has no such name.
+        let _ = reader.visit(*kind, &mut |_| true, &mut |object| {
+            if object.common().name.as_deref() == Some(name) {
+                found.push(object);
+            }
+        });
     }
     found
 }

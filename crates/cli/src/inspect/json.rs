@@ -1,14 +1,19 @@
 //! `mpiscope inspect --json`: the schema is `mpiscope.inspect/1`; objects are those of `mpiscope.objects/1`.
 
 use super::look::{Found, Look, Shown, Wanted};
-use super::same;
-use mpiscope_job::RankSet;
-use mpiscope_job::leaks::{self, Count, Leak};
-use mpiscope_job::objects::{Hex, Kind, Object};
+use super::same::{self, Groups, Place};
+use super::table;
+use anyhow::Result;
+use mpiscope_job::Members;
+use mpiscope_job::leaks::{Count, Leak};
+use mpiscope_job::objects::{Common, Hex, Kind, Object};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::Serialize;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
 
 /// What is behind handles: the answer of `mpiscope inspect --json`.
 #[derive(Serialize, JsonSchema)]
@@ -20,11 +25,13 @@ struct Report<'a> {
     /// The processes that were looked at.
     ranks: Vec<Rank<'a>>,
     /// Objects that more than one rank has.
-    shared: Vec<Shared>,
+    #[schemars(with = "Vec<Shared>")]
+    shared: AllShared<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     leaks: Option<Vec<Leak>>,
     /// What could not be read.
-    errors: &'a [String],
+    #[schemars(with = "Vec<String>")]
+    errors: Errors<'a>,
 }
 
 /// A process.
@@ -48,7 +55,8 @@ struct Rank<'a> {
     missing: Option<&'a str>,
     counts: BTreeMap<&'static str, Count>,
     lost: &'a BTreeMap<String, u64>,
-    objects: Vec<One<'a>>,
+    #[schemars(with = "Vec<One>")]
+    objects: Objects<'a>,
 }
 
 /// An object.
@@ -69,7 +77,9 @@ struct Shared {
     kind: Kind,
     name: Option<String>,
     identity: Hex,
-    ranks: RankSet,
+    ranks: Members,
+    #[serde(skip)]
+    views: usize,
 }
 
 /// The form of the text, as JSON Schema.
@@ -78,30 +88,133 @@ pub fn schema() -> serde_json::Result<String> {
     serde_json::to_string_pretty(&generator.into_root_schema_for::<Report<'static>>())
 }
 
-/// The text.
-pub fn text(found: &Found, wanted: &Wanted) -> serde_json::Result<String> {
-    let sites: Vec<_> = found.looks.iter().map(|look| (look.process.rank, look.leaks(wanted.kind))).collect();
-    let shared = same::groups(found).into_iter().filter(|group| group.views.len() > 1);
-    let shared = shared.filter_map(|group| {
-        let common = group.views.first()?.1.object.common();
-        Some(Shared {
-            kind: common.kind,
-            name: common.name.clone(),
-            identity: common.identity,
-            ranks: group.ranks,
-        })
-    });
-    serde_json::to_string(&Report {
-        schema: "mpiscope.inspect/1",
-        job: &found.job,
-        ranks: found.looks.iter().map(rank).collect(),
-        shared: shared.collect(),
-        leaks: wanted.leaks.then(|| leaks::join(sites.iter().map(|(r, s)| (0, *r, s.as_slice())))),
-        errors: &found.problems,
-    })
+/// What is found out while the objects are told: they are never there all at once.
+#[derive(Default)]
+struct Told {
+    groups: Groups,
+    shared: Vec<Shared>,
+    problems: Vec<String>,
 }
 
-fn rank(look: &Look) -> Rank<'_> {
+impl Told {
+    fn add(&mut self, number: usize, look: &Look, common: &Common) {
+        if !same::may_be_shared(common) {
+            return;
+        }
+        let place = self.groups.place(common, number, look.world);
+        self.groups.put(&place, common, number, look.world);
+        let members: Members = [(look.world, look.process.rank)].into_iter().collect();
+        match place {
+            Place::Known(known) => {
+                if let Some(shared) = self.shared.get_mut(known) {
+                    shared.ranks.join(members);
+                    shared.views += 1;
+                }
+            }
+            Place::New => self.shared.push(Shared {
+                kind: common.kind,
+                name: common.name.clone(),
+                identity: common.identity,
+                ranks: members,
+                views: 1,
+            }),
+        }
+    }
+}
+
+/// The objects of a process.
+struct Objects<'a> {
+    found: &'a Found,
+    number: usize,
+    look: &'a Look,
+    /// None: only those that were asked for by their handle.
+    kind: Option<Kind>,
+    freed: bool,
+    told: &'a RefCell<Told>,
+}
+
+impl Serialize for Objects<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        let mut failed = None;
+        let mut tell = |shown: &Shown| {
+            self.told.borrow_mut().add(self.number, self.look, shown.object.common());
+            if failed.is_none() {
+                let one = One { brief: &shown.brief, text: &shown.text, object: &shown.object };
+                failed = list.serialize_element(&one).err();
+            }
+        };
+        self.look.objects.iter().for_each(&mut tell);
+        if let Some(kind) = self.kind.filter(|_| self.look.blind.is_none())
+            && let Err(e) =
+                self.found.each(self.look, kind, self.freed, &mut |_| true, &mut |shown| tell(&shown))
+        {
+            let rank = self.look.process.rank.map_or_else(String::new, |rank| format!("rank {rank}: "));
+            self.told.borrow_mut().problems.push(format!("{rank}{e}"));
+        }
+        match failed {
+            Some(e) => Err(e),
+            None => list.end(),
+        }
+    }
+}
+
+/// Told after all objects.
+struct AllShared<'a>(&'a RefCell<Told>);
+
+impl Serialize for AllShared<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let told = self.0.borrow();
+        serializer.collect_seq(told.shared.iter().filter(|shared| shared.views > 1))
+    }
+}
+
+/// Told last.
+struct Errors<'a> {
+    before: &'a [String],
+    told: &'a RefCell<Told>,
+}
+
+impl Serialize for Errors<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.before.iter().chain(&self.told.borrow().problems))
+    }
+}
+
+/// Writes it.
+///
+/// # Errors
+/// When nobody reads it any more.
+pub fn write(found: &mut Found, wanted: &Wanted, out: &mut dyn Write) -> Result<()> {
+    let told = RefCell::default();
+    let mut out = BufWriter::new(out);
+    let report = Report {
+        schema: "mpiscope.inspect/1",
+        job: &found.job,
+        ranks: found
+            .looks
+            .iter()
+            .enumerate()
+            .map(|(number, look)| rank(found, number, look, wanted, &told))
+            .collect(),
+        shared: AllShared(&told),
+        leaks: wanted.leaks.then(|| table::joined(found, wanted.kind)),
+        errors: Errors { before: &found.problems, told: &told },
+    };
+    serde_json::to_writer(&mut out, &report)?;
+    writeln!(out)?;
+    out.flush()?;
+    found.problems.extend(told.into_inner().problems);
+    Ok(())
+}
+
+fn rank<'a>(
+    found: &'a Found,
+    number: usize,
+    look: &'a Look,
+    wanted: &Wanted,
+    told: &'a RefCell<Told>,
+) -> Rank<'a> {
     let process = &look.process;
     Rank {
         rank: process.rank,
@@ -116,10 +229,13 @@ fn rank(look: &Look) -> Rank<'_> {
         missing: look.missing.as_deref(),
         counts: look.counts.iter().map(|(kind, count)| (kind.name(), *count)).collect(),
         lost: &process.losses,
-        objects: look.objects.iter().map(one).collect(),
+        objects: Objects {
+            found,
+            number,
+            look,
+            kind: wanted.kind.filter(|_| wanted.handle.is_none()),
+            freed: wanted.freed,
+            told,
+        },
     }
-}
-
-fn one(shown: &Shown) -> One<'_> {
-    One { brief: &shown.brief, text: &shown.text, object: &shown.object }
 }

@@ -1,58 +1,41 @@
-//! A line for each object of a kind, those that ranks share joined.
+//! A line for each object of a kind, those that processes share joined.
+//!
+//! Objects are looked at one after the other, and only as many are kept as have room: no two objects of one process ever
+//! share a line, so that nothing new can come once a process has [`MOST`] of them.
 
-use super::look::{Found, Shown};
-use super::same::{self, Same};
-use super::table;
+use super::look::{Found, Look, Shown};
+use super::same::{Groups, Place};
+use super::{table, told};
 use crate::ps::table::align;
-use mpiscope_job::RankSet;
+use mpiscope_image::objects::{Flag, Head};
+use mpiscope_job::identity;
 use mpiscope_job::objects::{Hex, Kind, Standing};
+use mpiscope_job::worlds::Members;
+use std::cell::RefCell;
 
 /// Lines that are shown at most; JSON has all.
 const MOST: usize = 1000;
 
 /// The lines.
-pub fn lines(found: &Found, kind: Kind, freed: bool) -> Vec<String> {
+pub fn lines(found: &mut Found, kind: Kind, freed: bool) -> Vec<String> {
+    let rows = collect(found, kind, freed);
     let mut lines = table::head(found);
-    let groups = same::groups(found);
-    if groups.is_empty() {
+    if rows.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
             let freed = if freed { "" } else { " that is not freed" };
             lines.push(format!("  no {kind}{freed}, predefined ones that were not used aside"));
         }
         return lines;
     }
-    let mut rows: Vec<Row> = Vec::new();
-    let mut hidden = 0;
-    for group in &groups {
-        let Some(row) = row(group) else { continue };
-        // A library has a hundred predefined datatypes and operations, which say nothing about the program.
-        if row.predefined && kind != Kind::Communicator {
-            hidden += 1;
-            continue;
-        }
-        // Objects of one process each that look alike share a line.
-        let alike = |known: &&mut Row| {
-            known.state == row.state && known.what == row.what && known.ranks.0.is_disjoint(&row.ranks.0)
-        };
-        match rows.iter_mut().find(alike) {
-            Some(known) if !row.ranks.0.is_empty() => known.add(row),
-            _ => rows.push(row),
-        }
-        if rows.len() > MOST {
-            lines.push(format!("more than {MOST} lines: --json has all; --rank 0 shows one rank"));
-            break;
-        }
+    let Folded { rows, hidden, cut } = fold(rows, kind);
+    if cut {
+        lines.push(format!("more than {MOST} lines: --json has all; --rank 0 shows one rank"));
     }
     let head = ["HANDLE", "RANK", "STATE", "WHAT"].map(str::to_owned).to_vec();
-    let cells = |row: &Row| {
-        let ranks = if row.ranks.0.is_empty() { "-".to_owned() } else { row.ranks.to_string() };
-        let handle = row.handle.map_or_else(|| "differs".to_owned(), |handle| handle.to_string());
-        vec![handle, ranks, row.state.to_owned(), row.what.clone()]
-    };
     if rows.is_empty() {
         lines.push(format!("  no {kind} beyond the predefined ones"));
     } else {
-        lines.extend(align(&std::iter::once(head).chain(rows.iter().map(cells)).collect::<Vec<_>>()));
+        lines.extend(align(&std::iter::once(head).chain(rows.iter().map(Row::cells)).collect::<Vec<_>>()));
     }
     if hidden > 0 {
         lines
@@ -61,37 +44,169 @@ pub fn lines(found: &Found, kind: Kind, freed: bool) -> Vec<String> {
     lines
 }
 
+/// The objects, those that several processes share joined, as far as there is room.
+fn collect(found: &mut Found, kind: Kind, freed: bool) -> Vec<Row> {
+    let mut list = List { kind, groups: Groups::default(), rows: Vec::new(), shown: 0, full: false };
+    let mut blind = Vec::new();
+    for (number, look) in found.looks.iter().enumerate().filter(|(_, look)| look.blind.is_none()) {
+        if let Err(e) = list.add_all(found, number, look, freed) {
+            blind.push((number, e.to_string()));
+        }
+    }
+    for (number, why) in blind {
+        if let Some(look) = found.looks.get_mut(number) {
+            look.blind = Some(why);
+        }
+    }
+    list.rows
+}
+
+struct List {
+    kind: Kind,
+    groups: Groups,
+    /// By the number of the group.
+    rows: Vec<Row>,
+    /// How many of one process have a line.
+    shown: usize,
+    /// Nothing new has room.
+    full: bool,
+}
+
+impl List {
+    fn add_all(
+        &mut self,
+        found: &Found,
+        number: usize,
+        look: &Look,
+        freed: bool,
+    ) -> Result<(), mpiscope_image::Error> {
+        self.shown = 0;
+        let kind = self.kind;
+        let list = RefCell::new(self);
+        found.each(look, kind, freed, &mut |head| list.borrow().may_take(head), &mut |object| {
+            list.borrow_mut().add(number, look, &object);
+        })
+    }
+
+    /// Whether there may be room for an object.
+    fn may_take(&self, head: &Head) -> bool {
+        let predefined = head.flags.get() & Flag::PREDEFINED.0 != 0 || head.made_by.get() == 0;
+        predefined || !self.full || self.groups.may_know(self.kind, head)
+    }
+
+    fn add(&mut self, number: usize, look: &Look, shown: &Shown) {
+        let common = shown.object.common();
+        let place = self.groups.place(common, number, look.world);
+        let row = Row::new(look, shown);
+        match place {
+            Place::New if self.full => return,
+            Place::New => self.rows.push(row),
+            Place::Known(known) => {
+                if let Some(known) = self.rows.get_mut(known) {
+                    known.join(row);
+                }
+            }
+        }
+        self.groups.put(&place, common, number, look.world);
+        self.shown += usize::from(!hidden(common.predefined, self.kind));
+        self.full |= self.shown > MOST;
+    }
+}
+
+/// A library has a hundred predefined datatypes and operations, which say nothing about the program.
+fn hidden(predefined: bool, kind: Kind) -> bool {
+    predefined && kind != Kind::Communicator
+}
+
+struct Folded {
+    rows: Vec<Row>,
+    /// Predefined ones without a line.
+    hidden: usize,
+    /// Not all had room.
+    cut: bool,
+}
+
+/// Objects of one process each that look alike share a line.
+fn fold(groups: Vec<Row>, kind: Kind) -> Folded {
+    let mut folded = Folded { rows: Vec::new(), hidden: 0, cut: false };
+    for row in groups {
+        if hidden(row.predefined, kind) {
+            folded.hidden += 1;
+            continue;
+        }
+        let alike = |known: &&mut Row| {
+            (known.state, &known.what, known.more) == (row.state, &row.what, row.more)
+                && known.alone
+                && !known.members.meets(&row.members)
+        };
+        match folded.rows.iter_mut().find(alike) {
+            Some(known) if row.alone && !row.members.is_empty() => known.fold(row),
+            _ => folded.rows.push(row),
+        }
+        if folded.rows.len() > MOST {
+            folded.cut = true;
+            break;
+        }
+    }
+    folded
+}
+
 /// A line.
 struct Row {
     /// None if it differs.
     handle: Option<Hex>,
-    ranks: RankSet,
+    /// Zero for none, or if it differs.
+    identity: u64,
+    members: Members,
     state: &'static str,
     what: String,
+    /// Others say something else.
+    more: bool,
     predefined: bool,
+    /// Objects of one process each.
+    alone: bool,
 }
 
 impl Row {
-    fn add(&mut self, other: Self) {
-        self.handle = self.handle.filter(|handle| Some(*handle) == other.handle);
-        self.ranks.0.extend(other.ranks.0);
+    fn new(look: &Look, shown: &Shown) -> Self {
+        let common = shown.object.common();
+        Self {
+            handle: Some(common.handle),
+            identity: common.identity.0,
+            members: [(look.world, look.process.rank)].into_iter().collect(),
+            state: state(common.standing),
+            what: shown.brief.clone(),
+            more: false,
+            predefined: common.predefined,
+            alone: true,
+        }
     }
-}
 
-fn row(group: &Same<'_>) -> Option<Row> {
-    let (_, first) = group.views.first()?;
-    let common = first.object.common();
-    let all = |alike: &dyn Fn(&Shown) -> bool| group.views.iter().all(|(_, view)| alike(view));
-    let handle = all(&|view| view.object.common().handle == common.handle).then_some(common.handle);
-    let standing = all(&|view| view.object.common().standing == common.standing);
-    let equal = all(&|view| view.brief == first.brief);
-    Some(Row {
-        handle,
-        ranks: group.ranks.clone(),
-        state: if standing { state(common.standing) } else { "differs" },
-        what: if equal { first.brief.clone() } else { format!("{} ...", first.brief) },
-        predefined: common.predefined,
-    })
+    /// Another process's view of the same object.
+    fn join(&mut self, other: Self) {
+        if self.state != other.state {
+            self.state = "differs";
+        }
+        self.more |= self.what != other.what;
+        self.alone = false;
+        self.fold(other);
+    }
+
+    fn fold(&mut self, other: Self) {
+        self.handle = self.handle.filter(|handle| Some(*handle) == other.handle);
+        self.identity = if self.identity == other.identity { self.identity } else { 0 };
+        self.members.join(other.members);
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let handle = match (self.handle, self.identity) {
+            (Some(handle), _) => handle.to_string(),
+            (None, 0) => "differs".to_owned(),
+            (None, identity) => identity::told(identity),
+        };
+        let more = if self.more { " ..." } else { "" };
+        vec![handle, told(&self.members), self.state.to_owned(), format!("{}{more}", self.what)]
+    }
 }
 
 /// In a word.

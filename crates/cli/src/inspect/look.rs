@@ -7,12 +7,13 @@ use crate::ps::target::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_image::Image;
 use mpiscope_image::layout::{self, Recording, SectionKind, State};
+use mpiscope_image::objects::Head;
 use mpiscope_job::clock::Moment;
 use mpiscope_job::discover::{Found as FoundImage, Job};
 use mpiscope_job::leaks::{self, Count, Site};
-use mpiscope_job::objects::{Kind, Object, OfFiles, Reader, Standing};
+use mpiscope_job::objects::{Kind, Object, OfFiles, Reader, Standing, common};
 use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Bytes, Error, Process, RankSet};
+use mpiscope_job::{Bytes, Error, Process, RankSet, Worlds};
 use mpiscope_target::Core;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -31,21 +32,23 @@ pub struct Wanted {
     pub fortran: bool,
     /// Freed ones too.
     pub freed: bool,
-    /// Objects themselves, not only how many.
-    pub objects: bool,
     /// What is not freed, by place.
     pub leaks: bool,
 }
 
 /// A process and what of its objects is wanted.
 pub struct Look {
+    image: Image<Bytes>,
+    beyond: Beyond,
     /// The process.
     pub process: Process,
+    /// Number of its world, in the order in which they began.
+    pub world: usize,
     /// Whether it is there; `None` for a file.
     pub alive: Option<bool>,
     /// How many of each kind.
     pub counts: BTreeMap<Kind, Count>,
-    /// The objects.
+    /// The objects with the handle that was asked for.
     pub objects: Vec<Shown>,
     /// Places that made what is not freed.
     pub sites: Vec<Site>,
@@ -72,6 +75,8 @@ pub struct Found {
     pub job: String,
     /// In order of the ranks.
     pub looks: Vec<Look>,
+    /// The files that the processes have mapped.
+    symbols: FileSymbols,
     /// Ranks that are there and were not asked for.
     pub others: RankSet,
     /// Processes that have not called MPI.
@@ -87,31 +92,79 @@ impl Look {
     }
 }
 
+impl Found {
+    /// Hands on the objects of a kind that process `look` has, one after the other: a million of them are looked at and
+    /// told, and never there at once. Those whose head is not chosen are left out.
+    ///
+    /// # Errors
+    /// When the process's table of that kind cannot be read.
+    pub fn each(
+        &self,
+        look: &Look,
+        kind: Kind,
+        freed: bool,
+        choose: &mut dyn FnMut(&Head) -> bool,
+        each: &mut dyn FnMut(Shown),
+    ) -> Result<(), mpiscope_image::Error> {
+        let around = Around { files: OfFiles::new(&look.process, &self.symbols), beyond: &look.beyond };
+        let reader = Reader::new(&look.image, &around)?;
+        let context = show::Context { reader: &reader, process: &look.process };
+        let wanted = |standing| freed || standing != Standing::Freed;
+        reader.visit(
+            kind,
+            &mut |head| wanted(common::standing(head.life.get())) && choose(head),
+            &mut |object| {
+                if wanted(object.common().standing) {
+                    each(Shown { brief: context.brief(&object), text: Vec::new(), object });
+                }
+            },
+        )
+    }
+}
+
 /// Looks at everything that `targets` mean.
 pub fn look(targets: &[String], wanted: &Wanted) -> Result<Found> {
     let mut found = Found::default();
-    let symbols = FileSymbols::default();
     if targets.is_empty() {
-        one(None, wanted, &symbols, &mut found)?;
+        one(None, &mut found)?;
     }
     for name in targets {
-        one(Some(name), wanted, &symbols, &mut found)?;
+        one(Some(name), &mut found)?;
     }
+    let worlds = Worlds::of(found.looks.iter().map(|look| &look.process));
     found.looks.sort_by_cached_key(|l| {
         (l.process.world.clone(), l.process.rank.is_none(), l.process.rank, l.process.pid)
     });
+    let mut looks = std::mem::take(&mut found.looks);
+    if let Some(ranks) = &wanted.ranks {
+        let (meant, others) =
+            looks.into_iter().partition(|look| look.process.rank.is_some_and(|rank| ranks.0.contains(&rank)));
+        looks = meant;
+        let others: Vec<Look> = others;
+        found.others = others.iter().filter_map(|look| look.process.rank).collect();
+    }
+    for look in &mut looks {
+        look.world = worlds.number(&look.process.world);
+        look.blind = blind(&look.image, &look.process);
+        if look.blind.is_none()
+            && let Err(e) = fill(look, wanted, &found.symbols)
+        {
+            look.blind = Some(e.to_string());
+        }
+    }
+    found.looks = looks;
     Ok(found)
 }
 
-fn one(name: Option<&str>, wanted: &Wanted, symbols: &FileSymbols, found: &mut Found) -> Result<()> {
+fn one(name: Option<&str>, found: &mut Found) -> Result<()> {
     match target::find(name)? {
-        Target::Job(job) => all(&job, name, wanted, symbols, found),
+        Target::Job(job) => all(&job, name, found),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("several jobs run; name one: {} (`mpiscope ps` shows them)", names.join(", "));
         }
         Target::File(path) => {
-            if let Err(e) = file(&path, wanted, symbols, found) {
+            if let Err(e) = file(&path, found) {
                 found.problems.push(e.to_string());
             }
         }
@@ -120,7 +173,7 @@ fn one(name: Option<&str>, wanted: &Wanted, symbols: &FileSymbols, found: &mut F
 }
 
 /// All ranks of a job, or the one process that was named.
-fn all(job: &Job, name: Option<&str>, wanted: &Wanted, symbols: &FileSymbols, found: &mut Found) {
+fn all(job: &Job, name: Option<&str>, found: &mut Found) {
     found.job.clone_from(&job.name);
     let pid: Option<u32> = name.and_then(|name| name.parse().ok()).filter(|_| name != Some(&job.name));
     let is_named = |image: &FoundImage, process: &Process| {
@@ -143,7 +196,7 @@ fn all(job: &Job, name: Option<&str>, wanted: &Wanted, symbols: &FileSymbols, fo
     for (image, bytes, process) in read {
         let alive = image.alive(process.pid);
         let beyond = if alive { Beyond::Process(process.pid, OnceCell::new()) } else { Beyond::None };
-        add(found, wanted, symbols, &bytes, process, Some(alive), &beyond);
+        found.looks.push(Look::new(bytes, process, Some(alive), beyond));
     }
 }
 
@@ -158,7 +211,7 @@ fn open(found: &FoundImage) -> Result<Option<(Image<Bytes>, Process)>> {
 }
 
 /// A core file, or a saved image.
-fn file(path: &Path, wanted: &Wanted, symbols: &FileSymbols, found: &mut Found) -> Result<()> {
+fn file(path: &Path, found: &mut Found) -> Result<()> {
     let (image, beyond) = match Core::open(path) {
         Ok(core) => {
             let core = Arc::new(core);
@@ -171,40 +224,26 @@ fn file(path: &Path, wanted: &Wanted, symbols: &FileSymbols, found: &mut Found) 
     if found.job.is_empty() {
         found.job.clone_from(&process.job);
     }
-    add(found, wanted, symbols, &image, process, None, &beyond);
+    found.looks.push(Look::new(image, process, None, beyond));
     Ok(())
 }
 
-fn add(
-    found: &mut Found,
-    wanted: &Wanted,
-    symbols: &FileSymbols,
-    image: &Image<Bytes>,
-    process: Process,
-    alive: Option<bool>,
-    beyond: &Beyond,
-) {
-    if let (Some(ranks), rank) = (&wanted.ranks, process.rank)
-        && !rank.is_some_and(|rank| ranks.0.contains(&rank))
-    {
-        found.others.0.extend(rank);
-        return;
+impl Look {
+    /// A process of which nothing was looked at yet.
+    fn new(image: Image<Bytes>, process: Process, alive: Option<bool>, beyond: Beyond) -> Self {
+        Self {
+            image,
+            beyond,
+            process,
+            world: 0,
+            alive,
+            counts: BTreeMap::new(),
+            objects: Vec::new(),
+            sites: Vec::new(),
+            blind: None,
+            missing: None,
+        }
     }
-    let mut look = Look {
-        blind: blind(image, &process),
-        process,
-        alive,
-        counts: BTreeMap::new(),
-        objects: Vec::new(),
-        sites: Vec::new(),
-        missing: None,
-    };
-    if look.blind.is_none()
-        && let Err(e) = fill(&mut look, wanted, symbols, image, beyond)
-    {
-        look.blind = Some(e.to_string());
-    }
-    found.looks.push(look);
 }
 
 /// Why a process has no objects to show.
@@ -219,44 +258,23 @@ fn blind(image: &Image<Bytes>, process: &Process) -> Option<String> {
         .then(|| "objects are not recorded in it: leave MPISCOPE_RECORD unset, or add `objects` to it".into())
 }
 
-fn fill(
-    look: &mut Look,
-    wanted: &Wanted,
-    symbols: &FileSymbols,
-    image: &Image<Bytes>,
-    beyond: &Beyond,
-) -> Result<(), mpiscope_image::Error> {
-    let around = Around { files: OfFiles::new(&look.process, symbols), beyond };
-    let reader = Reader::new(image, &around)?;
+fn fill(look: &mut Look, wanted: &Wanted, symbols: &FileSymbols) -> Result<(), mpiscope_image::Error> {
     for kind in Kind::ALL {
-        look.counts.insert(*kind, leaks::count(image, *kind)?);
+        look.counts.insert(*kind, leaks::count(&look.image, *kind)?);
     }
     if wanted.leaks {
-        look.sites = leaks::sites(image, &look.process, symbols)?;
+        look.sites = leaks::sites(&look.image, &look.process, symbols)?;
     }
-    if !wanted.objects {
-        return Ok(());
+    let Some(text) = &wanted.handle else { return Ok(()) };
+    let around = Around { files: OfFiles::new(&look.process, symbols), beyond: &look.beyond };
+    let reader = Reader::new(&look.image, &around)?;
+    let (objects, why) = handle::find(&reader, &around, wanted.kind, text, wanted.fortran);
+    look.missing = why.filter(|_| objects.is_empty());
+    if objects.is_empty() && look.missing.is_none() {
+        look.missing = Some(format!("no object has the handle or name {text}"));
     }
-    let objects = match (&wanted.handle, wanted.kind) {
-        (Some(text), kind) => {
-            let (objects, why) = handle::find(&reader, &around, kind, text, wanted.fortran);
-            look.missing = why.filter(|_| objects.is_empty());
-            if objects.is_empty() && look.missing.is_none() {
-                look.missing = Some(format!("no object has the handle or name {text}"));
-            }
-            objects
-        }
-        (None, Some(kind)) => reader.objects(kind)?,
-        (None, None) => Vec::new(),
-    };
     let context = show::Context { reader: &reader, process: &look.process };
-    for object in objects {
-        if !wanted.freed && object.common().standing == Standing::Freed {
-            continue;
-        }
-        let text = if wanted.handle.is_some() { context.text(&object) } else { Vec::new() };
-        let brief = context.brief(&object);
-        look.objects.push(Shown { object, brief, text });
-    }
+    let shown = |object| Shown { brief: context.brief(&object), text: context.text(&object), object };
+    look.objects = objects.into_iter().map(shown).collect();
     Ok(())
 }

@@ -19,8 +19,8 @@ mod table;
 use crate::exit;
 use anyhow::{Result, bail};
 use look::{Look, Wanted};
-use mpiscope_job::RankSet;
 use mpiscope_job::objects::Kind;
+use mpiscope_job::{Members, RankSet};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ pub struct Options {
     /// Only this kind: comm, group, datatype, request, message, op, errhandler, info, file, win, session, keyval
     #[arg(long, value_parser = kind)]
     kind: Option<Kind>,
-    /// One object: its handle as a number (decimal or 0x...), or its name
+    /// One object: its handle as a number (decimal or 0x...), its identity (id:...), or its name
     #[arg(long, allow_hyphen_values = true)]
     handle: Option<String>,
     /// The handle is an INTEGER of Fortran
@@ -92,18 +92,17 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
         handle: options.handle.clone(),
         fortran: options.fortran,
         freed: options.freed || options.handle.is_some(),
-        objects: options.kind.is_some() || options.handle.is_some(),
         leaks: options.leaks,
     };
-    let found = look::look(&options.target, &wanted)?;
+    let mut found = look::look(&options.target, &wanted)?;
     if found.looks.is_empty() {
         bail!("{}", nothing(&found, options));
     }
     let mut out = io::stdout().lock();
     if options.json {
-        writeln!(out, "{}", json::text(&found, &wanted)?)?;
+        json::write(&mut found, &wanted, &mut out)?;
     } else {
-        for line in lines(&found, &wanted) {
+        for line in lines(&mut found, &wanted) {
             writeln!(out, "{}", clean(&line))?;
         }
     }
@@ -133,7 +132,7 @@ fn nothing(found: &look::Found, options: &Options) -> String {
     }
 }
 
-fn lines(found: &look::Found, wanted: &Wanted) -> Vec<String> {
+fn lines(found: &mut look::Found, wanted: &Wanted) -> Vec<String> {
     if wanted.leaks {
         return table::leaks(found, wanted.kind);
     }
@@ -149,9 +148,14 @@ fn clean(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Ranks of looks.
-fn who<'a>(looks: impl Iterator<Item = &'a Look>) -> RankSet {
-    looks.filter_map(|look| look.process.rank).collect()
+/// Processes of looks.
+fn who<'a>(looks: impl Iterator<Item = &'a Look>) -> Members {
+    looks.map(|look| (look.world, look.process.rank)).collect()
+}
+
+/// Processes as a column has them.
+fn told(members: &Members) -> String {
+    if members.is_empty() { "-".to_owned() } else { members.to_string() }
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
 //! How many objects of each kind, and what is not freed.
 
 use super::look::{Found, Look};
-use super::who;
+use super::{told, who};
 use crate::ps::table::align;
 use mpiscope_image::layout::State;
-use mpiscope_job::RankSet;
-use mpiscope_job::leaks::{self, Count, Site};
+use mpiscope_job::Members;
+use mpiscope_job::leaks::{self, Count, Leak, Site};
 use mpiscope_job::objects::Kind;
 
 /// Who is looked at, and what cannot be seen.
 pub fn head(found: &Found) -> Vec<String> {
     let ranks = who(found.looks.iter());
-    let size = found.looks.iter().filter_map(|look| look.process.size).max();
+    let one = found.looks.iter().all(|look| look.world == 0);
+    let size = found.looks.iter().filter_map(|look| look.process.size).max().filter(|_| one);
     let of = size.map_or_else(String::new, |size| format!(" of {size}"));
-    let rank = match (ranks.0.len(), found.looks.first()) {
+    let rank = match (ranks.len(), found.looks.first()) {
         (0, Some(look)) => format!("process {}", look.process.pid),
         _ => format!("rank {ranks}{of}"),
     };
@@ -28,19 +29,19 @@ pub fn head(found: &Found) -> Vec<String> {
 
 /// Ranks of which nothing can be seen, and why.
 pub fn blind(found: &Found) -> Vec<String> {
-    let mut reasons: Vec<(&str, RankSet)> = Vec::new();
+    let mut reasons: Vec<(&str, Members)> = Vec::new();
     for look in &found.looks {
         let Some(reason) = &look.blind else { continue };
         match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, ranks)) => ranks.0.extend(look.process.rank),
-            None => reasons.push((reason, look.process.rank.into_iter().collect())),
+            Some((_, ranks)) => ranks.add(look.world, look.process.rank),
+            None => reasons.push((reason, who([look].into_iter()))),
         }
     }
     let mut lines: Vec<String> =
-        reasons.iter().map(|(why, ranks)| format!("  cannot see rank {ranks}: {why}")).collect();
+        reasons.iter().map(|(why, ranks)| format!("  cannot see rank {}: {why}", told(ranks))).collect();
     for look in &found.looks {
-        for (what, count) in look.process.losses.iter().filter(|(what, _)| told(what)) {
-            let rank = look.process.rank.map_or_else(|| "?".into(), |rank| rank.to_string());
+        for (what, count) in look.process.losses.iter().filter(|(what, _)| of_objects(what)) {
+            let rank = look.process.rank.map_or_else(|| "?".into(), |_| who([look].into_iter()).to_string());
             lines.push(format!("  not seen on rank {rank}: {count} {what}"));
         }
     }
@@ -48,14 +49,14 @@ pub fn blind(found: &Found) -> Vec<String> {
 }
 
 /// Losses that concern objects.
-fn told(what: &str) -> bool {
+fn of_objects(what: &str) -> bool {
     ["object", "tombstone", "request", "names", "message"].iter().any(|word| what.contains(word))
 }
 
 /// The counts.
 pub fn lines(found: &Found, freed: bool) -> Vec<String> {
     let mut lines = head(found);
-    let mut rows: Vec<(Kind, Count, RankSet, usize)> = Vec::new();
+    let mut rows: Vec<(Kind, Count, Members)> = Vec::new();
     for kind in Kind::ALL {
         for look in found.looks.iter().filter(|look| look.blind.is_none()) {
             let count = look.counts.get(kind).copied().unwrap_or_default();
@@ -65,10 +66,9 @@ pub fn lines(found: &Found, freed: bool) -> Vec<String> {
             }
             match rows.iter_mut().find(|row| row.0 == *kind && row.1 == count) {
                 Some(row) => {
-                    row.2.0.extend(look.process.rank);
-                    row.3 += 1;
+                    row.2.add(look.world, look.process.rank);
                 }
-                None => rows.push((*kind, count, look.process.rank.into_iter().collect(), 1)),
+                None => rows.push((*kind, count, who([look].into_iter()))),
             }
         }
     }
@@ -78,9 +78,9 @@ pub fn lines(found: &Found, freed: bool) -> Vec<String> {
     }
     let head = ["KIND", "RANK", "LIVE", "FREED, IN USE", "FREED, STILL KNOWN", "PREDEFINED"];
     let mut table = vec![head.map(str::to_owned).to_vec()];
-    table.extend(rows.iter().map(|(kind, count, ranks, _)| {
+    table.extend(rows.iter().map(|(kind, count, ranks)| {
         let numbers = [count.live, count.marked, count.freed, count.predefined];
-        let mut row = vec![kind.name().to_owned(), ranks.to_string()];
+        let mut row = vec![kind.name().to_owned(), told(ranks)];
         row.extend(numbers.iter().map(|n| if *n == 0 { "-".to_owned() } else { n.to_string() }));
         row
     }));
@@ -92,9 +92,7 @@ pub fn lines(found: &Found, freed: bool) -> Vec<String> {
 /// What is not freed, by place.
 pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
     let mut lines = head(found);
-    let sites: Vec<(Option<u32>, Vec<Site>)> =
-        found.looks.iter().map(|look| (look.process.rank, look.leaks(kind))).collect();
-    let leaks = leaks::join(sites.iter().map(|(rank, sites)| (0, *rank, sites.as_slice())));
+    let leaks = joined(found, kind);
     let running = found.looks.iter().any(|look| look.process.state != State::FINALIZED);
     if leaks.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
@@ -107,4 +105,10 @@ pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
     }
     lines.extend(leaks.iter().map(|leak| format!("  {leak}")));
     lines
+}
+
+/// What is not freed on all processes together.
+pub fn joined(found: &Found, kind: Option<Kind>) -> Vec<Leak> {
+    let sites: Vec<(&Look, Vec<Site>)> = found.looks.iter().map(|look| (look, look.leaks(kind))).collect();
+    leaks::join(sites.iter().map(|(look, sites)| (look.world, look.process.rank, sites.as_slice())))
 }

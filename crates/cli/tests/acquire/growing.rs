@@ -35,10 +35,31 @@ fn grows(library: &Library, layer: &Path) {
         }
         if step == 3 {
             check_spawned(&report, &other);
+            let mut shared = shared(&[job.child.id()]);
+            shared.sort();
+            assert_eq!(shared, COMMUNICATORS, "{}", library.name);
         }
         go(dir.path(), step);
     }
     job.ends();
+}
+
+/// Who shares the communicators of parents and children: the two intercommunicators, what the second one became as a
+/// whole, its even and odd ranks, and the two that it was split into.
+const COMMUNICATORS: [&str; 7] =
+    ["0, 2.0", "0, 2.[0,2]", "1, 2.1", "1, 2.[1-2]", "[0-1], 1.[0-1]", "[0-1], 2.[0-2]", "[0-1], 2.[0-2]"];
+
+/// Who shares each communicator of these jobs that is not predefined.
+fn shared(jobs: &[u32]) -> Vec<String> {
+    let jobs: Vec<String> = jobs.iter().map(u32::to_string).collect();
+    let arguments: Vec<&str> = ["inspect", "--kind", "comm", "--json"].into_iter().collect();
+    let output = common::mpiscope(&[arguments, jobs.iter().map(String::as_str).collect()].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["errors"], Value::Array(Vec::new()));
+    let shared = report["shared"].as_array().unwrap().iter();
+    let own =
+        shared.filter(|object| !object["name"].as_str().is_some_and(|name| name.starts_with("MPI_COMM_")));
+    own.map(|object| object["ranks"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The worlds, their parents and their programs.
@@ -68,20 +89,23 @@ fn meet(library: &Library, layer: &Path, roles: [&str; 2], n: usize) {
     let program = compile(library, "meet", dir.path());
     let path = dir.path().to_str().unwrap();
     let mut jobs = roles.map(|role| Job::start(library, layer, n, &[], &program, &[role, path]));
-    let mut at = |step: u32| {
+    let at = |jobs: &mut [Job; 2], step: u32| {
         for (job, role) in jobs.iter_mut().zip(roles) {
             job.reaches(&dir.path().join(format!("at.{role}.{step}")));
         }
     };
-    at(1);
+    at(&mut jobs, 1);
     let all = pids(dir.path(), 2 * n);
     let one = common::found(&common::procs(*all.first().unwrap()));
     assert_eq!(one.len(), n, "{}: before they meet", library.name);
     go(dir.path(), 1);
-    at(2);
+    at(&mut jobs, 2);
     same_from_each(&all, &format!("{}, {roles:?}, met", library.name));
+    let both = if n == 1 { "0, 1.0" } else { "[0-1], 1.[0-1]" };
+    let shared = shared(&[jobs[0].child.id(), jobs[1].child.id()]);
+    assert_eq!(shared, [both], "{}, {roles:?}", library.name);
     go(dir.path(), 2);
-    at(3);
+    at(&mut jobs, 3);
     for side in [one.clone(), &all - &one] {
         same_from_each(&side, &format!("{}, {roles:?}, parted", library.name));
     }

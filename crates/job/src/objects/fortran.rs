@@ -15,15 +15,32 @@ use std::rc::Rc;
 /// Bytes of the table's structure that are looked through.
 const STRUCTURE: usize = 256;
 /// Entries of a table that are read.
-const MOST: usize = 1 << 16;
-/// Entries read at once; a table is as long as its first piece that cannot be read.
-const PIECE: usize = 64;
+const MOST: usize = 1 << 22;
+/// Entries read at once.
+const PIECE: usize = 512;
 
 /// The tables of one process.
 pub struct FortranTables<'a> {
     abi: AbiKind,
     around: &'a dyn Surroundings,
-    tables: RefCell<HashMap<Kind, Rc<Vec<u64>>>>,
+    tables: RefCell<HashMap<Kind, Rc<Entries>>>,
+}
+
+/// C handles by their place in a table, and the other way round.
+#[derive(Debug, Default)]
+struct Entries {
+    handles: Vec<u64>,
+    places: HashMap<u64, i32>,
+}
+
+impl Entries {
+    fn new(handles: Vec<u64>) -> Self {
+        let mut places = HashMap::new();
+        for (handle, place) in handles.iter().zip(0..).filter(|(handle, _)| **handle != 0) {
+            places.entry(*handle).or_insert(place);
+        }
+        Self { handles, places }
+    }
 }
 
 /// Names of a table's symbol, and predefined handles with their places in it.
@@ -60,7 +77,7 @@ impl<'a> FortranTables<'a> {
         match self.abi {
             AbiKind::MPICH => kind != Kind::File,
             AbiKind::STANDARD => true,
-            _ => !self.table(kind).is_empty(),
+            _ => !self.table(kind).handles.is_empty(),
         }
     }
 
@@ -76,7 +93,7 @@ impl<'a> FortranTables<'a> {
             }
             _ => {
                 let place = usize::try_from(fortran).ok();
-                let entry = place.and_then(|place| self.table(kind).get(place).copied());
+                let entry = place.and_then(|place| self.table(kind).handles.get(place).copied());
                 entry.filter(|handle| *handle != 0).into_iter().collect()
             }
         }
@@ -91,10 +108,7 @@ impl<'a> FortranTables<'a> {
                 let fits = i64::from(short).cast_unsigned() == handle || handle >> 32 == 0;
                 if fits { Some(short) } else { self.inside(kind, handle) }
             }
-            _ => {
-                let place = self.table(kind).iter().position(|entry| *entry == handle && handle != 0)?;
-                i32::try_from(place).ok()
-            }
+            _ => self.table(kind).places.get(&handle).copied(),
         }
     }
 
@@ -119,11 +133,12 @@ impl<'a> FortranTables<'a> {
         (number >> 26 & 0xf == code && number >> 30 != 0).then_some(number.cast_signed())
     }
 
-    fn table(&self, kind: Kind) -> Rc<Vec<u64>> {
+    fn table(&self, kind: Kind) -> Rc<Entries> {
         if let Some(known) = self.tables.borrow().get(&kind) {
             return Rc::clone(known);
         }
-        let table = Rc::new(if self.abi == AbiKind::OPENMPI { self.read(kind) } else { Vec::new() });
+        let handles = if self.abi == AbiKind::OPENMPI { self.read(kind) } else { Vec::new() };
+        let table = Rc::new(Entries::new(handles));
         self.tables.borrow_mut().insert(kind, Rc::clone(&table));
         table
     }
@@ -168,15 +183,17 @@ impl<'a> FortranTables<'a> {
         let longest =
             ints.filter_map(|n| usize::try_from(n).ok()).filter(|n| *n <= MOST).max().unwrap_or(PIECE);
         let mut entries = Vec::new();
-        while entries.len() < longest {
-            let count = PIECE.min(longest - entries.len());
+        let mut piece = PIECE;
+        while entries.len() < longest && piece > 0 {
             let mut bytes = [0; 8 * PIECE];
-            let Some(piece) = bytes.get_mut(..8 * count) else { break };
+            let Some(part) = bytes.get_mut(..8 * piece.min(longest - entries.len())) else { break };
             let Some(at) = array.checked_add(8 * entries.len() as u64) else { break };
-            if !self.around.memory(at, piece) {
-                break;
+            if self.around.memory(at, part) {
+                entries.extend(words(part));
+            } else {
+                // The end of what can be read lies inside of this piece.
+                piece /= 2;
             }
-            entries.extend(words(piece));
         }
         entries
     }

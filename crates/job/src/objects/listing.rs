@@ -6,6 +6,7 @@ use super::reader::{Missing, Reader};
 use super::{
     Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Request, Session, Window,
 };
+use mpiscope_image::objects::Head;
 use mpiscope_image::{Error, Source};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,6 +43,18 @@ macro_rules! objects {
                 Ok(match kind {
                     $(Kind::$kind => self.all::<$kind>()?.into_iter().map(Object::$kind).collect(),)*
                 })
+            }
+
+            /// The same one after the other. Those whose head is not chosen are not built.
+            pub fn visit(
+                &self,
+                kind: Kind,
+                choose: &mut dyn FnMut(&Head) -> bool,
+                each: &mut dyn FnMut(Object),
+            ) -> Result<(), Error> {
+                match kind {
+                    $(Kind::$kind => self.each::<$kind>(choose, &mut |object| each(Object::$kind(object))),)*
+                }
             }
 
             /// The object with this uid, if its record is there.

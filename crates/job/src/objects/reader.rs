@@ -69,8 +69,9 @@ pub struct Reader<'a, S> {
     world: World,
     clock: TickClock,
     functions: Vec<String>,
-    indices: RefCell<HashMap<SectionKind, Rc<Index>>>,
-    tables: RefCell<HashMap<SectionKind, Table>>,
+    // A few kinds each: going through them is quicker than hashing.
+    indices: RefCell<Vec<(SectionKind, Rc<Index>)>>,
+    tables: RefCell<Vec<(SectionKind, Table)>>,
     by_field: RefCell<HashMap<Field, ByField>>,
     open_calls: OnceCell<Vec<Open>>,
 }
@@ -188,7 +189,7 @@ impl<'a, S: Source> Reader<'a, S> {
             {
                 return Ok(object);
             }
-            self.indices.borrow_mut().remove(&B::KIND.section());
+            self.indices.borrow_mut().retain(|(section, _)| *section != B::KIND.section());
         }
         if let Some(known) = self.predefined.find(B::KIND, handle) {
             let mut common = Common::unseen(B::KIND, handle, known.name);
@@ -209,21 +210,33 @@ impl<'a, S: Source> Reader<'a, S> {
 
     /// All objects of a kind that have a record, in order of their records; also freed ones.
     pub fn all<B: Build>(&self) -> Result<Vec<B>, Error> {
-        let index = self.index(B::KIND)?;
         let mut objects = Vec::new();
+        self.each::<B>(&mut |_| true, &mut |object| objects.push(object))?;
+        Ok(objects)
+    }
+
+    /// Hands on one object after the other, in order of their records, so that a million need no more memory than one.
+    /// Those whose head is not chosen are not built, which is most of the work.
+    pub fn each<B: Build>(
+        &self,
+        choose: &mut dyn FnMut(&Head) -> bool,
+        each: &mut dyn FnMut(B),
+    ) -> Result<(), Error> {
+        let index = self.index(B::KIND)?;
         for entry in &index.entries {
             for _ in 0..TRIES {
                 let record = self.record::<B::Record>(B::KIND, entry.index)?;
-                if B::head(&record.value).life.get() == Life::EMPTY.0 {
+                let head = B::head(&record.value);
+                if head.life.get() == Life::EMPTY.0 || !choose(head) {
                     break;
                 }
                 if let Some(object) = self.made::<B>(record) {
-                    objects.push(object);
+                    each(object);
                     break;
                 }
             }
         }
-        Ok(objects)
+        Ok(())
     }
 
     /// How many records of a kind there are: alive or marked, and freed.
@@ -301,11 +314,11 @@ impl<'a, S: Source> Reader<'a, S> {
     }
 
     pub(super) fn index_of(&self, section: SectionKind) -> Result<Rc<Index>, Error> {
-        if let Some(known) = self.indices.borrow().get(&section) {
+        if let Some((_, known)) = self.indices.borrow().iter().find(|(known, _)| *known == section) {
             return Ok(Rc::clone(known));
         }
         let index = Rc::new(Index::of(self.image, section)?);
-        self.indices.borrow_mut().insert(section, Rc::clone(&index));
+        self.indices.borrow_mut().push((section, Rc::clone(&index)));
         Ok(index)
     }
 
@@ -319,14 +332,14 @@ impl<'a, S: Source> Reader<'a, S> {
         section: SectionKind,
         index: u64,
     ) -> Result<Snapshot<T>, Error> {
-        if !self.tables.borrow().contains_key(&section) {
-            // Made once: finding a table reads the whole directory.
-            let table = self.image.table::<T>(section)?;
-            self.tables.borrow_mut().insert(section, table);
+        if let Some((_, table)) = self.tables.borrow().iter().find(|(known, _)| *known == section) {
+            return self.image.get::<T>(table, index);
         }
-        let tables = self.tables.borrow();
-        let table = tables.get(&section).ok_or_else(|| Error::Corrupt(format!("no table of {section:?}")))?;
-        self.image.get::<T>(table, index)
+        // Made once: finding a table reads the whole directory.
+        let table = self.image.table::<T>(section)?;
+        let record = self.image.get::<T>(&table, index);
+        self.tables.borrow_mut().push((section, table));
+        record
     }
 
     pub(super) fn entry_of(&self, uid: u64) -> Result<Option<Entry>, Error> {

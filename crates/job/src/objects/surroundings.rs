@@ -8,7 +8,7 @@ use crate::process::{ModuleFacts, Process};
 use crate::symbols::FileSymbols;
 use mpiscope_target::Target;
 use object::{Object, ObjectSymbol};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 /// Access to the process beyond its image. Every method may say that it does not know.
@@ -62,12 +62,16 @@ pub struct OfFiles<'a> {
     process: &'a Process,
     files: &'a FileSymbols,
     exports: OnceCell<HashMap<String, u64>>,
+    places: RefCell<HashMap<u64, Option<String>>>,
 }
+
+/// Places that are kept: a program makes its objects in few of them, a damaged image may claim any number.
+const MOST_PLACES: usize = 1 << 12;
 
 impl<'a> OfFiles<'a> {
     /// The files of this process.
     pub fn new(process: &'a Process, files: &'a FileSymbols) -> Self {
-        Self { process, files, exports: OnceCell::new() }
+        Self { process, files, exports: OnceCell::new(), places: RefCell::default() }
     }
 
     fn exports(&self) -> HashMap<String, u64> {
@@ -106,6 +110,20 @@ impl Surroundings for OfFiles<'_> {
     }
 
     fn place(&self, return_address: u64) -> Option<String> {
+        if let Some(known) = self.places.borrow().get(&return_address) {
+            return known.clone();
+        }
+        let place = self.line(return_address);
+        let mut places = self.places.borrow_mut();
+        if places.len() < MOST_PLACES {
+            places.insert(return_address, place.clone());
+        }
+        place
+    }
+}
+
+impl OfFiles<'_> {
+    fn line(&self, return_address: u64) -> Option<String> {
         // The call is before the address that it returns to, perhaps on another line.
         let address = return_address.checked_sub(1)?;
         let module = self.process.modules.iter().find(|m| (m.start..m.end).contains(&address))?;

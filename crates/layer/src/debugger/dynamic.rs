@@ -14,16 +14,22 @@
 //! leader, which becomes a metadirectory itself and lists the true one. A spawned world belongs to the job of
 //! its parents, also after `MPI_Comm_disconnect`: the launcher runs them as one. A connection between jobs ends
 //! with `MPI_Comm_disconnect` of the intercommunicator that the connecting call gave.
+//!
+//! One side's name of the intercommunicator becomes that of both: parents name it for their children, who accepts for who
+//! connects, who offers for who joins. The name goes along with what the leaders tell each other; those who take it pass it
+//! on among themselves, if all of them are of one world.
 
 use super::block::{MPI2DD_info, Reason};
 use super::{gate, hello, presence, state, wire};
 use crate::call::Call;
+use crate::objects::comms;
 use crate::real;
 use hello::Hello;
 use mpi_abi::{Abi, Handle};
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use wire::Pending;
 
 /// How long the root may take to find out whether the other side is there.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -141,7 +147,7 @@ pub fn after_accept<A: Abi>(
     let offer = presence::offered();
     if let Some(inter) = made::<A>(result, newcomm) {
         let present = || offer.is_some_and(presence::Offer::taken);
-        connected::<A>(Some((comm, root)), inter, present, Reason::ACCEPT);
+        connected::<A>(Some((comm, root)), inter, present, Namer::Us, Reason::ACCEPT);
     }
 }
 
@@ -157,7 +163,7 @@ pub fn after_connect<A: Abi>(
 ) {
     if let Some(inter) = made::<A>(result, newcomm) {
         let present = || text(port).is_some_and(|port| presence::take(presence::of_port(port)));
-        connected::<A>(Some((comm, root)), inter, present, Reason::CONNECT);
+        connected::<A>(Some((comm, root)), inter, present, Namer::Them, Reason::CONNECT);
     }
 }
 
@@ -165,11 +171,12 @@ pub fn after_connect<A: Abi>(
 pub fn after_join<A: Abi>(_: &Call<A>, result: c_int, socket: c_int, intercomm: *mut A::Handle) {
     let offer = presence::offered();
     if let Some(inter) = made::<A>(result, intercomm) {
+        let namer = if offer.is_some() { Namer::Us } else { Namer::Them };
         let present = || match offer {
             Some(offer) => offer.taken(),
             None => presence::of_socket(socket).is_some_and(|(key, _)| presence::take(key)),
         };
-        connected::<A>(None, inter, present, Reason::JOIN);
+        connected::<A>(None, inter, present, namer, Reason::JOIN);
     }
 }
 
@@ -230,7 +237,7 @@ fn spawned<A: Abi>(root: c_int, comm: A::Handle, inter: Option<A::Handle>) {
     let rank = rank_in::<A>(comm);
     let sequence = if rank == root { state::next_spawn() } else { -1 };
     if gate::beyond()
-        && let Some(own) = state::with(|state| state.hello(sequence))
+        && let Some(own) = state::with(|state| state.hello(sequence, comms::name_of::<A>(inter)))
     {
         let meet = || {
             let present = offer.is_some_and(presence::Offer::taken);
@@ -251,16 +258,22 @@ fn connected<A: Abi>(
     group: Option<(A::Handle, c_int)>,
     inter: A::Handle,
     present: impl FnOnce() -> bool,
+    namer: Namer,
     reason: Reason,
 ) {
     let comm = group.map(|(comm, _)| comm);
     let rank = comm.map_or(0, rank_in::<A>);
     if gate::beyond()
-        && let Some(own) = state::with(|state| state.hello(-1))
+        && let Some(own) = state::with(|state| state.hello(-1, comms::name_of::<A>(inter)))
     {
         let present = at_leader::<A>(group, rank, present);
         let meet = || present.then(|| hello::exchange::<A>(inter, 0, &own)).flatten();
-        let heard = hold::<A>(comm, rank, 0, meet);
+        let met = if rank == 0 { meet() } else { None };
+        if let Namer::Them = namer {
+            let name = met.as_ref().map_or(0, |hello| hello.name);
+            comms::rename::<A>(inter, common_name::<A>(comm, rank, name));
+        }
+        let heard = hold::<A>(comm, rank, 0, || met);
         let meta = heard.and_then(|hello| hello.meta);
         let new = meta.and_then(|card| state::with(|state| state.add_link(inter.raw(), &card)));
         if new == Some(true) {
@@ -268,6 +281,30 @@ fn connected<A: Abi>(
         }
     }
     MPI2DD_info.stop(reason);
+}
+
+/// Which side names an intercommunicator.
+#[derive(Clone, Copy)]
+enum Namer {
+    Us,
+    Them,
+}
+
+/// The name that the leader has heard, on all ranks of our side; zero for none. Members of several worlds are told nothing:
+/// one of the worlds may run without this library.
+fn common_name<A: Abi>(comm: Option<A::Handle>, rank: c_int, heard: u64) -> u64 {
+    let Some(comm) = comm.filter(|comm| comms::is_of_this_world::<A>(*comm)) else {
+        return if rank == 0 { heard } else { 0 };
+    };
+    if rank != 0 {
+        let name = wire::receive::<A>(comm, 0, size_of::<u64>(), hello::LONGER);
+        return name.and_then(|name| name.try_into().ok()).map_or(0, u64::from_ne_bytes);
+    }
+    let mut size = 1;
+    real::comm_size::<A>(comm, &mut size);
+    let sends = (1..size).filter_map(|to| Pending::<A>::send(comm, to, heard.to_ne_bytes().to_vec()));
+    wire::finish(&mut sends.collect::<Vec<_>>(), hello::PATIENCE);
+    heard
 }
 
 /// What the root finds, at rank 0; false at others.

@@ -8,9 +8,9 @@ use std::ffi::c_int;
 use std::time::Duration;
 
 /// How long the other side may take, which is known to be there.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long somebody of our own side may take, who may be waiting for the other side.
-const LONGER: Duration = Duration::from_secs(100);
+pub const LONGER: Duration = Duration::from_secs(100);
 
 /// One side introduces itself.
 #[derive(Clone)]
@@ -21,6 +21,8 @@ pub struct Hello {
     pub rank: i32,
     /// Number of this spawn among those of the sender.
     pub sequence: i32,
+    /// What the sender's side calls the intercommunicator; zero for nothing.
+    pub name: u64,
     /// Rank 0 of the sender's world: its directory.
     pub directory: Option<Card>,
     /// The sender's metadirectory.
@@ -30,7 +32,7 @@ pub struct Hello {
 /// Bytes of the world's name.
 const WORLD: usize = 64;
 /// Bytes of all.
-const SIZE: usize = WORLD + 8 + 2 * card::SIZE;
+const SIZE: usize = WORLD + 16 + 2 * card::SIZE;
 
 impl Hello {
     fn bytes(&self) -> Vec<u8> {
@@ -38,6 +40,7 @@ impl Hello {
         bytes.resize(WORLD, 0);
         bytes.extend(self.rank.to_ne_bytes());
         bytes.extend(self.sequence.to_ne_bytes());
+        bytes.extend(self.name.to_ne_bytes());
         for card in [&self.directory, &self.meta] {
             match card {
                 Some(card) => bytes.extend(card.as_bytes()),
@@ -51,6 +54,7 @@ impl Hello {
         let (world, rest) = bytes.split_at_checked(WORLD)?;
         let (rank, rest) = rest.split_first_chunk::<4>()?;
         let (sequence, rest) = rest.split_first_chunk::<4>()?;
+        let (name, rest) = rest.split_first_chunk::<8>()?;
         let (directory, rest) = rest.split_first_chunk::<{ card::SIZE }>()?;
         let meta = rest.first_chunk::<{ card::SIZE }>()?;
         let world = world.split(|b| *b == 0).next().unwrap_or_default();
@@ -58,6 +62,7 @@ impl Hello {
             world: String::from_utf8_lossy(world).into_owned(),
             rank: i32::from_ne_bytes(*rank),
             sequence: i32::from_ne_bytes(*sequence),
+            name: u64::from_ne_bytes(*name),
             directory: Card::from_bytes(directory),
             meta: Card::from_bytes(meta),
         })
@@ -109,10 +114,16 @@ mod tests {
 
     #[test]
     fn a_hello_survives_as_bytes_with_and_without_cards() {
-        let hello =
-            Hello { world: "h:1:2".into(), rank: 3, sequence: 4, directory: Some(Card::own(0)), meta: None };
+        let hello = Hello {
+            world: "h:1:2".into(),
+            rank: 3,
+            sequence: 4,
+            name: 5,
+            directory: Some(Card::own(0)),
+            meta: None,
+        };
         let again = Hello::parse(&hello.bytes()).unwrap();
-        assert_eq!((again.world.as_str(), again.rank, again.sequence), ("h:1:2", 3, 4));
+        assert_eq!((again.world.as_str(), again.rank, again.sequence, again.name), ("h:1:2", 3, 4, 5));
         assert!(again.meta.is_none());
         assert!(again.directory.is_some_and(|card| card.same(&Card::own(0))));
         assert!(Hello::parse(&hello.bytes()[1..]).is_none());

@@ -31,6 +31,7 @@ mod table;
 mod wire;
 mod world;
 
+use crate::objects::comms;
 use crate::resolve::complain;
 use block::{MPI2DD_info, Reason};
 use card::Card;
@@ -77,7 +78,8 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
     let parent = hello::parent::<A>();
     let heard = parent
         .filter(|_| gate::beyond())
-        .and_then(|parent| dynamic::born::<A>(parent, &state.hello(-1), size));
+        .and_then(|parent| dynamic::born::<A>(parent, &state.hello(-1, 0), size));
+    comms::parents_call_it(heard.as_ref().map_or(0, |hello| hello.name));
     if let Some(meta) = heard.as_ref().and_then(|hello| hello.meta) {
         state.meta = Some(meta);
     }

@@ -83,11 +83,12 @@ impl State {
     }
 
     /// What this process says of itself when it meets others.
-    pub fn hello(&self, sequence: i32) -> Hello {
+    pub fn hello(&self, sequence: i32, name: u64) -> Hello {
         Hello {
             world: self.world.clone(),
             rank: self.own.rank,
             sequence,
+            name,
             directory: self.directory,
             meta: self.meta,
         }

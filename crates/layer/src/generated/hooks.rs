@@ -452,7 +452,7 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { debugger::dynamic::before_accept, traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_accept, objects::comms::connect(comm, newcomm), traffic::collectives::leave() }
+    after { objects::comms::connect(comm, newcomm), debugger::dynamic::after_accept, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
@@ -487,7 +487,7 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_connect, objects::comms::connect(comm, newcomm), traffic::collectives::leave() }
+    after { objects::comms::connect(comm, newcomm), debugger::dynamic::after_connect, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_create (comm: A::Handle, group: A::Handle, newcomm: *mut A::Handle)
@@ -655,7 +655,7 @@ hook! {
     note { }
     bytes { }
     before { debugger::dynamic::before_join }
-    after { debugger::dynamic::after_join, objects::comms::join }
+    after { objects::comms::join, debugger::dynamic::after_join }
 }
 hook! {
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
@@ -718,14 +718,14 @@ hook! {
     note { object: comm, peer: root }
     bytes { }
     before { debugger::dynamic::before_spawn, traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_spawn, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
+    after { objects::comms::connect(comm, intercomm), debugger::dynamic::after_spawn, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
     before { debugger::dynamic::before_spawn_multiple, traffic::collectives::enter(comm) }
-    after { debugger::dynamic::after_spawn_multiple, objects::comms::connect(comm, intercomm), traffic::collectives::leave() }
+    after { objects::comms::connect(comm, intercomm), debugger::dynamic::after_spawn_multiple, traffic::collectives::leave() }
 }
 hook! {
     MPI_Comm_split (comm: A::Handle, color: c_int, key: c_int, newcomm: *mut A::Handle)

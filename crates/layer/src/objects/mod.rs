@@ -141,6 +141,7 @@ pub fn start<A: Abi>() {
             null.store(raw, Ordering::Relaxed);
         }
     }
+    datatypes::built_in::start::<A>();
     lock::start();
     windows::start::<A>();
     if let Some(count) = settings::number(c"MPISCOPE_TOMBSTONES") {

@@ -224,23 +224,24 @@ impl<T: Object> Table<T> {
         inner.serial += 1;
         let serial = inner.serial;
         let head = record.head();
-        head.seq.begin();
-        record.clear();
-        head.handle.set(handle);
-        head.uid.set(uid(self.kind, serial));
-        head.flags.set(0);
-        head.made_by.set(site.function);
-        head.freed_by.set(0);
-        head.made_at.set(site.at);
-        head.made_from.set(site.from);
-        head.freed_at.set(0);
-        head.freed_from.set(0);
-        head.parent.set(0);
-        head.identity.set(0);
-        head.link.set(0);
-        fill(record);
-        head.life.set(Life::LIVE.0);
-        head.seq.end();
+        {
+            let _open = head.seq.open();
+            record.clear();
+            head.handle.set(handle);
+            head.uid.set(uid(self.kind, serial));
+            head.flags.set(0);
+            head.made_by.set(site.function);
+            head.freed_by.set(0);
+            head.made_at.set(site.at);
+            head.made_from.set(site.from);
+            head.freed_at.set(0);
+            head.freed_from.set(0);
+            head.parent.set(0);
+            head.identity.set(0);
+            head.link.set(0);
+            fill(record);
+            head.life.set(Life::LIVE.0);
+        }
         if handle != 0 {
             self.enter(writer, &mut locked, handle, record, site);
         }
@@ -359,12 +360,13 @@ impl<T: Object> Table<T> {
     #[inline]
     fn bury(&self, writer: &'static Writer, locked: &mut Locked<'_, T>, record: &'static T, site: Site) {
         let head = record.head();
-        head.seq.begin();
-        head.life.set(Life::FREED.0);
-        head.freed_by.set(site.function);
-        head.freed_at.set(site.at);
-        head.freed_from.set(site.from);
-        head.seq.end();
+        {
+            let _open = head.seq.open();
+            head.life.set(Life::FREED.0);
+            head.freed_by.set(site.function);
+            head.freed_at.set(site.at);
+            head.freed_from.set(site.from);
+        }
         if !record.held() {
             Self::push(writer, locked, record);
             Self::trim(writer, locked);
@@ -380,7 +382,8 @@ impl<T: Object> Table<T> {
             return false;
         }
         Self::unlink(writer, &mut locked, record);
-        head.seq.write(|| {
+        {
+            let _open = head.seq.open();
             head.freed_by.set(0);
             head.freed_at.set(0);
             head.freed_from.set(0);
@@ -388,7 +391,7 @@ impl<T: Object> Table<T> {
                 handles.set(1);
             }
             head.life.set(Life::LIVE.0);
-        });
+        }
         self.enter(writer, &mut locked, head.handle.get(), record, site);
         true
     }
@@ -469,14 +472,14 @@ impl<T: Object> Table<T> {
                 continue;
             }
             // Before what it refers to can become another's, so that a reader who has just copied it will know.
-            head.seq.begin();
-            oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
-            count_lost(writer);
-            let inner = locked.inner();
-            head.life.set(Life::EMPTY.0);
-            head.link.set(inner.empty);
-            head.seq.end();
-            inner.empty = writer.offset_of(oldest);
+            {
+                let _open = head.seq.open();
+                oldest.scrap(writer, &mut |released| Self::push(writer, locked, released));
+                count_lost(writer);
+                head.life.set(Life::EMPTY.0);
+                head.link.set(locked.inner().empty);
+            }
+            locked.inner().empty = writer.offset_of(oldest);
         }
         if let Some(next) = writer.at_offset::<T>(locked.inner().oldest) {
             fetch_ahead(next);

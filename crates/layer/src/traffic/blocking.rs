@@ -4,12 +4,12 @@ use super::facts::{self, Envelope, Posted};
 use super::lines::channel;
 use super::requests::mode_of;
 use super::scratch::{self, given, lend};
-use super::state::{Held, hold};
+use super::state::{State, hold, recorded};
 use super::status;
 use crate::bytes;
 use crate::call::Call;
 use mpi_abi::{Abi, f};
-use mpiscope_image::traffic::{EntryFlag, RequestKind};
+use mpiscope_image::traffic::{EntryFlag, Peer, RequestKind};
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Send` and its like, and the send half of `MPI_Sendrecv`.
@@ -22,7 +22,7 @@ pub fn before_send<A: Abi>(
     tag: c_int,
     comm: A::Handle,
 ) {
-    if dest < 0 {
+    if dest < 0 || !recorded() {
         return;
     }
     let bytes = bytes::elements::<A>(count, datatype);
@@ -50,7 +50,7 @@ pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int
     let to = Envelope::new(&scratch.channel, dest, tag);
     // A call that sends and receives may have failed in its receive.
     if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
-        facts::send_completed(&held, to, scratch.send_bytes, scratch.entry, call.returned());
+        facts::send_completed(&held, to, scratch.send_bytes, scratch.entry, call);
     } else {
         facts::send_failed(&held, to, scratch.send_bytes, scratch.entry);
     }
@@ -91,18 +91,19 @@ pub fn after_receive<A: Abi>(
         return;
     }
     let named = Envelope::new(&scratch.channel, source, tag);
-    facts::receive_ended(&held, named);
+    let peer = facts::receive_ended(&held, named);
     let posted = Posted { at: call.since, order };
-    arrived(&held, call, result, named, RequestKind::RECV, posted, given::<A>(status));
+    arrived(&held, call, result, (named, peer), RequestKind::RECV, posted, given::<A>(status));
 }
 
-/// A blocking receive has ended: counts the message, if there is one.
+/// A blocking receive has ended: counts the message, if there is one. `named` is what the receive named, with the record of
+/// that rank if it is at hand.
 #[inline(always)]
 pub fn arrived<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     result: c_int,
-    named: Envelope,
+    (named, peer): (Envelope, Option<&'static Peer>),
     kind: RequestKind,
     posted: Posted,
     status: *const c_void,
@@ -119,6 +120,8 @@ pub fn arrived<A: Abi>(
     }
     let got = status::read::<A>(held, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
-    let flags = mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error;
-    facts::receive_completed(held, from, got.bytes, posted, call.returned(), flags);
+    let known = if from.rank == named.rank { peer } else { None };
+    facts::receive_completed(held, from, got.bytes, known, call, move || {
+        (posted, mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error)
+    });
 }

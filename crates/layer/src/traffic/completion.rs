@@ -11,7 +11,7 @@
 
 use super::requests::{complete, finish};
 use super::scratch::{self, Item, Scratch, given, lend, lend_many, nth};
-use super::state::{Held, hold};
+use super::state::{State, hold};
 use super::status;
 use crate::call::Call;
 use mpi_abi::{Abi, Handle};
@@ -21,7 +21,7 @@ use std::ffi::{c_int, c_void};
 
 /// Looks a request up before the call, and marks it as waited for.
 #[inline(always)]
-fn look(held: &Held, handle: u64) -> Item {
+fn look(held: &State, handle: u64) -> Item {
     if handle == held.null_request {
         return Item::default();
     }
@@ -35,7 +35,7 @@ fn look(held: &Held, handle: u64) -> Item {
 
 /// The record of a request that a call was given.
 #[inline(always)]
-fn resolve(held: &Held, item: &Item) -> Option<&'static Request> {
+fn resolve(held: &State, item: &Item) -> Option<&'static Request> {
     match item.record {
         // A shared handle has one record for many requests, whose uid is that of the newest.
         Some((request, uid)) if request.head.uid.get() == uid || request.is(Flag::SHARED_HANDLE) => {
@@ -65,7 +65,7 @@ fn needs_status(request: &Request) -> bool {
 /// The operation failed. The library may or may not have freed the request.
 #[cold]
 fn fail<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     request: &'static Request,
     handle: u64,
@@ -101,7 +101,7 @@ pub fn after_wait<A: Abi>(call: &Call<A>, result: c_int, request: *mut A::Handle
         if result == A::SUCCESS {
             complete(&held, call, record, given::<A>(status), A::SUCCESS);
         } else {
-            fail(&held, call, record, scratch::pointed(request), given::<A>(status), result);
+            fail(&held, &call.aside(), record, scratch::pointed(request), given::<A>(status), result);
         }
     }
 }
@@ -170,7 +170,7 @@ pub fn after_waitall<A: Abi>(
 ) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     if result != A::SUCCESS {
-        all_failed(&held, call, scratch, result, array, statuses);
+        all_failed(&held, &call.aside(), scratch, result, array, statuses);
     } else {
         for (index, item) in scratch.items.iter().enumerate() {
             if let Some(request) = resolve(&held, item) {
@@ -184,7 +184,7 @@ pub fn after_waitall<A: Abi>(
 /// At least one request of an array has failed.
 #[cold]
 fn all_failed<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     scratch: &Scratch,
     result: c_int,
@@ -246,7 +246,7 @@ fn remember<A: Abi>(
 
 /// The request at `index` of those that [`remember`] kept.
 #[inline(always)]
-fn recall(held: &Held, scratch: &Scratch, index: usize) -> Option<&'static Request> {
+fn recall(held: &State, scratch: &Scratch, index: usize) -> Option<&'static Request> {
     match scratch.items.get(index) {
         Some(item) => resolve(held, item),
         None => {
@@ -330,7 +330,7 @@ pub fn after_waitany<A: Abi>(
         if result == A::SUCCESS {
             complete(&held, call, request, given::<A>(status), A::SUCCESS);
         } else {
-            fail(&held, call, request, scratch::element(array, index), given::<A>(status), result);
+            fail(&held, &call.aside(), request, scratch::element(array, index), given::<A>(status), result);
         }
     }
     drop_all(scratch);
@@ -405,7 +405,7 @@ pub fn after_some<A: Abi>(
         if error == A::SUCCESS {
             complete(&held, call, request, status, error);
         } else {
-            fail(&held, call, request, scratch::element(array, index), status, error);
+            fail(&held, &call.aside(), request, scratch::element(array, index), status, error);
         }
     }
     drop_all(scratch);
@@ -424,7 +424,7 @@ pub fn before_status<A: Abi>(
 }
 
 /// A request is complete, and stays with the program.
-fn seen<A: Abi>(held: &Held, call: &Call<A>, handle: u64, status: *const c_void) {
+fn seen<A: Abi>(held: &State, call: &Call<A>, handle: u64, status: *const c_void) {
     if handle != held.null_request
         && let Some(request) = held.requests.find(handle)
         && request.is(Flag::ACTIVE)

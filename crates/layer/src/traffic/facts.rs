@@ -6,13 +6,16 @@
 use super::ledger::{self, Line};
 use super::lines::Channel;
 use super::peers::peer;
-use super::state::Held;
-use crate::tool::events::kinds::Kind;
+use super::state::State;
+use crate::call::Call;
 use crate::tool::events::observe;
+use crate::tool::events::{self, kinds::Kind};
 use crate::tool::own as tool;
+use mpi_abi::Abi;
 use mpiscope_image::W64;
 use mpiscope_image::objects::Comm;
-use mpiscope_image::traffic::{EntryFlag, Message, Request, Traffic, size_class};
+use mpiscope_image::traffic::{EntryFlag, Message, Peer, Request, Traffic, size_class};
+use mpit::WatchList;
 use std::sync::atomic::AtomicU64;
 
 /// A message or a receive, as far as it is known.
@@ -69,9 +72,17 @@ fn raise(now: &W64, high: &W64, variable: &AtomicU64) {
     }
 }
 
+/// Tells the watermarks of a level that it has changed.
+#[inline(always)]
+fn watch(list: &WatchList, level: &W64) {
+    if list.is_watched() {
+        list.note(0, 0, level.get());
+    }
+}
+
 /// The send of a message has begun. Gives the number of its ledger entry, zero for none.
 #[inline(always)]
-pub fn send_posted(held: &Held, to: Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
+pub fn send_posted(held: &State, to: Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
     observe::message(Kind::SEND_POSTED, &to, bytes, at);
     let totals = held.totals;
     totals.sent.add_mine(1);
@@ -101,20 +112,23 @@ pub fn send_posted(held: &Held, to: Envelope, bytes: u64, at: u64, flags: u32) -
     held.sent.write(held, &totals.ledger_sent, &line)
 }
 
-/// The program knows that its send is complete.
+/// The program knows that its send is complete. The time is taken only if somebody wants to know.
 #[inline(always)]
-pub fn send_completed(held: &Held, to: Envelope, bytes: u64, entry: u64, at: u64) {
-    observe::message(Kind::SEND_COMPLETED, &to, bytes, at);
+pub fn send_completed<A: Abi>(held: &State, to: Envelope, bytes: u64, entry: u64, call: &Call<A>) {
+    if events::anybody() {
+        observe::message(Kind::SEND_COMPLETED, &to, bytes, call.returned());
+    }
     if entry != 0
         && let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry)
     {
-        entry.seq.write(|| entry.completed.set(at));
+        let _open = entry.seq.open();
+        entry.completed.set(call.returned());
     }
 }
 
 /// A send was cancelled in time: its message never arrives.
 #[cold]
-pub fn send_cancelled(held: &Held, to: Envelope, entry: u64, at: u64) {
+pub fn send_cancelled(held: &State, to: Envelope, entry: u64, at: u64) {
     observe::message(Kind::SEND_CANCELLED, &to, 0, at);
     held.totals.cancelled_sends.add_mine(1);
     if let Some(peer) = peer(held, to.peers, to.rank) {
@@ -130,7 +144,7 @@ pub fn send_cancelled(held: &Held, to: Envelope, entry: u64, at: u64) {
 
 /// A call that was to send a message failed: there is no message.
 #[cold]
-pub fn send_failed(held: &Held, to: Envelope, bytes: u64, entry: u64) {
+pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64) {
     let totals = held.totals;
     less(&totals.sent, 1);
     less(&totals.sent_bytes, bytes);
@@ -148,11 +162,11 @@ pub fn send_failed(held: &Held, to: Envelope, bytes: u64, entry: u64) {
 
 /// A receive was posted. Gives its place among the receives of this process.
 #[inline(always)]
-pub fn receive_posted(held: &Held, from: Envelope) -> u64 {
+pub fn receive_posted(held: &State, from: Envelope) -> u64 {
     observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
     let totals = held.totals;
     raise(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
-    tool::totals::POSTED.note(0, 0, totals.posted.get());
+    watch(&tool::totals::POSTED, &totals.posted);
     if let Some(peer) = peer(held, from.peers, from.rank) {
         peer.posted.add_mine(1);
     }
@@ -166,47 +180,60 @@ fn next_order(totals: &Traffic) -> u64 {
     order
 }
 
-/// A posted receive is no longer posted: `named` is the envelope that it was posted with.
+/// A posted receive is no longer posted: `named` is the envelope that it was posted with. Gives the record of the rank
+/// that it named.
 #[inline(always)]
-pub fn receive_ended(held: &Held, named: Envelope) {
+pub fn receive_ended(held: &State, named: Envelope) -> Option<&'static Peer> {
     less(&held.totals.posted, 1);
-    tool::totals::POSTED.note(0, 0, held.totals.posted.get());
-    if let Some(peer) = peer(held, named.peers, named.rank) {
-        less(&peer.posted, 1);
-    }
+    watch(&tool::totals::POSTED, &held.totals.posted);
+    let peer = peer(held, named.peers, named.rank)?;
+    less(&peer.posted, 1);
+    Some(peer)
 }
 
 /// A posted receive was cancelled in time.
 #[cold]
-pub fn receive_cancelled(held: &Held, named: Envelope) {
+pub fn receive_cancelled(held: &State, named: Envelope) {
     observe::message(Kind::RECEIVE_CANCELLED, &named, 0, 0);
     held.totals.cancelled_receives.add_mine(1);
     receive_ended(held, named);
 }
 
 /// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
-/// was posted.)
+/// was posted, and `known` is what it gave if the receive named this rank.) When and how it was posted is asked, and the
+/// time taken, only if somebody wants to know.
 #[inline(always)]
-pub fn receive_completed(held: &Held, from: Envelope, bytes: u64, posted: Posted, at: u64, flags: u32) {
+pub fn receive_completed<A: Abi>(
+    held: &State,
+    from: Envelope,
+    bytes: u64,
+    known: Option<&'static Peer>,
+    call: &Call<A>,
+    how: impl Fn() -> (Posted, u32),
+) {
     let totals = held.totals;
     totals.received.add_mine(1);
     totals.received_bytes.add_mine(bytes);
     add_size(&totals.received_sizes, bytes);
     let mut nth = 0;
-    if let Some(peer) = peer(held, from.peers, from.rank) {
+    if let Some(peer) = known.or_else(|| peer(held, from.peers, from.rank)) {
         nth = peer.received.get() + 1;
         peer.received.set(nth);
         peer.received_bytes.add_mine(bytes);
     }
-    observe::received(&from, nth, bytes, posted.at, at, flags & EntryFlag::PROBED.0 != 0);
+    if events::anybody() {
+        let (posted, flags) = how();
+        observe::received(&from, nth, bytes, posted.at, call.returned(), flags & EntryFlag::PROBED.0 != 0);
+    }
     if ledger::recorded() {
+        let (posted, flags) = how();
         let line = Line {
             comm: from.identity,
             peer: from.rank,
             tag: from.tag,
             bytes,
             posted: posted.at,
-            completed: at,
+            completed: call.returned(),
             order: posted.order,
             nth,
             flags,
@@ -217,13 +244,13 @@ pub fn receive_completed(held: &Held, from: Envelope, bytes: u64, posted: Posted
 
 /// A probe found a message, which stays where it is.
 #[inline(always)]
-pub fn probe_hit(held: &Held) {
+pub fn probe_hit(held: &State) {
     held.totals.probe_hits.add_mine(1);
 }
 
 /// A probe matched a message and took it out of the queue. Gives its place among the receives.
 #[inline(always)]
-pub fn message_matched(held: &Held, from: &Envelope, bytes: u64, at: u64) -> u64 {
+pub fn message_matched(held: &State, from: &Envelope, bytes: u64, at: u64) -> u64 {
     observe::message(Kind::RECEIVE_MATCHED, from, bytes, at);
     held.totals.probe_hits.add_mine(1);
     held.totals.matched.add_mine(1);
@@ -232,23 +259,23 @@ pub fn message_matched(held: &Held, from: &Envelope, bytes: u64, at: u64) -> u64
 
 /// The receive of a matched message was started.
 #[inline(always)]
-pub fn message_taken(held: &Held, _message: &Message) {
+pub fn message_taken(held: &State, _message: &Message) {
     less(&held.totals.matched, 1);
 }
 
 /// An operation with a request was started.
 #[inline(always)]
-pub fn request_started(held: &Held, request: &Request) {
+pub fn request_started(held: &State, request: &Request) {
     observe::request(Kind::REQUEST_STARTED, request);
     let totals = held.totals;
     totals.started.add_mine(1);
     raise(&totals.pending, &totals.pending_high, &tool::totals::PENDING_HIGH);
-    tool::totals::PENDING.note(0, 0, totals.pending.get());
+    watch(&tool::totals::PENDING, &totals.pending);
 }
 
 /// An operation was complete when its request was created; its handle is one that many requests share.
 #[inline(always)]
-pub fn request_complete_at_start(held: &Held, request: &Request) {
+pub fn request_complete_at_start(held: &State, request: &Request) {
     observe::request(Kind::REQUEST_STARTED, request);
     observe::request(Kind::REQUEST_COMPLETED, request);
     held.totals.started.add_mine(1);
@@ -257,25 +284,25 @@ pub fn request_complete_at_start(held: &Held, request: &Request) {
 
 /// The program was told that an operation is complete, or it is gone otherwise.
 #[inline(always)]
-pub fn request_completed(held: &Held, request: &Request) {
+pub fn request_completed(held: &State, request: &Request) {
     observe::request(Kind::REQUEST_COMPLETED, request);
     less(&held.totals.pending, 1);
-    tool::totals::PENDING.note(0, 0, held.totals.pending.get());
+    watch(&tool::totals::PENDING, &held.totals.pending);
 }
 
 /// A request object is gone.
 #[inline(always)]
-pub fn request_freed(_held: &Held, request: &Request) {
+pub fn request_freed(_held: &State, request: &Request) {
     observe::request(Kind::REQUEST_FREED, request);
 }
 
 /// The program freed a request that is still active.
 #[cold]
-pub fn request_marked(_held: &Held, _request: &Request) {}
+pub fn request_marked(_held: &State, _request: &Request) {}
 
 /// A thread entered a collective. Gives its number on the communicator, from 1; zero if that is not known.
 #[inline(always)]
-pub fn collective_entered(held: &Held, comm: Option<&Comm>) -> u64 {
+pub fn collective_entered(held: &State, comm: Option<&Comm>) -> u64 {
     held.totals.collectives.add_mine(1);
     let Some(comm) = comm else { return 0 };
     let number = comm.collectives.get() + 1;
@@ -285,18 +312,18 @@ pub fn collective_entered(held: &Held, comm: Option<&Comm>) -> u64 {
 
 /// A thread left a blocking collective, or the call that started another.
 #[inline(always)]
-pub fn collective_left(_held: &Held, _number: u64) {}
+pub fn collective_left(_held: &State, _number: u64) {}
 
 /// Partitions of a send were marked ready.
 #[inline(always)]
-pub fn partitions_ready(held: &Held, request: &Request, first: i32, count: u64) {
+pub fn partitions_ready(held: &State, request: &Request, first: i32, count: u64) {
     observe::partitions_ready(request, first, count);
     held.totals.partitions_ready.add_mine(count);
 }
 
 /// A partition of a receive was seen to have arrived.
 #[inline(always)]
-pub fn partition_arrived(held: &Held, request: &Request, partition: i32) {
+pub fn partition_arrived(held: &State, request: &Request, partition: i32) {
     observe::partition_arrived(request, partition);
     held.totals.partitions_arrived.add_mine(1);
 }

@@ -1,7 +1,7 @@
 //! The rings of messages sent and received.
 #![allow(unsafe_code)]
 
-use super::state::Held;
+use super::state::State;
 use crate::settings;
 use mpiscope_image::W64;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
@@ -58,7 +58,7 @@ pub struct Line {
 impl Ring {
     /// Writes a message over the oldest entry; gives its place, counted without wrapping, plus one.
     #[inline(always)]
-    pub fn write(&self, held: &Held, written: &W64, line: &Line) -> u64 {
+    pub fn write(&self, held: &State, written: &W64, line: &Line) -> u64 {
         if !self.made.get() {
             make(held);
         }
@@ -71,17 +71,18 @@ impl Ring {
         {
             lost.add_mine(1);
         }
-        entry.seq.begin();
-        entry.comm.set(line.comm);
-        entry.peer.set(line.peer.cast_unsigned());
-        entry.tag.set(line.tag.cast_unsigned());
-        entry.bytes.set(line.bytes);
-        entry.posted.set(line.posted);
-        entry.completed.set(line.completed);
-        entry.order.set(line.order);
-        entry.nth.set(line.nth as u32);
-        entry.flags.set(line.flags);
-        entry.seq.end();
+        {
+            let _open = entry.seq.open();
+            entry.comm.set(line.comm);
+            entry.peer.set(line.peer.cast_unsigned());
+            entry.tag.set(line.tag.cast_unsigned());
+            entry.bytes.set(line.bytes);
+            entry.posted.set(line.posted);
+            entry.completed.set(line.completed);
+            entry.order.set(line.order);
+            entry.nth.set(line.nth as u32);
+            entry.flags.set(line.flags);
+        }
         written.set(place + 1);
         place + 1
     }
@@ -122,7 +123,7 @@ pub fn is_made() -> bool {
 
 /// Makes both rings. Without room in the image they stay empty: every message is then a loss.
 #[cold]
-fn make(held: &Held) {
+fn make(held: &State) {
     held.sent.made.set(true);
     held.received.made.set(true);
     let capacity = capacity();

@@ -1,6 +1,6 @@
 //! Communicators as the hooks of messages need them: a few words, found by handle in a nanosecond.
 use super::peers;
-use super::state::Held;
+use super::state::State;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::objects::{Comm, Life};
 use std::cell::Cell;
@@ -41,7 +41,7 @@ pub struct Channel {
 
 /// Looks a communicator up, for a message: with room for what is counted of its peers.
 #[inline(always)]
-pub fn channel<A: Abi>(held: &Held, handle: A::Handle) -> Channel {
+pub fn channel<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     let channel = communicator::<A>(held, handle);
     if channel.peers != 0 { channel } else { with_peers::<A>(held, handle, channel) }
 }
@@ -49,7 +49,7 @@ pub fn channel<A: Abi>(held: &Held, handle: A::Handle) -> Channel {
 /// Looks a communicator up, for anything else. It may have no peers: most communicators never carry a message of the
 /// program's.
 #[inline(always)]
-pub fn communicator<A: Abi>(held: &Held, handle: A::Handle) -> Channel {
+pub fn communicator<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     let raw = handle.raw();
     let Some(line) = line_of(held, raw) else { return Channel::default() };
     match line.comm.get() {
@@ -71,12 +71,12 @@ pub fn communicator<A: Abi>(held: &Held, handle: A::Handle) -> Channel {
 }
 
 #[inline(always)]
-fn line_of(held: &Held, raw: u64) -> Option<&Line> {
+fn line_of(held: &State, raw: u64) -> Option<&Line> {
     held.lines.0.get((raw.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PLACES)
 }
 
 #[cold]
-fn remember<A: Abi>(held: &Held, line: &Line, handle: A::Handle) -> Channel {
+fn remember<A: Abi>(held: &State, line: &Line, handle: A::Handle) -> Channel {
     let Some(comm) = crate::objects::comms::find_or_adopt::<A>(handle) else {
         return Channel::default();
     };
@@ -93,7 +93,7 @@ fn remember<A: Abi>(held: &Held, line: &Line, handle: A::Handle) -> Channel {
 }
 
 #[cold]
-fn with_peers<A: Abi>(held: &Held, handle: A::Handle, channel: Channel) -> Channel {
+fn with_peers<A: Abi>(held: &State, handle: A::Handle, channel: Channel) -> Channel {
     let (Some(comm), Some(line)) = (channel.comm, line_of(held, handle.raw())) else { return channel };
     line.peers.set(peers::of(held, comm).unwrap_or(0));
     Channel { peers: line.peers.get(), ..channel }

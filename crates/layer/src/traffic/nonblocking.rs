@@ -4,7 +4,7 @@ use super::facts::{self, Envelope};
 use super::lines::channel;
 use super::requests::{self, New};
 use super::scratch;
-use super::state::{Held, hold};
+use super::state::{State, hold, recorded};
 use crate::bytes;
 use crate::call::Call;
 use mpi_abi::{Abi, Handle};
@@ -51,9 +51,10 @@ pub fn send<A: Abi>(
     comm: A::Handle,
     request: *const A::Handle,
 ) {
-    if result != A::SUCCESS {
+    if result != A::SUCCESS || !recorded() {
         return;
     }
+    // Before the lock: it may ask the library.
     let bytes = bytes::elements::<A>(count, datatype);
     let Some(held) = hold() else { return };
     let channel = channel::<A>(&held, comm);
@@ -272,7 +273,7 @@ pub fn start_all<A: Abi>(call: &Call<A>, result: c_int, count: c_int, array: *co
 }
 
 /// A persistent request was started.
-fn begin<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+fn begin<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
     let kind = RequestKind(request.kind.get());
     let envelope = Envelope {
         comm: request.head.parent.get(),

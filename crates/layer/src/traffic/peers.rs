@@ -9,7 +9,7 @@
 //!
 //! Memory: 64 bytes for each rank, of each communicator that messages were sent or received on.
 
-use super::state::Held;
+use super::state::State;
 use crate::objects::lock::Guarded;
 use mpiscope_image::W64;
 use mpiscope_image::layout::SectionKind;
@@ -30,12 +30,12 @@ fn class_of(comm: &Comm) -> usize {
 }
 
 /// Where the records of a communicator begin, from the start of the image; nothing if it has none yet.
-pub fn known(held: &Held, comm: &Comm) -> Option<u64> {
+pub fn known(held: &State, comm: &Comm) -> Option<u64> {
     place(held, comm.peers.get().checked_sub(1)?)
 }
 
 /// The same; makes them if there are none yet.
-pub fn of(held: &Held, comm: &Comm) -> Option<u64> {
+pub fn of(held: &State, comm: &Comm) -> Option<u64> {
     if comm.peers.get() != 0 {
         return known(held, comm);
     }
@@ -66,7 +66,7 @@ pub fn give_back(comm: &Comm) {
 }
 
 /// Makes a used array fit for another communicator.
-fn clear(held: &Held, index: u64, len: usize) -> Option<()> {
+fn clear(held: &State, index: u64, len: usize) -> Option<()> {
     let first = place(held, index)?;
     forget(held, first);
     let words = len * size_of::<Peer>() / size_of::<W64>();
@@ -75,7 +75,7 @@ fn clear(held: &Held, index: u64, len: usize) -> Option<()> {
 }
 
 /// Requests and messages no longer count for the records at `first`.
-fn forget(held: &Held, first: u64) {
+fn forget(held: &State, first: u64) {
     held.requests.for_each(|request| {
         if request.peers.get() == first {
             request.peers.set(0);
@@ -88,15 +88,15 @@ fn forget(held: &Held, first: u64) {
     });
 }
 
-fn place(held: &Held, index: u64) -> Option<u64> {
+fn place(held: &State, index: u64) -> Option<u64> {
     held.writer.record::<Peer>(SectionKind::PEERS, index).map(|first| held.writer.offset_of(first))
 }
 
 /// The record of one rank. `peers` is [`Channel::peers`](super::lines::Channel::peers); nothing for `MPI_PROC_NULL` and the like.
 #[inline(always)]
-pub fn peer(held: &Held, peers: u64, rank: i32) -> Option<&'static Peer> {
+pub fn peer(held: &State, peers: u64, rank: i32) -> Option<&'static Peer> {
     if peers == 0 {
         return None;
     }
-    held.writer.at_offset(peers + u64::try_from(rank).ok()? * size_of::<Peer>() as u64)
+    held.writer.nth_after(peers, u32::try_from(rank).ok()?)
 }

@@ -5,7 +5,7 @@ use super::facts::{self, Envelope, Posted};
 use super::lines::channel;
 use super::requests::{self, New};
 use super::scratch::{self, given, lend};
-use super::state::{Held, hold, open};
+use super::state::{State, hold};
 use super::status;
 use crate::call::Call;
 use crate::objects;
@@ -71,7 +71,7 @@ pub fn matched<A: Abi>(
     let from = Envelope::new(&channel, got.source, got.tag);
     let order = facts::message_matched(&held, &from, got.bytes, call.returned());
     {
-        let _open = open(&record.head.seq);
+        let _open = record.head.seq.open();
         let head = &record.head;
         head.handle.set(handle);
         head.uid.set(uid(SectionKind::MESSAGES, serial));
@@ -90,14 +90,14 @@ pub fn matched<A: Abi>(
         record.bytes.set(got.bytes);
         record.order.set(order);
     }
-    held.messages.insert(record);
+    held.messages.insert(handle, record);
     objects::facts::created(SectionKind::MESSAGES, &record.head);
 }
 
 /// A matched message, for the receive that takes it.
-fn taken<A: Abi>(held: &Held, call: &Call<A>, message: &'static Message) -> (Envelope, Posted) {
+fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (Envelope, Posted) {
     {
-        let _open = open(&message.head.seq);
+        let _open = message.head.seq.open();
         message.head.life.set(Life::FREED.0);
         message.head.freed_by.set(u32::from(call.function().0) + 1);
         message.head.freed_at.set(call.since);
@@ -130,7 +130,7 @@ pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void)
     let Some(message) = scratch.message.take() else { return };
     if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
         let (from, posted) = taken(&held, call, message);
-        arrived(&held, call, result, from, RequestKind::MRECV, posted, given::<A>(status));
+        arrived(&held, call, result, (from, None), RequestKind::MRECV, posted, given::<A>(status));
     }
 }
 

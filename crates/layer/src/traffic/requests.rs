@@ -17,7 +17,7 @@
 
 use super::facts::{self, Envelope, Posted};
 use super::lines::Channel;
-use super::state::{Held, open};
+use super::state::State;
 use super::status;
 use crate::bytes;
 use crate::call::Call;
@@ -85,7 +85,7 @@ impl New {
 
 /// Whether the library gives this handle to every request that is complete at start.
 #[inline(always)]
-fn is_shared<A: Abi>(held: &Held, handle: u64) -> bool {
+fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
     if A::CODE == AbiKind::MPICH {
         return handle & 0xfc00_0000 == 0x6c00_0000;
     }
@@ -96,13 +96,13 @@ fn is_shared<A: Abi>(held: &Held, handle: u64) -> bool {
 ///
 /// `new` must not leave this function: then it is never written to memory.
 #[inline(always)]
-pub fn create<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) {
+pub fn create<A: Abi>(held: &State, call: &Call<A>, handle: u64, new: &New) {
     if handle == held.null_request || handle == 0 {
         return;
     }
     let mut shared = is_shared::<A>(held, handle) && !new.persistent;
     if let Some(known) = held.requests.find(handle) {
-        if shared || displace(held, call, known, new.kind, new.persistent) {
+        if shared || displace(held, &call.aside(), known, new.kind, new.persistent) {
             return share_again(held, call, known, new);
         }
         shared = false;
@@ -111,7 +111,7 @@ pub fn create<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) {
         return held.writer.lose(Loss::REQUESTS, 1);
     };
     {
-        let _open = open(&request.head.seq);
+        let _open = request.head.seq.open();
         fill(held, call, request, handle, new);
         request.head.flags.set(match (new.persistent, shared) {
             (true, _) => Flag::PERSISTENT.0,
@@ -123,7 +123,7 @@ pub fn create<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) {
             request.starts.set(0);
         }
     }
-    held.requests.insert(request);
+    held.requests.insert(handle, request);
     if shared {
         share_again(held, call, request, new);
     } else if !new.persistent {
@@ -135,7 +135,7 @@ pub fn create<A: Abi>(held: &Held, call: &Call<A>, handle: u64, new: &New) {
 ///
 /// What means nothing is left as it was: this is the hottest path of all, and its cost is the number of stores.
 #[inline(always)]
-fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new: &New) {
+fn fill<A: Abi>(held: &State, call: &Call<A>, request: &Request, handle: u64, new: &New) {
     let serial = held.serials.0.get() + 1;
     held.serials.0.set(serial);
     let head = &request.head;
@@ -178,18 +178,19 @@ fn fill<A: Abi>(held: &Held, call: &Call<A>, request: &Request, handle: u64, new
 
 /// A further request with a handle that many requests share: it is complete.
 #[inline(always)]
-fn share_again<A: Abi>(held: &Held, call: &Call<A>, request: &Request, new: &New) {
-    request.head.seq.write(|| {
+fn share_again<A: Abi>(held: &State, call: &Call<A>, request: &Request, new: &New) {
+    {
+        let _open = request.head.seq.open();
         request.head.made_by.set(u32::from(call.function().0) + 1);
         request.head.made_at.set(call.since);
         request.head.made_from.set(call.return_address());
         request.kind.set(new.kind.0);
         request.outstanding.set(request.outstanding.get() + 1);
         request.starts.add_mine(1);
-    });
+    }
     if new.kind.sends() && new.peer >= 0 {
         let to = Envelope::new(&new.channel, new.peer, new.tag);
-        facts::send_completed(held, to, new.bytes, new.entry, call.returned());
+        facts::send_completed(held, to, new.bytes, new.entry, call);
     }
     facts::request_complete_at_start(held, request);
 }
@@ -197,7 +198,7 @@ fn share_again<A: Abi>(held: &Held, call: &Call<A>, request: &Request, new: &New
 /// A new request has the handle of one that we think lives. True if they share it.
 #[cold]
 fn displace<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     old: &'static Request,
     new: RequestKind,
@@ -216,11 +217,12 @@ fn displace<A: Abi>(
         if !old.is(Flag::SHARED_HANDLE) {
             // The first one was complete at start too.
             settle(held, call, old);
-            old.head.seq.write(|| {
+            {
+                let _open = old.head.seq.open();
                 old.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
                 old.outstanding.set(1);
                 old.starts.set(1);
-            });
+            }
         }
         return true;
     }
@@ -235,7 +237,7 @@ fn displace<A: Abi>(
 
 /// Ends the operation of a request without knowing how it went.
 #[cold]
-pub fn settle<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+pub fn settle<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
     if request.is(Flag::ACTIVE) {
         finish(held, call, request, std::ptr::null(), 0);
     }
@@ -243,21 +245,22 @@ pub fn settle<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
 
 /// The program has freed a request that is still active.
 #[cold]
-pub fn mark<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
-    request.head.seq.write(|| {
+pub fn mark<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+    {
+        let _open = request.head.seq.open();
         request.head.life.set(Life::MARKED.0);
         request.head.freed_by.set(u32::from(call.function().0) + 1);
         request.head.freed_at.set(call.since);
         request.head.freed_from.set(call.return_address());
-    });
+    }
     facts::request_marked(held, request);
 }
 
 /// The record becomes a tombstone that is used again soon.
 #[inline(always)]
-pub fn release<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+pub fn release<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
     {
-        let _open = open(&request.head.seq);
+        let _open = request.head.seq.open();
         bury(call, request);
     }
     give_back(held, request);
@@ -274,7 +277,7 @@ fn bury<A: Abi>(call: &Call<A>, request: &Request) {
 
 /// The record may be used again.
 #[inline(always)]
-fn give_back(held: &Held, request: &'static Request) {
+fn give_back(held: &State, request: &'static Request) {
     held.requests.remove(request);
     facts::request_freed(held, request);
     held.requests.give(request);
@@ -283,7 +286,7 @@ fn give_back(held: &Held, request: &'static Request) {
 /// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.
 #[inline(always)]
 pub fn finish<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
@@ -295,7 +298,7 @@ pub fn finish<A: Abi>(
 /// The same; `last`: and the request is gone.
 #[inline(always)]
 fn finish_and<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
@@ -311,7 +314,7 @@ fn finish_and<A: Abi>(
     }
     let cancelled = flags & Flag::CANCELLED.0 != 0 && !ended.not_cancelled;
     if kind.receives() {
-        receive_finished::<A>(held, request, kind, status, error, at, cancelled, &mut ended);
+        receive_finished(held, call, request, kind, status, error, cancelled, &mut ended);
     }
     if kind.sends() {
         let to = Envelope {
@@ -324,11 +327,11 @@ fn finish_and<A: Abi>(
         if cancelled {
             facts::send_cancelled(held, to, request.entry.get(), at);
         } else if to.rank >= 0 {
-            facts::send_completed(held, to, request.bytes.get(), request.entry.get(), at);
+            facts::send_completed(held, to, request.bytes.get(), request.entry.get(), call);
         }
     }
     {
-        let _open = open(&request.head.seq);
+        let _open = request.head.seq.open();
         let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if ended.not_cancelled { Flag::CANCELLED.0 } else { 0 };
         request.head.flags.set((flags | Flag::COMPLETE.0) & !off);
         request.completed_at.set(at);
@@ -359,12 +362,12 @@ struct Ended {
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn receive_finished<A: Abi>(
-    held: &Held,
+    held: &State,
+    call: &Call<A>,
     request: &Request,
     kind: RequestKind,
     status: *const c_void,
     error: i32,
-    at: u64,
     cancelled: bool,
     ended: &mut Ended,
 ) {
@@ -382,31 +385,30 @@ fn receive_finished<A: Abi>(
     if cancelled {
         return facts::receive_cancelled(held, named);
     }
-    if !matched {
-        facts::receive_ended(held, named);
-    }
+    let peer = if matched { None } else { facts::receive_ended(held, named) };
     let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
     if !arrived || (status.is_null() && !kind.is_partitioned()) {
         return;
     }
-    let mut flags = mode_of::<A>(kind, named);
-    if error != A::SUCCESS {
-        flags |= EntryFlag::ERROR.0;
-    }
+    // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
+    let untold = kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI;
     let (from, bytes) = if kind.is_partitioned() {
         // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
         (named, request.bytes.get())
-    } else if kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI {
-        // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves this status as it was.
-        flags |= EntryFlag::UNTOLD.0;
+    } else if untold {
         let datatype = A::Handle::from_raw(request.datatype.get());
         (named, bytes::elements::<A>(request.count.get().cast_signed(), datatype))
     } else {
         let got = status::read::<A>(held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
-    let posted = Posted { at: request.started(), order: request.order.get() };
-    facts::receive_completed(held, from, bytes, posted, at, flags);
+    let known = if from.rank == named.rank { peer } else { None };
+    facts::receive_completed(held, from, bytes, known, call, move || {
+        let failed = if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 };
+        let untold = if untold { EntryFlag::UNTOLD.0 } else { 0 };
+        let posted = Posted { at: request.started(), order: request.order.get() };
+        (posted, mode_of::<A>(kind, named) | failed | untold)
+    });
     ended.message = Some((from.rank, from.tag, bytes));
 }
 
@@ -432,7 +434,7 @@ pub fn mode_of<A: Abi>(kind: RequestKind, named: Envelope) -> u32 {
 /// A call has told the program that a request is complete, and, unless it is persistent, has freed it.
 #[inline(always)]
 pub fn complete<A: Abi>(
-    held: &Held,
+    held: &State,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
@@ -457,11 +459,17 @@ pub fn complete<A: Abi>(
 
 /// One of the requests of a shared handle is complete. If the library has not set the handle apart for ever, it may
 /// stand for something else after the last of them.
-#[inline(never)]
-fn shared_completed<A: Abi>(held: &Held, call: &Call<A>, request: &'static Request) {
+#[inline(always)]
+fn shared_completed<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
     request.outstanding.set(left);
     if left == 0 && !is_shared::<A>(held, request.head.handle.get()) {
-        release(held, call, request);
+        release_rarely(held, &call.aside(), request);
     }
+}
+
+/// [`release`], out of the way.
+#[cold]
+fn release_rarely<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+    release(held, call, request);
 }

@@ -5,9 +5,9 @@ use super::ledger::Ring;
 use super::lines::Lines;
 use super::table::Table;
 use crate::{image, settings};
+use mpiscope_image::Writer;
 use mpiscope_image::layout::{Recording, SectionKind};
 use mpiscope_image::traffic::{Message, Request, Traffic};
-use mpiscope_image::{Seq, Writer};
 use std::cell::Cell;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 /// Null until the process can communicate.
 static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Everything that the hooks of this module share. Fields are cells: who holds [`Held`] may use them.
+/// Everything that the hooks of this module share. Fields are cells: who holds the [`Guard`] may use them.
 pub struct State {
     /// Several threads may call MPI at once.
     multiple: AtomicBool,
@@ -46,7 +46,7 @@ pub struct State {
     pub sizes: super::status::Sizes,
 }
 
-// SAFETY: the cells are only used by the one thread that holds the lock (`Held`), or, while the process is not
+// SAFETY: the cells are only used by the one thread that holds the lock (`Guard`), or, while the process is not
 // allowed to call MPI from several threads at once, by the one thread that is in MPI.
 unsafe impl Sync for State {}
 
@@ -120,14 +120,14 @@ pub fn recorded() -> bool {
 }
 
 /// The right to use the state. Between a thread's `hold` and the drop nothing may be called that could call MPI.
-pub struct Held {
+pub struct Guard {
     state: &'static State,
     locked: bool,
 }
 
 /// The state, for this thread alone. Nothing if nothing is recorded.
 #[inline(always)]
-pub fn hold() -> Option<Held> {
+pub fn hold() -> Option<Guard> {
     if !recorded() {
         return None;
     }
@@ -136,7 +136,7 @@ pub fn hold() -> Option<Held> {
     if locked {
         lock(&state.locked);
     }
-    Some(Held { state, locked })
+    Some(Guard { state, locked })
 }
 
 #[inline]
@@ -149,7 +149,7 @@ fn lock(locked: &AtomicBool) {
     }
 }
 
-impl Deref for Held {
+impl Deref for Guard {
     type Target = State;
 
     #[inline(always)]
@@ -158,28 +158,11 @@ impl Deref for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
         if self.locked {
             self.state.locked.store(false, Ordering::Release);
         }
-    }
-}
-
-/// Closes a record again when it goes out of scope.
-pub struct Open<'a>(&'a Seq);
-
-/// Opens a record for writing.
-#[inline(always)]
-pub fn open(seq: &Seq) -> Open<'_> {
-    seq.begin();
-    Open(seq)
-}
-
-impl Drop for Open<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.end();
     }
 }

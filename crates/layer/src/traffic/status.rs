@@ -5,7 +5,7 @@
 //! statuses that were filled by `MPI_Status_set_elements_x`, and used only if every probe was read right.
 #![allow(unsafe_code)]
 
-use super::state::Held;
+use super::state::State;
 use crate::real;
 use mpi_abi::{Abi, f};
 use mpiscope_image::traffic::Traffic;
@@ -46,24 +46,28 @@ pub struct Received {
     pub bytes: u64,
 }
 
+/// The status, read int by int, as the library has just written it: two of its stores in one load would have to wait
+/// until both have left the processor.
+#[inline(always)]
 fn words<A: Abi>(status: *const c_void) -> [u32; WORDS] {
     let mut words = [0; WORDS];
-    let len = (A::STATUS_SIZE / 4).min(WORDS);
-    // SAFETY: the caller has a whole status there; ints may be read one by one.
-    unsafe { std::ptr::copy_nonoverlapping(status.cast::<u32>(), words.as_mut_ptr(), len) };
+    for (at, word) in words.iter_mut().enumerate().take(A::STATUS_SIZE / 4) {
+        // SAFETY: the caller has a whole status there, which is aligned for the ints that it consists of.
+        *word = unsafe { status.cast::<u32>().add(at).read_volatile() };
+    }
     words
 }
 
-/// Reads the int at a byte offset of a status.
+/// The int at a byte offset of a status, read by itself like those of [`words`].
 #[inline(always)]
 fn int(status: *const c_void, offset: usize) -> i32 {
-    // SAFETY: the offsets are those of ints inside of a status.
-    unsafe { status.byte_add(offset).cast::<i32>().read_unaligned() }
+    // SAFETY: the offsets are those of ints inside of a status, which is aligned for them.
+    unsafe { status.byte_add(offset).cast::<i32>().read_volatile() }
 }
 
 /// Reads a status that the library has filled.
 #[inline(always)]
-pub fn read<A: Abi>(held: &Held, status: *const c_void) -> Received {
+pub fn read<A: Abi>(held: &State, status: *const c_void) -> Received {
     Received {
         source: int(status, A::STATUS_SOURCE),
         tag: int(status, A::STATUS_TAG),
@@ -78,12 +82,14 @@ pub fn error<A: Abi>(status: *const c_void) -> i32 {
 
 /// Bytes of the message.
 #[inline(always)]
-pub fn bytes<A: Abi>(sizes: Sizes, status: *const c_void) -> u64 {
+fn bytes<A: Abi>(sizes: Sizes, status: *const c_void) -> u64 {
     match sizes {
         Sizes::Described => {
-            // SAFETY: a whole status.
-            let status = unsafe { std::slice::from_raw_parts(status.cast::<u8>(), A::STATUS_SIZE) };
-            A::status_bytes(status).unwrap_or(0)
+            let mut bytes = [0; 4 * WORDS];
+            for (bytes, word) in bytes.chunks_exact_mut(4).zip(words::<A>(status)) {
+                bytes.copy_from_slice(&word.to_ne_bytes());
+            }
+            A::status_bytes(&bytes).unwrap_or(0)
         }
         Sizes::Learnt { low, rest, plain } => {
             let words = words::<A>(status);

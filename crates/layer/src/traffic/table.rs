@@ -5,7 +5,7 @@
 //! still in the cache.
 #![allow(unsafe_code)]
 
-use super::state::Held;
+use super::state::State;
 use mpiscope_image::Record;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Life};
@@ -98,10 +98,10 @@ impl<T: Linked> Table<T> {
         Some(record)
     }
 
-    /// Puts a record with its handle into the table.
+    /// Puts a record into the table under `handle`, which it holds.
     #[inline(always)]
-    pub fn insert(&self, record: &'static T) {
-        let Some(bucket) = self.bucket(record.head().handle.get()) else { return };
+    pub fn insert(&self, handle: u64, record: &'static T) {
+        let Some(bucket) = self.bucket(handle) else { return };
         record.head().link.set(bucket.get());
         bucket.set(self.offset(record));
     }
@@ -129,7 +129,7 @@ impl<T: Linked> Table<T> {
 
     /// A record that is not in use. `None`: the image is full.
     #[inline(always)]
-    pub fn take(&self, held: &Held) -> Option<&'static T> {
+    pub fn take(&self, held: &State) -> Option<&'static T> {
         let record = match self.at(self.free.get()) {
             Some(record) => record,
             None => self.fetch(held)?,
@@ -147,7 +147,7 @@ impl<T: Linked> Table<T> {
 
     /// Makes a batch of records, all of them free.
     #[cold]
-    fn fetch(&self, held: &Held) -> Option<&'static T> {
+    fn fetch(&self, held: &State) -> Option<&'static T> {
         let fresh = held.writer.new_records::<T>(T::KIND, FIRST, BATCH)?;
         fresh.iter().rev().for_each(|record| self.give(record));
         self.records.set(self.records.get() + fresh.len());

@@ -1,6 +1,27 @@
-/* grow DIR: a job that spawns itself, then itself together with another executable (PROGRAM.other), from another root;
- * then parts from the first children. Children stay until the end. */
+/* grow DIR: a job that spawns itself, then itself together with another executable (PROGRAM.other), from another root,
+ * with which it makes further communicators; then parts from the first children. Children stay until the end. */
 #include "steps.h"
+
+/* Communicators of parents and children: all of them, the even and the odd ones, and two intercommunicators. */
+static MPI_Comm made[3];
+
+static void make(MPI_Comm inter, int high)
+{
+    int rank;
+    MPI_Intercomm_merge(inter, high, &made[0]);
+    MPI_Comm_rank(made[0], &rank);
+    MPI_Comm_split(made[0], rank % 2, rank, &made[1]);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(inter, rank != 0, rank, &made[2]);
+    MPI_Barrier(made[0]);
+}
+
+static void part(MPI_Comm *inter)
+{
+    for (int i = 2; i >= 0; i--)
+        MPI_Comm_free(&made[i]);
+    MPI_Comm_disconnect(inter);
+}
 
 int main(int argc, char **argv)
 {
@@ -14,8 +35,14 @@ int main(int argc, char **argv)
         int number;
         arrive("child");
         MPI_Bcast(&number, 1, MPI_INT, 0, parent);
-        wait_for(number == 1 ? "go.3" : "go.4");
-        MPI_Comm_disconnect(&parent);
+        if (number == 1) {
+            wait_for("go.3");
+            MPI_Comm_disconnect(&parent);
+        } else {
+            make(parent, 1);
+            wait_for("go.4");
+            part(&parent);
+        }
         wait_for("go.4");
         MPI_Finalize();
         return 0;
@@ -34,10 +61,11 @@ int main(int argc, char **argv)
     MPI_Info infos[] = { MPI_INFO_NULL, MPI_INFO_NULL };
     MPI_Comm_spawn_multiple(2, commands, lists, counts, infos, 1, MPI_COMM_WORLD, &two, MPI_ERRCODES_IGNORE);
     MPI_Bcast(&second, 1, MPI_INT, rank ? MPI_PROC_NULL : MPI_ROOT, two);
+    make(two, 0);
     step("grow", 3);
     MPI_Comm_disconnect(&one);
     step("grow", 4);
-    MPI_Comm_disconnect(&two);
+    part(&two);
     MPI_Finalize();
     return 0;
 }

@@ -3,9 +3,9 @@
 use super::super::look::Found;
 use super::super::same::Same;
 use super::{Context, field};
-use mpiscope_job::RankSet;
 use mpiscope_job::objects::{Communicator, Object, Topology};
-use std::collections::BTreeMap;
+use mpiscope_job::{Members, RankSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs of members that are shown.
 const MOST_RUNS: usize = 24;
@@ -28,13 +28,31 @@ pub fn brief(comm: &Communicator) -> String {
         None => String::new(),
     };
     if comm.inter {
-        let remote = comm.remote.as_ref().map_or_else(|| "not known".into(), |m| order(m));
-        return format!(
-            "intercommunicator {} + {}, ranks {members} and {remote}",
-            comm.size, comm.remote_size
-        );
+        return inter_brief(comm);
+    }
+    if comm.members.iter().flatten().any(|member| *member < 0) {
+        return format!("{} of several worlds{topology}", processes(comm.size));
     }
     format!("{}, rank{} {members}{topology}", processes(comm.size), if comm.size == 1 { "" } else { "s" })
+}
+
+/// The same on both sides.
+fn inter_brief(comm: &Communicator) -> String {
+    let Some((members, remote)) = comm.members.as_ref().zip(comm.remote.as_ref()) else {
+        return format!("intercommunicator {} + {}, members not known", comm.size, comm.remote_size);
+    };
+    if members.iter().chain(remote).any(|member| *member < 0) {
+        let (less, more) = (comm.size.min(comm.remote_size), comm.size.max(comm.remote_size));
+        return format!("intercommunicator {less} + {more}, of several worlds");
+    }
+    let (first, second) = if members <= remote { (members, remote) } else { (remote, members) };
+    format!(
+        "intercommunicator {} + {}, ranks {} and {}",
+        first.len(),
+        second.len(),
+        order(first),
+        order(second)
+    )
 }
 
 fn processes(size: u32) -> String {
@@ -55,7 +73,7 @@ pub fn order(members: &[i64]) -> String {
     let mut runs: Vec<(i64, i64, i64)> = Vec::new();
     for member in members {
         match runs.last_mut() {
-            Some((_, last, step)) if *member >= 0 && *step != 0 && *last + *step == *member => {
+            Some((_, last, step)) if *last >= 0 && *step != 0 && *last + *step == *member && *member >= 0 => {
                 *last = *member
             }
             Some((first, last, step))
@@ -63,13 +81,16 @@ pub fn order(members: &[i64]) -> String {
             {
                 (*step, *last) = (*member - *first, *member);
             }
-            _ => runs.push((*member, *member, 0)),
+            // Of members outside, the step is how many more there are.
+            Some((-1, -1, more)) if *member < 0 => *more += 1,
+            _ => runs.push(((*member).max(-1), (*member).max(-1), 0)),
         }
     }
-    let rank = |value: i64| if value < 0 { "outside".to_owned() } else { value.to_string() };
-    let told = runs.iter().take(MOST_RUNS).map(|(first, last, _)| match first == last {
-        true => rank(*first),
-        false => format!("{first}-{last}"),
+    let told = runs.iter().take(MOST_RUNS).map(|run| match run {
+        (-1, _, 0) => "outside".to_owned(),
+        (-1, _, more) => format!("{} outside", more + 1),
+        (first, last, _) if first == last => first.to_string(),
+        (first, last, _) => format!("{first}-{last}"),
     });
     let more = if runs.len() > MOST_RUNS { ",..." } else { "" };
     format!("({}{more})", told.collect::<Vec<_>>().join(","))
@@ -182,26 +203,30 @@ fn grid(dims: &[i64]) -> Vec<String> {
 
 /// Where the members are, as far as their processes were looked at.
 pub fn hosts(found: &Found, group: &Same<'_>) -> Vec<String> {
-    let Some((look, shown)) = group.views.first() else { return Vec::new() };
-    let Object::Communicator(comm) = &shown.object else { return Vec::new() };
-    let members = comm.members.iter().chain(&comm.remote).flatten();
-    let mut hosts: BTreeMap<&str, RankSet> = BTreeMap::new();
-    let mut unseen = RankSet::default();
-    let world = |other: &&super::Look| other.process.world == look.process.world;
-    let places: BTreeMap<u32, &str> = found
+    let places: BTreeMap<(usize, u32), &str> = found
         .looks
         .iter()
-        .filter(world)
-        .filter_map(|other| Some((other.process.rank?, other.process.host.as_str())))
+        .filter_map(|look| Some(((look.world, look.process.rank?), look.process.host.as_str())))
         .collect();
-    for member in members.filter_map(|m| u32::try_from(*m).ok()) {
-        match places.get(&member) {
-            Some(host) => hosts.entry(host).or_default().0.insert(member),
-            None => unseen.0.insert(member),
-        };
+    let mut hosts: BTreeMap<&str, Members> = BTreeMap::new();
+    let mut unseen = Members::default();
+    let mut worlds = BTreeSet::new();
+    for (look, shown) in &group.views {
+        let Object::Communicator(comm) = &shown.object else { return Vec::new() };
+        // All of one world name the same members.
+        if !worlds.insert(look.world) {
+            continue;
+        }
+        let members = comm.members.iter().chain(&comm.remote).flatten();
+        for member in members.filter_map(|m| u32::try_from(*m).ok()) {
+            match places.get(&(look.world, member)) {
+                Some(host) => hosts.entry(host).or_default().add(look.world, Some(member)),
+                None => unseen.add(look.world, Some(member)),
+            }
+        }
     }
     let mut told: Vec<String> = hosts.iter().map(|(host, ranks)| format!("{host} {ranks}")).collect();
-    if !unseen.0.is_empty() {
+    if !unseen.is_empty() {
         told.push(format!("not looked at: {unseen}"));
     }
     if told.is_empty() { Vec::new() } else { vec![field("hosts", &told.join(", "))] }
@@ -218,6 +243,8 @@ mod tests {
         assert_eq!(order(&[1, 0]), "(1-0)");
         assert_eq!(order(&[4, 9, 2]), "(4,9,2)");
         assert_eq!(order(&[-1, 2]), "(outside,2)");
+        assert_eq!(order(&[-1, -1, 0]), "(2 outside,0)");
+        assert_eq!(order(&[0, 1, -1, -1, -1, 2, 3]), "(0-1,3 outside,2-3)");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::super::same::Same;
 use super::AFTER;
-use mpiscope_job::RankSet;
+use mpiscope_job::Members;
 
 /// Where the value of a labelled line begins.
 const VALUE: usize = 20;
@@ -10,10 +10,13 @@ const VALUE: usize = 20;
 /// Values of one line that are told.
 const MOST_VALUES: usize = 5;
 
+/// Number of the world, rank in it, and what the process says.
+type View<'a> = ((usize, Option<u32>), &'a [String]);
+
 /// A line of the joined text: its label, and who says what.
 struct Line {
     label: String,
-    values: Vec<(RankSet, String)>,
+    values: Vec<(Members, String)>,
 }
 
 /// The lines about a shared object; `processes` were looked at.
@@ -21,15 +24,18 @@ pub fn lines(group: &Same<'_>, processes: usize) -> Vec<String> {
     let Some((_, first)) = group.views.first() else { return Vec::new() };
     if group.views.len() == 1 {
         let mut lines = first.text.clone();
-        if let (Some(line), true, false) = (lines.first_mut(), processes > 1, group.ranks.0.is_empty()) {
-            *line = format!("rank {}: {line}", group.ranks);
+        if let (Some(line), true, false) = (lines.first_mut(), processes > 1, group.members.is_empty()) {
+            *line = format!("rank {}: {line}", group.members);
         }
         return lines;
     }
-    let texts: Vec<(Option<u32>, &[String])> =
-        group.views.iter().map(|(look, view)| (look.process.rank, view.text.as_slice())).collect();
+    let texts: Vec<View<'_>> = group
+        .views
+        .iter()
+        .map(|(look, view)| ((look.world, look.process.rank), view.text.as_slice()))
+        .collect();
     let told = join(&texts);
-    std::iter::once(format!("the same object on rank {}:", group.ranks)).chain(told).collect()
+    std::iter::once(format!("the same object on rank {}:", group.members)).chain(told).collect()
 }
 
 /// The label of a line: of the first line nothing, of a line that is not labelled all of it.
@@ -42,9 +48,9 @@ fn label(at: usize, line: &str) -> String {
     }
 }
 
-fn join(texts: &[(Option<u32>, &[String])]) -> Vec<String> {
+fn join(texts: &[View<'_>]) -> Vec<String> {
     let mut lines: Vec<Line> = Vec::new();
-    for (rank, text) in texts {
+    for ((world, rank), text) in texts {
         let mut next = 0;
         for (at, line) in text.iter().enumerate() {
             let label = label(at, line);
@@ -56,16 +62,16 @@ fn join(texts: &[(Option<u32>, &[String])]) -> Vec<String> {
             next = place + 1;
             let Some(joined) = lines.get_mut(place) else { continue };
             match joined.values.iter_mut().find(|(_, known)| known == line) {
-                Some((ranks, _)) => ranks.0.extend(*rank),
-                None => joined.values.push((rank.iter().copied().collect(), line.clone())),
+                Some((ranks, _)) => ranks.add(*world, *rank),
+                None => joined.values.push((Members::from_iter([(*world, *rank)]), line.clone())),
             }
         }
     }
-    let all: RankSet = texts.iter().filter_map(|(rank, _)| *rank).collect();
+    let all: Members = texts.iter().map(|(who, _)| *who).collect();
     lines.iter().flat_map(|line| told(line, &all)).collect()
 }
 
-fn told(line: &Line, all: &RankSet) -> Vec<String> {
+fn told(line: &Line, all: &Members) -> Vec<String> {
     match line.values.as_slice() {
         [(ranks, only)] if ranks == all => vec![only.clone()],
         values => span(line).map_or_else(|| by_rank(line, values), |span| vec![span]),
@@ -73,12 +79,13 @@ fn told(line: &Line, all: &RankSet) -> Vec<String> {
 }
 
 /// Values that differ, each with its ranks, as far as there is room.
-fn by_rank(line: &Line, values: &[(RankSet, String)]) -> Vec<String> {
+fn by_rank(line: &Line, values: &[(Members, String)]) -> Vec<String> {
     let shown = if values.len() > MOST_VALUES { MOST_VALUES - 1 } else { MOST_VALUES };
     let mut lines: Vec<String> =
         values.iter().take(shown).map(|(ranks, value)| format!("{value}   (rank {ranks})")).collect();
-    let rest: RankSet = values.iter().skip(shown).flat_map(|(ranks, _)| ranks.0.iter().copied()).collect();
-    if !rest.0.is_empty() {
+    let mut rest = Members::default();
+    values.iter().skip(shown).for_each(|(ranks, _)| rest.join(ranks.clone()));
+    if !rest.is_empty() {
         let label = if line.label.is_empty() { "  " } else { &line.label };
         lines.push(format!("{label}...   (other values on rank {rest}: name one with --rank)"));
     }
@@ -112,8 +119,8 @@ mod tests {
             text
         };
         let views = [view(1, 0.5, false), view(2, 0.25, true), view(1, 0.5, false)];
-        let texts: Vec<(Option<u32>, &[String])> =
-            views.iter().zip(0..).map(|(text, rank)| (Some(rank), text.as_slice())).collect();
+        let texts: Vec<View<'_>> =
+            views.iter().zip(0..).map(|(text, rank)| ((0, Some(rank)), text.as_slice())).collect();
         let wanted = [
             "MPI_Comm, handle 1   (rank [0,2])".to_owned(),
             "MPI_Comm, handle 2   (rank 1)".to_owned(),

@@ -8,11 +8,11 @@ mod request;
 mod small;
 mod window;
 
-use super::look::{Found, Look};
+use super::look::Found;
 use super::same;
 use super::table;
 use mpiscope_job::objects::{Common, Deed, Hex, Kind, Object, Ongoing, Reader, Reference, Standing};
-use mpiscope_job::{Bytes, Process, RankSet};
+use mpiscope_job::{Bytes, Members, Process};
 use std::collections::BTreeMap;
 
 /// References that are listed in one line.
@@ -258,10 +258,10 @@ pub fn lines(found: &Found) -> Vec<String> {
 
 /// Ranks without such an object.
 fn missing(found: &Found) -> Vec<String> {
-    let mut reasons: BTreeMap<&str, RankSet> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, Members> = BTreeMap::new();
     for look in &found.looks {
         if let Some(why) = &look.missing {
-            reasons.entry(why).or_default().0.extend(look.process.rank);
+            reasons.entry(why).or_default().add(look.world, look.process.rank);
         }
     }
     reasons.iter().map(|(why, ranks)| format!("rank {ranks}: {why}")).collect()

@@ -1,7 +1,8 @@
 //! What happens around the functions that make, change and free communicators.
 #![allow(unsafe_code)]
 
-use super::{COMMS, Origin, enter, enter_copy, find, name_by_key, next_name, topology};
+use super::members::distinction;
+use super::{COMMS, Origin, PARENTS_NAME, enter, enter_copy, find, name_by_key, next_name, topology};
 use crate::call::Call;
 use crate::objects::{
     Site, attributes, errhandlers, facts, free, hash, infos, new_handle, output, recorder, succeeded,
@@ -12,6 +13,7 @@ use mpiscope_image::Writer;
 use mpiscope_image::layout::{Chars, SectionKind};
 use mpiscope_image::objects::Comm;
 use std::ffi::{c_char, c_int};
+use std::sync::atomic::Ordering;
 
 /// The new communicator, unless this process is not in it.
 fn made<A: Abi>(place: *const A::Handle) -> Option<A::Handle> {
@@ -133,13 +135,16 @@ fn derived<A: Abi>(
     new: *const A::Handle,
 ) -> Option<&'static Comm> {
     let writer = succeeded::<A>(result)?;
+    let from = parent;
     let parent = find::<A>(parent);
     // Also counted by those who get no communicator.
     let name = next_name(call, parent);
     let handle = made::<A>(new)?;
     let origin = Origin { colour, ..Origin::of(parent) };
     enter::<A>(writer, Site::of(call), handle, &origin, |members| {
-        if name == 0 { 0 } else { hash::mix(name, members.first()) }
+        let parent = parent.map(|parent| (parent, from));
+        let which = || distinction::<A>(writer, members, handle, parent, colour);
+        if name == 0 { 0 } else { hash::mix(name, which()) }
     })
 }
 
@@ -301,23 +306,24 @@ pub fn intercomm_create_from_groups<A: Abi>(
     }
 }
 
-/// An intercommunicator to processes of another world.
-fn connected<A: Abi>(call: &Call<A>, result: c_int, parent: Option<A::Handle>, new: *const A::Handle) {
+/// `MPI_Comm_spawn`, `MPI_Comm_spawn_multiple`, `MPI_Comm_accept`, `MPI_Comm_connect`: an intercommunicator to processes of
+/// another world.
+pub fn connect<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
     let Some(writer) = succeeded::<A>(result) else { return };
-    let parent = parent.and_then(find::<A>);
+    let parent = find::<A>(comm);
     let name = next_name(call, parent);
     let Some(handle) = made::<A>(new) else { return };
     enter::<A>(writer, Site::of(call), handle, &Origin::of(parent), |_| name);
 }
 
-/// `MPI_Comm_spawn`, `MPI_Comm_spawn_multiple`, `MPI_Comm_accept`, `MPI_Comm_connect`.
-pub fn connect<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, new: *mut A::Handle) {
-    connected(call, result, Some(comm), new);
-}
-
 /// `MPI_Comm_join`.
 pub fn join<A: Abi>(call: &Call<A>, result: c_int, _: c_int, new: *mut A::Handle) {
-    connected(call, result, None, new);
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(handle) = made::<A>(new) else { return };
+    enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |_| {
+        let rank = identity::process().map_or(0, |process| u64::from(process.rank.get()));
+        name_by_key(hash::words([world_name(), u64::from(call.function().0), rank]))
+    });
 }
 
 /// `MPI_Comm_get_parent`: the same handle each time.
@@ -325,7 +331,8 @@ pub fn get_parent<A: Abi>(call: &Call<A>, result: c_int, parent: *mut A::Handle)
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(parent) else { return };
     if find::<A>(handle).is_none() {
-        let name = hash::mix(world_name(), 3);
+        let theirs = PARENTS_NAME.load(Ordering::Relaxed);
+        let name = if theirs != 0 { theirs } else { hash::mix(world_name(), 3) };
         enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |_| name);
     }
 }

@@ -76,6 +76,43 @@ impl Members {
     }
 }
 
+/// Whether a communicator has members outside of this world.
+pub fn reaches_beyond(writer: &'static Writer, comm: &Comm) -> bool {
+    [&comm.members, &comm.remote]
+        .iter()
+        .any(|words| arena::get(writer, words).iter().any(|m| m.get() == OUTSIDE))
+}
+
+/// What tells the communicators apart that one call makes from `parent`: the first member, by its rank in the world or,
+/// where the members do not all see it in theirs, in the parent; both sides of an intercommunicator.
+pub fn distinction<A: Abi>(
+    writer: &'static Writer,
+    members: &Members,
+    handle: A::Handle,
+    parent: Option<(&Comm, A::Handle)>,
+    colour: c_int,
+) -> u64 {
+    if members.inter {
+        // Of several worlds, the members have the colour in common.
+        return members.both_names().unwrap_or(i64::from(colour).cast_unsigned());
+    }
+    match parent {
+        Some((record, parent)) if reaches_beyond(writer, record) => first_in::<A>(handle, parent),
+        _ => members.first(),
+    }
+}
+
+/// Rank of the first member of `comm` in `parent`.
+fn first_in<A: Abi>(comm: A::Handle, parent: A::Handle) -> u64 {
+    let mut parents = A::Handle::from_raw(0);
+    if real::comm_group::<A>(parent, &mut parents) != Some(A::SUCCESS) {
+        return OUTSIDE;
+    }
+    let first = listed::<A>(real::comm_group::<A>, comm, 1, Some(parents)).first().copied();
+    real::group_free::<A>(&mut parents);
+    first.unwrap_or(OUTSIDE)
+}
+
 /// Writes ranks into a record, unless they are those of the world.
 pub fn store_ranks(writer: &'static Writer, list: &[u64], to: &Words) {
     store(writer, list, to, None);

@@ -11,7 +11,10 @@
 //! | a call that is collective over the parent | parent, function, how many were made from the parent before, first member |
 //! | `MPI_Comm_create_group`, `MPI_Comm_create_from_group` | parent or world, tag, members, how many with the same before |
 //! | `MPI_Intercomm_create(_from_groups)` | tag, members of both sides, how many with the same before |
-//! | spawn, accept, connect, join, get_parent | this side's parent only: the two sides have different names |
+//! | spawn, accept, connect, join, get_parent | this side's parent, until the sides meet: then one side's name holds on both |
+//!
+//! Sides meet when the other one is known to run under this library (see `debugger::dynamic`); else they keep different
+//! names. Members are told apart by their ranks in the parent where not all of them are of one world.
 //!
 //! # Members
 //!
@@ -62,6 +65,34 @@ impl Object for Comm {
         arena::release_text(writer, &self.hints);
         peers::give_back(self);
     }
+}
+
+/// What this process's side calls a communicator; zero for nothing.
+pub fn name_of<A: Abi>(comm: A::Handle) -> u64 {
+    find::<A>(comm).map_or(0, |comm| comm.head.identity.get())
+}
+
+/// The name of the other side becomes ours, if there is one. Only before the program has used the communicator.
+pub fn rename<A: Abi>(comm: A::Handle, name: u64) {
+    if let Some(comm) = find::<A>(comm).filter(|_| name != 0) {
+        comm.head.seq.write(|| comm.head.identity.set(name));
+    }
+}
+
+/// What those who spawned this world call the intercommunicator to them; zero for nothing.
+static PARENTS_NAME: AtomicU64 = AtomicU64::new(0);
+
+/// Those who spawned this world have told what they call the intercommunicator to them.
+pub fn parents_call_it(name: u64) {
+    PARENTS_NAME.store(name, Ordering::Relaxed);
+}
+
+/// Whether all members are known to be of this process's world.
+pub fn is_of_this_world<A: Abi>(comm: A::Handle) -> bool {
+    find::<A>(comm).zip(super::recorder()).is_some_and(|(comm, writer)| {
+        let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
+        !inter && !members::reaches_beyond(writer, comm)
+    })
 }
 
 /// Whether `MPI_COMM_WORLD` may be used.

@@ -13,6 +13,7 @@
 //! 224 bytes of record and an index entry. Constructors with arrays take a block of [`super::arena`]: 8 bytes for
 //! each length and displacement, and for a structure 24 more for each type.
 
+pub mod built_in;
 mod constructors;
 mod contents;
 
@@ -23,7 +24,7 @@ use super::table::{Object, Table};
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};
 use crate::call::Call;
 use crate::resolve;
-use mpi_abi::{Abi, AbiKind, Handle, ObjectKind};
+use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype, Flag, Head, Life, SIZE_UNKNOWN};
 use mpiscope_image::{W32, Writer};
@@ -85,16 +86,14 @@ pub fn size_of<A: Abi>(datatype: A::Handle) -> Option<u64> {
     if size == SIZE_UNKNOWN { ask_size::<A>(datatype, record) } else { Some(size) }
 }
 
-/// Names a datatype for a record that may outlive it. Zero for one whose handle says that it is built in, and so never
-/// means anything else.
+/// Names a datatype for a record that may outlive it. Zero for one that is known to be built in: its handle never means
+/// anything else.
 #[inline(always)]
 pub fn uid<A: Abi>(datatype: u64) -> u64 {
-    let built_in = match A::CODE {
-        AbiKind::MPICH => datatype & 0xff00_0000 == 0x4c00_0000,
-        AbiKind::STANDARD => datatype < 0x1000,
-        _ => false,
-    };
-    if built_in { 0 } else { DATATYPES.find(datatype).map_or(0, |record| record.head.uid.get()) }
+    if built_in::is_built_in::<A>(datatype) {
+        return 0;
+    }
+    DATATYPES.find(datatype).map_or(0, |record| record.head.uid.get())
 }
 
 #[cold]

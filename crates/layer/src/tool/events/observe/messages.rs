@@ -21,16 +21,14 @@ pub fn message(kind: Kind, on: &Envelope, bytes: u64, at: u64) {
 /// A message was received, the `nth` from its sender.
 #[inline(always)]
 pub fn received(from: &Envelope, nth: u64, bytes: u64, posted: u64, at: u64, probed: bool) {
-    if anybody() {
-        compare(from, nth, bytes, posted, at);
-        // A message that a probe matched is told then.
-        if !probed {
-            message(Kind::RECEIVE_MATCHED, from, bytes, at);
-        }
-        note(Kind::RECEIVE_COMPLETED, from.comm, at, || {
-            Payload::new().int(from.rank).int(from.tag).word(bytes).word(posted)
-        });
+    compare(from, nth, bytes, posted, at);
+    // A message that a probe matched is told then.
+    if !probed {
+        message(Kind::RECEIVE_MATCHED, from, bytes, at);
     }
+    note(Kind::RECEIVE_COMPLETED, from.comm, at, || {
+        Payload::new().int(from.rank).int(from.tag).word(bytes).word(posted)
+    });
 }
 
 /// Compares with what the sender recorded: who was first?

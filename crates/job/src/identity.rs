@@ -1,0 +1,53 @@
+//! An object that several processes share, named alike on all of them: `id:3f2a91c0`.
+//!
+//! Its handles differ from process to process; its identity (see `Common::identity`) does not. People see the first digits,
+//! which are as good as all sixteen within a job.
+
+/// The identity as people see it.
+#[must_use]
+pub fn told(identity: u64) -> String {
+    format!("id:{:08x}", identity >> 32)
+}
+
+/// An identity as people write it: some of its first digits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix(String);
+
+impl Prefix {
+    /// `id:` and digits; nothing if it is something else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.trim().strip_prefix("id:")?;
+        let all = digits.bytes().all(|b| b.is_ascii_hexdigit());
+        (all && (1..=16).contains(&digits.len())).then(|| Self(digits.to_ascii_lowercase()))
+    }
+
+    /// Whether an object may be meant. One without an identity never is.
+    #[must_use]
+    pub fn begins(&self, identity: u64) -> bool {
+        identity != 0 && format!("{identity:016x}").starts_with(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_found_by_what_is_shown_of_it_and_by_all_its_digits() {
+        let identity = 0x0f2a_91c0_1234_5678;
+        assert_eq!(told(identity), "id:0f2a91c0");
+        for text in [&told(identity), "id:0F2A91C012345678", "id:0"] {
+            assert!(Prefix::parse(text).unwrap().begins(identity), "{text}");
+        }
+        assert!(!Prefix::parse("id:f2a91c0").unwrap().begins(identity));
+        assert!(!Prefix::parse("id:0").unwrap().begins(0), "zero is no identity");
+    }
+
+    #[test]
+    fn a_handle_or_a_name_is_no_identity() {
+        for text in ["0x84000001", "id:", "id:xyz", "id:00112233445566778", "solver"] {
+            assert_eq!(Prefix::parse(text), None, "{text}");
+        }
+    }
+}
