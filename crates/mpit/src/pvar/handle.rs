@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, 
 use super::measured::Measured;
 use super::{Encoding, Pvar, PvarHandle, Shards};
 use crate::codes::Result;
-use crate::mark::Mark;
+use crate::mark::{Look, Mark};
 use crate::slab::{Occupant, Slot};
 use crate::word::SessionWord;
 
@@ -136,47 +136,53 @@ impl PvarInline {
         self.format.store(kind | shape, Ordering::Release);
     }
 
-    /// The value before it is shaped. `now`: the raw value. There is one place that reads it, so that it is inlined.
+    /// The value before it is shaped, if no raw value is needed for it: that of a handle that is stopped.
+    ///
+    /// Here and below nothing is passed as a closure: in a read of this length the compiler calls it instead of
+    /// inlining it, and then has registers to save.
     #[inline(always)]
-    fn value(&self, format: u32, now: impl FnOnce() -> u64) -> Option<u64> {
-        let mark = self.mark.look();
+    fn at_rest(&self, format: u32, mark: Look) -> Option<u64> {
         if format & CUMULATIVE != 0 {
-            if let Some(value) = mark.stopped() {
-                return Some(value);
-            }
-        } else if format & CURRENT != 0 {
-            if self.running.load(Ordering::Acquire) == 0 {
-                return Some(self.frozen.load(Ordering::Acquire));
-            }
-        } else if format & WATERMARK == 0 {
-            return None;
+            mark.stopped()
+        } else if format & CURRENT != 0 && self.running.load(Ordering::Acquire) == 0 {
+            Some(self.frozen.load(Ordering::Acquire))
+        } else {
+            None
         }
-        let now = now();
-        Some(if format & CUMULATIVE != 0 { mark.since(now) } else { now })
     }
 
-    /// As [`PvarInline::value`], from memory. `None` if the raw value does not stand there.
+    /// The value from memory before it is shaped. `None` if the raw value does not stand there.
     #[inline(always)]
     fn in_memory(&self, format: u32) -> Option<u64> {
         let place = Place(self.place.load(Ordering::Acquire));
         if place.0.is_null() {
             return None;
         }
+        let mark = self.mark.look();
+        if let Some(value) = self.at_rest(format, mark) {
+            return Some(value);
+        }
         // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: lent by a registered
         // instrument for as long as the registry exists, so it can be read in any life.
-        self.value(format, || unsafe { place.load() })
+        let now = unsafe { place.load() };
+        Some(if format & CUMULATIVE != 0 { mark.since(now) } else { now })
     }
 
-    /// As [`PvarInline::value`], from a function. `None` if there is none.
+    /// The same from a function.
     #[inline(always)]
     fn computed(&self, format: u32) -> Option<u64> {
         let address = self.function.load(Ordering::Acquire);
         if address == 0 {
             return None;
         }
+        let mark = self.mark.look();
+        if let Some(value) = self.at_rest(format, mark) {
+            return Some(value);
+        }
         // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: a function without arguments,
         // which can be called at any time.
-        self.value(format, unsafe { std::mem::transmute::<usize, fn() -> u64>(address) })
+        let now = unsafe { std::mem::transmute::<usize, fn() -> u64>(address) }();
+        Some(if format & CUMULATIVE != 0 { mark.since(now) } else { now })
     }
 
     /// Sets a total's value to 0 and gives what it was, in one step; `None` for the careful way. The caller holds a pin.

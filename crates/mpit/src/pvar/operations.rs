@@ -196,11 +196,10 @@ impl Registry {
     /// As [`Registry::pvar_read_raw`].
     #[inline(always)]
     pub unsafe fn pvar_read_leaf(&self, session: SessionWord, handle: PvarWord, out: *mut u8) -> bool {
-        let slot = handle.parts().and_then(|(index, generation)| {
-            let slot = self.pvar_handles.slot(index)?;
-            leaf_read(slot, generation, session)
-        });
-        let Some(bits) = slot else { return false };
+        // No closures: the compiler would make a function of its own of one that is as long as this.
+        let Some((index, generation)) = handle.parts() else { return false };
+        let Some(slot) = self.pvar_handles.slot(index) else { return false };
+        let Some(bits) = leaf_read(slot, generation, session) else { return false };
         // SAFETY: the caller's promise, of this scalar.
         unsafe { put_raw(bits, out) };
         true

@@ -62,7 +62,11 @@ impl Shards {
 
     #[inline(always)]
     fn rest(&self, used: usize) -> u64 {
-        self.parts.iter().take(used).skip(1).map(value).fold(0, u64::wrapping_add)
+        let mut sum = 0u64;
+        for part in self.parts.get(1..used.min(MOST)).unwrap_or_default() {
+            sum = sum.wrapping_add(value(part));
+        }
+        sum
     }
 }
 
