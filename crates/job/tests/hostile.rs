@@ -18,6 +18,7 @@ use mpiscope_job::clock::TickClock;
 use mpiscope_job::objects::{ImageOnly, Kind, Reader};
 use mpiscope_job::symbols::FileSymbols;
 use mpiscope_job::{Bytes, Process, leaks, open_file};
+use mpiscope_testkit::damage::{Damage, Dice, damage, done};
 
 /// Changed images for each image of the corpus.
 const ROUNDS: u64 = 60;
@@ -32,60 +33,6 @@ fn images() -> Vec<String> {
     let mut names: Vec<String> = files.filter(|name| name.ends_with(".image")).collect();
     names.sort();
     names
-}
-
-/// A sequence of numbers that is the same at every run.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
-
-/// What is changed: offset and word. The length is the first entry's word, if its offset is `u64::MAX`.
-type Damage = Vec<(u64, u64)>;
-
-/// Words where the image has something, changed to values that hurt.
-fn damage(bytes: &[u8], dice: &mut Dice) -> Damage {
-    const VALUES: [u64; 10] =
-        [0, 1, u64::MAX, i64::MAX as u64, i64::MIN as u64, 0xffff_ffff, 1 << 40, 64, 0x7fff_ffff, 4096];
-    let used: Vec<usize> = (24..bytes.len()).step_by(8).filter(|at| bytes[*at..*at + 8] != [0; 8]).collect();
-    let mut damage = Damage::new();
-    if dice.below(10) == 0 {
-        damage.push((u64::MAX, dice.below(bytes.len()) as u64));
-    }
-    for _ in 0..=dice.below(40) {
-        let at = used[dice.below(used.len())];
-        let old = u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
-        let word = match dice.below(4) {
-            0 => VALUES[dice.below(VALUES.len())],
-            1 => dice.next(),
-            // What another record has there, or nearly so.
-            2 => u64::from_ne_bytes(bytes[used[dice.below(used.len())]..][..8].try_into().unwrap()),
-            _ => old ^ 1 << dice.below(64),
-        };
-        damage.push((at as u64, word));
-    }
-    damage
-}
-
-fn done(mut bytes: Vec<u8>, damage: &Damage) -> Vec<u8> {
-    for (at, word) in damage {
-        match usize::try_from(*at).ok().filter(|at| at.saturating_add(8) <= bytes.len()) {
-            Some(at) => bytes[at..at + 8].copy_from_slice(&word.to_ne_bytes()),
-            None => bytes.truncate(*word as usize),
-        }
-    }
-    bytes
 }
 
 /// Everything that is told of objects; how many there were.

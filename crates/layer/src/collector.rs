@@ -1,6 +1,7 @@
 //! Handing the image to `mpiscope run`: one message with the memory file over an abstract Unix socket.
 #![allow(unsafe_code)]
 
+use crate::abstract_socket::Socket;
 use std::ffi::c_void;
 
 /// Version of the message.
@@ -8,29 +9,9 @@ const VERSION: u32 = 1;
 
 /// Sends `file` to the socket called `name`. False if there is nobody.
 pub fn send(name: &[u8], file: i32, pid: u32) -> bool {
-    // SAFETY: all zero is a valid address.
-    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    // The first byte stays zero: the name is abstract.
-    let room = address.sun_path.iter_mut().skip(1);
-    if name.len() >= 107 {
-        return false;
-    }
-    for (to, from) in room.zip(name) {
-        *to = *from as libc::c_char;
-    }
-    let len = size_of::<libc::sa_family_t>() + 1 + name.len();
-    // SAFETY: a new socket, used and closed here.
-    unsafe {
-        let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
-        if socket < 0 {
-            return false;
-        }
-        let connected = libc::connect(socket, (&raw const address).cast(), len as libc::socklen_t) == 0;
-        let sent = connected && send_file(socket, file, pid);
-        libc::close(socket);
-        sent
-    }
+    let Some(socket) = Socket::new(0) else { return false };
+    // SAFETY: our own socket.
+    socket.connect(name) && unsafe { send_file(socket.descriptor(), file, pid) }
 }
 
 /// One message: 16 bytes, and the file as ancillary data.

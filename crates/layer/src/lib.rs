@@ -32,6 +32,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod abstract_socket;
 mod arch;
 mod bytes;
 mod call;

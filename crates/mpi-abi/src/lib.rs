@@ -44,4 +44,4 @@ pub use generated::constants::{CONSTANTS, mpich, openmpi, standard};
 pub use generated::functions::{COUNT, FUNCTIONS, f};
 pub use generated::predefined::PREDEFINED;
 pub use predefined::{ObjectKind, Predefined};
-pub use waits::Waits;
+pub use waits::{Waits, needs_all_members};

@@ -40,6 +40,13 @@ impl Waits {
     }
 }
 
+/// Whether the function with this name is collective over all members of the communicator that it is given: whoever has not
+/// entered it may be waited for. Not those that only some of the members make, and not the neighbourhood's.
+pub fn needs_all_members(function: &str) -> bool {
+    let some = function.contains("Neighbor_") || function.ends_with("Comm_create_group");
+    Waits::of(function) == Waits::COLLECTIVE && !some
+}
+
 const SENDS: [&str; 10] = [
     "Send",
     "Ssend",
@@ -138,6 +145,16 @@ mod tests {
         for name in lists.into_iter().flatten() {
             let is_it = |function: &crate::Function| function.name.strip_prefix("MPI_") == Some(name);
             assert!(FUNCTIONS.iter().any(is_it), "{name}");
+        }
+    }
+
+    #[test]
+    fn members_that_a_collective_is_not_made_by_are_not_waited_for() {
+        for name in ["MPI_Allreduce_c", "MPI_Comm_split", "MPI_Comm_spawn", "MPI_Win_create", "Barrier"] {
+            assert!(needs_all_members(name), "{name}");
+        }
+        for name in ["MPI_Comm_create_group", "MPI_Neighbor_allgather", "MPI_Ibarrier", "MPI_Recv"] {
+            assert!(!needs_all_members(name), "{name}");
         }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! * [`mpi`]: the real MPI libraries at hand, how to compile for each and how to launch on each;
 //! * [`program`]: the programs with known call counts, [`report`]: what the layer says, held against them;
+//! * [`damage`]: bytes as they must never be;
 //! * [`run`]: child processes that cannot outlive their time;
 //! * [`paths`]: where cargo puts what the tests use.
 //!
 //! Nothing here is linked into what users run.
 
+pub mod damage;
 pub mod mpi;
 pub mod paths;
 pub mod program;

@@ -71,15 +71,20 @@ fn the_header_compiles_as_c_and_cxx_with_every_library() {
     report(&failures);
 }
 
-#[test]
-fn every_conformance_program_compiles_without_a_warning_with_every_library() {
-    let files = c_files(&sources());
-    assert!(files.len() > 15, "the programs are there: {files:?}");
+/// With every library, without a warning.
+fn all_compile(files: &[PathBuf]) {
     let failures: Vec<String> = mpi::found()
         .iter()
         .flat_map(|library| files.iter().filter_map(|file| compile_with(library, file, &STRICT).err()))
         .collect();
     report(&failures);
+}
+
+#[test]
+fn every_conformance_program_compiles_without_a_warning_with_every_library() {
+    let files = c_files(&sources());
+    assert!(files.len() > 15, "the programs are there: {files:?}");
+    all_compile(&files);
 }
 
 #[test]
@@ -90,11 +95,7 @@ fn every_example_tool_compiles_without_a_warning_with_every_library_and_is_short
         let lines = std::fs::read_to_string(file).expect("a source file").lines().count();
         assert!(lines < 150, "{} has {lines} lines", file.display());
     }
-    let failures: Vec<String> = mpi::found()
-        .iter()
-        .flat_map(|library| files.iter().filter_map(|file| compile_with(library, file, &STRICT).err()))
-        .collect();
-    report(&failures);
+    all_compile(&files);
 }
 
 #[test]

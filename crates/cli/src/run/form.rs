@@ -1,6 +1,7 @@
 //! Which of the two forms this is: were we started by a launcher as one of the ranks, or do we start it?
 
-use std::ffi::{OsStr, OsString};
+use super::launcher;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Form of `mpiscope run`.
@@ -25,26 +26,6 @@ pub struct Place {
     pub pmi_fd: Option<i32>,
 }
 
-/// Programs that start jobs: below them are the ranks, so that they are none themselves.
-const LAUNCHERS: &[&str] = &[
-    "mpirun",
-    "mpiexec",
-    "mpiexec.hydra",
-    "mpirun.mpich",
-    "mpiexec.mpich",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "orterun",
-    "prterun",
-    "prun",
-    "srun",
-    "aprun",
-    "jsrun",
-    "flux",
-    "palsrun",
-    "mpirun_rsh",
-];
-
 /// Variables that hold the rank, the most trustworthy first.
 const RANKS: &[&str] =
     &["PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID", "ALPS_APP_PE", "MV2_COMM_WORLD_RANK"];
@@ -56,15 +37,12 @@ const JOBS: &[&str] = &["PMIX_NAMESPACE", "PALS_APID", "ALPS_APP_ID"];
 
 /// Looks at the program to start and at our environment.
 pub fn detect(program: &[OsString]) -> Form {
-    let launcher = program.first().map(Path::new).and_then(Path::file_name).is_some_and(is_launcher);
+    let launcher =
+        program.first().map(Path::new).and_then(Path::file_name).is_some_and(launcher::starts_jobs);
     match place(|name| std::env::var(name).ok()) {
         Some(place) if !launcher => Form::Rank(place),
         _ => Form::Whole,
     }
-}
-
-fn is_launcher(name: &OsStr) -> bool {
-    LAUNCHERS.iter().any(|launcher| name == *launcher)
 }
 
 fn place(get: impl Fn(&str) -> Option<String>) -> Option<Place> {

@@ -1,14 +1,15 @@
-//! Standard error of the launcher itself.
+//! The launcher: which programs are one, and the standard error of the one above us.
 //!
 //! What ranks write goes through the launcher, and a launcher that aborts a job no longer passes it on: the report
 //! of a killed job would be lost just when it is wanted. If the launcher runs on this host, the report goes
 //! where the launcher's own messages go.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Programs between the user and the ranks, as the kernel names them (at most 15 letters).
-const NAMES: &[&str] = &[
+/// Programs that people start jobs with.
+const LAUNCHERS: [&str; 16] = [
     "mpirun",
     "mpiexec",
     "mpiexec.hydra",
@@ -16,15 +17,29 @@ const NAMES: &[&str] = &[
     "mpiexec.mpich",
     "mpirun.openmpi",
     "mpiexec.openmpi",
-    "mpirun.openmp",
-    "hydra_pmi_proxy",
-    "hydra_bstrap_pr",
     "orterun",
-    "orted",
     "prterun",
-    "prted",
-    "prte",
+    "prun",
+    "srun",
+    "aprun",
+    "jsrun",
+    "flux",
+    "palsrun",
+    "mpirun_rsh",
 ];
+/// Programs that those start on the way to the ranks.
+const HELPERS: [&str; 5] = ["hydra_pmi_proxy", "hydra_bstrap_proxy", "orted", "prted", "prte"];
+
+/// Whether a program of this name starts jobs: below it are the ranks, so that it is none itself.
+pub fn starts_jobs(name: &OsStr) -> bool {
+    LAUNCHERS.iter().any(|launcher| name == *launcher)
+}
+
+/// Whether the kernel calls a program between the user and the ranks so: it knows 15 bytes of a name.
+fn is_between(name: &str) -> bool {
+    LAUNCHERS.iter().chain(&HELPERS).any(|known| known.bytes().take(15).eq(name.bytes()))
+}
+
 /// Longer chains of parents are not believed.
 const MOST_PARENTS: usize = 16;
 
@@ -34,7 +49,7 @@ pub fn standard_error() -> Option<File> {
     let mut found = None;
     for _ in 0..MOST_PARENTS {
         let Some((name, parent)) = name_and_parent(pid) else { break };
-        if NAMES.iter().any(|known| known.bytes().take(15).eq(name.bytes())) {
+        if is_between(&name) {
             found = Some(pid);
         } else if found.is_some() {
             break;
@@ -60,6 +75,13 @@ fn name_and_parent(pid: u32) -> Option<(String, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_launcher_is_known_by_its_name_and_by_what_the_kernel_leaves_of_it() {
+        assert!(starts_jobs(OsStr::new("mpiexec.openmpi")) && !starts_jobs(OsStr::new("prted")));
+        assert!(is_between("hydra_bstrap_pr") && is_between("mpirun.openmpi") && is_between("prted"));
+        assert!(!is_between("bash") && !is_between("mpi"));
+    }
 
     #[test]
     fn the_kernel_tells_our_own_name_and_parent() {

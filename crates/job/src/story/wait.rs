@@ -7,7 +7,7 @@ use super::traffic::Pending;
 use crate::names::{CommFacts, Names};
 use crate::process::Process;
 use crate::significant::{Role, fields};
-use mpi_abi::{FunctionId, ObjectKind};
+use mpi_abi::{FunctionId, ObjectKind, needs_all_members};
 use mpiscope_image::layout::Call;
 use serde::Serialize;
 
@@ -48,44 +48,6 @@ pub enum What {
     Others,
 }
 
-/// Calls that return only when all members have entered.
-const COLLECTIVE: &[&str] = &[
-    "Allgather",
-    "Allgatherv",
-    "Allreduce",
-    "Alltoall",
-    "Alltoallv",
-    "Alltoallw",
-    "Barrier",
-    "Bcast",
-    "Exscan",
-    "Gather",
-    "Gatherv",
-    "Reduce",
-    "Reduce_scatter",
-    "Reduce_scatter_block",
-    "Scan",
-    "Scatter",
-    "Scatterv",
-    "Comm_dup",
-    "Comm_dup_with_info",
-    "Comm_create",
-    "Comm_split",
-    "Comm_split_type",
-    "Comm_disconnect",
-    "Cart_create",
-    "Cart_sub",
-    "Graph_create",
-    "Dist_graph_create",
-    "Dist_graph_create_adjacent",
-    "File_open",
-    "Win_create",
-    "Win_allocate",
-    "Win_allocate_shared",
-    "Win_create_dynamic",
-    "Intercomm_merge",
-];
-
 /// What the open calls of a process wait for; `pending` are its requests under way.
 pub fn waits(process: &Process, names: &Names<'_>, pending: &[Pending]) -> Vec<Waiting> {
     if process.finalized() {
@@ -116,7 +78,7 @@ fn direct(process: &Process, names: &Names<'_>, call: &Call, base: &str) -> Opti
     let special = names.rank(peer);
     let any = special.as_deref() == Some("MPI_ANY_SOURCE");
     let (what, ranks) = match set.peer {
-        _ if COLLECTIVE.contains(&base) => (What::Others, members(process, comm)),
+        _ if needs_all_members(base) => (What::Others, members(process, comm)),
         Some(Role::Source) if any => (What::Any, members(process, comm)),
         Some(Role::Source | Role::Destination) if set.receive && any => (What::Any, members(process, comm)),
         Some(Role::Source) if special.is_none() => (What::From, world(process, comm, peer)),

@@ -17,8 +17,9 @@
 #![allow(unsafe_code)]
 
 use super::card;
+use crate::abstract_socket::Socket;
 use std::ffi::{c_int, c_void};
-use std::mem::{offset_of, size_of};
+use std::mem::size_of;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -31,15 +32,12 @@ const PLACES: u32 = 8;
 /// What is said.
 static YES: u8 = b'y';
 
-/// A socket that is closed in the end.
-struct Socket(c_int);
+/// A socket that does not block.
+struct Meeting(Socket);
 
-impl Socket {
+impl Meeting {
     fn new() -> Option<Self> {
-        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: makes a descriptor, which is ours.
-        let socket = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
-        (socket >= 0).then_some(Self(socket))
+        Socket::new(libc::SOCK_NONBLOCK).map(Self)
     }
 
     /// Waits until there is something to read or accept.
@@ -47,7 +45,7 @@ impl Socket {
         let until = Instant::now() + limit;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let mut poll = libc::pollfd { fd: self.0, events: libc::POLLIN, revents: 0 };
+            let mut poll = libc::pollfd { fd: self.0.descriptor(), events: libc::POLLIN, revents: 0 };
             // SAFETY: one entry, which is ours.
             let ready = unsafe { libc::poll(&mut poll, 1, left.as_millis() as c_int) };
             if ready > 0 {
@@ -67,48 +65,30 @@ impl Socket {
         let mut len = size_of::<libc::ucred>() as libc::socklen_t;
         let place = (&raw mut who).cast::<c_void>();
         // SAFETY: the place is as long as `len` says.
-        let told = unsafe { libc::getsockopt(self.0, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) };
+        let told = unsafe {
+            libc::getsockopt(self.0.descriptor(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len)
+        };
         // SAFETY: no arguments, always succeeds.
         told == 0 && who.uid == unsafe { libc::geteuid() }
     }
 }
 
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // SAFETY: our own descriptor.
-        unsafe { libc::close(self.0) };
-    }
-}
-
-/// The address of a name, and its length.
-fn address(key: u64, place: u32) -> (libc::sockaddr_un, libc::socklen_t) {
+/// What is listened under. The number is that of what is told over it and thereafter: those of another version do not meet.
+fn name(key: u64, place: u32) -> Vec<u8> {
     // SAFETY: no arguments, always succeeds.
     let user = unsafe { libc::geteuid() };
-    let name = format!("mpiscope/{user}/meet/{key:016x}/{place}");
-    // SAFETY: all zero is a valid address.
-    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    // The first byte stays zero: the name is abstract.
-    for (to, from) in address.sun_path.iter_mut().skip(1).zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
-    let len = offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
-    (address, len as libc::socklen_t)
+    format!("mpiscope/{user}/meet2/{key:016x}/{place}").into_bytes()
 }
 
 /// Somebody who listens for the other side.
-pub struct Offer(Socket);
+pub struct Offer(Meeting);
 
 impl Offer {
     /// Listens under a name, before the library's call.
     fn new(key: u64) -> Option<Self> {
         (0..PLACES).find_map(|place| {
-            let socket = Socket::new()?;
-            let (address, len) = address(key, place);
-            // SAFETY: an address of that length.
-            let bound = unsafe { libc::bind(socket.0, (&raw const address).cast(), len) == 0 };
-            // SAFETY: our own descriptor.
-            (bound && unsafe { libc::listen(socket.0, 4) } == 0).then_some(Self(socket))
+            let meeting = Meeting::new()?;
+            meeting.0.listen(&name(key, place), 4).then_some(Self(meeting))
         })
     }
 
@@ -118,15 +98,15 @@ impl Offer {
         while self.0.ready(until.saturating_duration_since(Instant::now())) {
             // SAFETY: no address is wanted.
             let other = unsafe {
-                libc::accept4(self.0.0, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC)
+                let listener = self.0.0.descriptor();
+                libc::accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC)
             };
-            if other < 0 {
-                continue;
-            }
-            let other = Socket(other);
+            let Some(other) = Socket::of(other).map(Meeting) else { continue };
             // SAFETY: one byte; a closed connection is an error here, no signal.
             let told = other.is_ours()
-                && unsafe { libc::send(other.0, (&raw const YES).cast(), 1, libc::MSG_NOSIGNAL) } == 1;
+                && unsafe {
+                    libc::send(other.0.descriptor(), (&raw const YES).cast(), 1, libc::MSG_NOSIGNAL)
+                } == 1;
             if told {
                 return true;
             }
@@ -139,16 +119,13 @@ impl Offer {
 pub fn take(key: u64) -> bool {
     let until = Instant::now() + TAKE;
     (0..PLACES).any(|place| {
-        let Some(socket) = Socket::new() else { return false };
-        let (address, len) = address(key, place);
-        // SAFETY: an address of that length.
-        let connected = unsafe { libc::connect(socket.0, (&raw const address).cast(), len) == 0 };
+        let Some(socket) = Meeting::new() else { return false };
         let mut said = 0u8;
-        connected
+        socket.0.connect(&name(key, place))
             && socket.is_ours()
             && socket.ready(until.saturating_duration_since(Instant::now()))
             // SAFETY: room for one byte.
-            && unsafe { libc::recv(socket.0, (&raw mut said).cast(), 1, 0) } == 1
+            && unsafe { libc::recv(socket.0.descriptor(), (&raw mut said).cast(), 1, 0) } == 1
             && said == YES
     })
 }

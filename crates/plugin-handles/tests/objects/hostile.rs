@@ -10,6 +10,7 @@ use debugger_host::handles::Handles;
 use debugger_host::process::Process;
 use debugger_host::{memory, queues};
 use mpiscope_target::{ByteOrder, Error, Live, Module, Target};
+use mpiscope_testkit::damage::{Dice, damage, done};
 
 use crate::ask::{ONE_AT_A_TIME, Plugins};
 use crate::program::Running;
@@ -77,49 +78,6 @@ fn image(running: &Running) -> Result<Vec<u8>> {
     Ok(live.read_bytes(address, len, 1 << 30)?)
 }
 
-/// A sequence of numbers that is the same at every run.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
-
-/// Changes words: more often where the image has something, and to values that hurt.
-fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    const VALUES: [u64; 10] =
-        [0, 1, u64::MAX, i64::MAX as u64, i64::MIN as u64, 0xffff_ffff, 1 << 40, 64, 0x7fff_ffff, 4096];
-    for _ in 0..=dice.below(40) {
-        let mut at = 8 * dice.below(bytes.len() / 8);
-        for _ in 0..64 {
-            if bytes[at..at + 8] != [0; 8] {
-                break;
-            }
-            at = 8 * dice.below(bytes.len() / 8);
-        }
-        // The magic and the version alone decide too much.
-        let at = at.max(24);
-        let value = match dice.below(3) {
-            0 => VALUES[dice.below(VALUES.len())],
-            1 => dice.next(),
-            _ => u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()) ^ 1 << dice.below(64),
-        };
-        bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
-    }
-    if dice.below(10) == 0 {
-        bytes.truncate(dice.below(bytes.len()));
-    }
-}
-
 /// Asks about everything, and does not mind the answers.
 fn ask_all(made: Made, running: &Running, plugins: &Plugins) {
     let process = Process::new(Arc::new(made), 0);
@@ -140,9 +98,7 @@ pub fn everything(running: &Running, plugins: &Plugins) -> Result<()> {
     let original = image(running)?;
     let before = memory::ledger();
     for round in 0..ROUNDS {
-        let mut dice = Dice(round);
-        let mut bytes = original.clone();
-        damage(&mut bytes, &mut dice);
+        let bytes = done(original.clone(), &damage(&original, &mut Dice(round)));
         let start = Instant::now();
         ask_all(Made { bytes, order: ByteOrder::HOST }, running, plugins);
         ensure!(start.elapsed() < PATIENCE, "round {round} took {:?}", start.elapsed());

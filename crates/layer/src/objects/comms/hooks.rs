@@ -1,7 +1,7 @@
 //! What happens around the functions that make, change and free communicators.
 #![allow(unsafe_code)]
 
-use super::members::distinction;
+use super::members::{Members, common_name, distinction};
 use super::{COMMS, Origin, PARENTS_NAME, enter, enter_copy, find, name_by_key, next_name, topology};
 use crate::call::Call;
 use crate::objects::{
@@ -230,9 +230,10 @@ pub fn create_group<A: Abi>(
     let parent = find::<A>(comm);
     let origin = Origin { colour: tag, ..Origin::of(parent) };
     enter::<A>(writer, Site::of(call), handle, &origin, |members| {
-        let parent = parent.map_or(0, |p| p.head.identity.get());
-        let key = [parent, u64::from(call.function().0), i64::from(tag) as u64, members.local_name()];
-        if parent == 0 { 0 } else { name_by_key(hash::words(key)) }
+        let Some(parent) = parent.filter(|parent| parent.head.identity.get() != 0) else { return 0 };
+        let name = common_name::<A>(writer, members, handle, (parent, comm));
+        let parent = parent.head.identity.get();
+        name_by_key(hash::words([parent, u64::from(call.function().0), i64::from(tag) as u64, name]))
     });
 }
 
@@ -251,11 +252,24 @@ pub fn create_from_group<A: Abi>(
     errhandler: A::Handle,
     new: *mut A::Handle,
 ) {
+    from_groups(call, result, tag, (info, errhandler), new, |members| Some(members.local_name()));
+}
+
+/// A communicator that groups alone make; `name` is one of its members that all compute alike.
+fn from_groups<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    tag: *const c_char,
+    (info, errhandler): (A::Handle, A::Handle),
+    new: *mut A::Handle,
+    name: impl FnOnce(&Members) -> Option<u64>,
+) {
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(handle) = made::<A>(new) else { return };
     let tag = hash::text(resolve::text(tag, 1024).as_bytes());
     let record = enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |members| {
-        name_by_key(hash::words([world_name(), u64::from(call.function().0), tag, members.local_name()]))
+        let key = |name| hash::words([world_name(), u64::from(call.function().0), tag, name]);
+        name(members).map_or(0, |name| name_by_key(key(name)))
     });
     if let Some(record) = record {
         given_info(record, info.raw());
@@ -293,17 +307,7 @@ pub fn intercomm_create_from_groups<A: Abi>(
     errhandler: A::Handle,
     new: *mut A::Handle,
 ) {
-    let Some(writer) = succeeded::<A>(result) else { return };
-    let Some(handle) = made::<A>(new) else { return };
-    let tag = hash::text(resolve::text(tag, 1024).as_bytes());
-    let record = enter::<A>(writer, Site::of(call), handle, &Origin::of(None), |members| {
-        let function = u64::from(call.function().0);
-        members.both_names().map_or(0, |both| name_by_key(hash::words([world_name(), function, tag, both])))
-    });
-    if let Some(record) = record {
-        given_info(record, info.raw());
-        given_errhandler(record, errhandler.raw());
-    }
+    from_groups(call, result, tag, (info, errhandler), new, Members::both_names);
 }
 
 /// `MPI_Comm_spawn`, `MPI_Comm_spawn_multiple`, `MPI_Comm_accept`, `MPI_Comm_connect`: an intercommunicator to processes of

@@ -97,20 +97,37 @@ pub fn distinction<A: Abi>(
         return members.both_names().unwrap_or(i64::from(colour).cast_unsigned());
     }
     match parent {
-        Some((record, parent)) if reaches_beyond(writer, record) => first_in::<A>(handle, parent),
+        Some((record, parent)) if reaches_beyond(writer, record) => {
+            ranks_in::<A>(handle, 1, parent).first().copied().unwrap_or(OUTSIDE)
+        }
         _ => members.first(),
     }
 }
 
-/// Rank of the first member of `comm` in `parent`.
-fn first_in<A: Abi>(comm: A::Handle, parent: A::Handle) -> u64 {
+/// A name of the members of an intracommunicator that all of them compute alike.
+pub fn common_name<A: Abi>(
+    writer: &'static Writer,
+    members: &Members,
+    handle: A::Handle,
+    parent: (&Comm, A::Handle),
+) -> u64 {
+    match parent {
+        (record, parent) if reaches_beyond(writer, record) => {
+            hash::words(ranks_in::<A>(handle, members.size, parent))
+        }
+        _ => members.local_name(),
+    }
+}
+
+/// Ranks of the first `count` members of `comm` in `parent`.
+fn ranks_in<A: Abi>(comm: A::Handle, count: c_int, parent: A::Handle) -> Vec<u64> {
     let mut parents = A::Handle::from_raw(0);
     if real::comm_group::<A>(parent, &mut parents) != Some(A::SUCCESS) {
-        return OUTSIDE;
+        return Vec::new();
     }
-    let first = listed::<A>(real::comm_group::<A>, comm, 1, Some(parents)).first().copied();
+    let ranks = listed::<A>(real::comm_group::<A>, comm, count, Some(parents));
     real::group_free::<A>(&mut parents);
-    first.unwrap_or(OUTSIDE)
+    ranks
 }
 
 /// Writes ranks into a record, unless they are those of the world.

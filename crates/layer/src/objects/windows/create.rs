@@ -72,13 +72,19 @@ pub fn create<A: Abi>(
     made(call, result, &memory, info, comm, win);
 }
 
-/// The address that the library wrote to `place`.
-fn allocated<A: Abi>(result: c_int, place: *const c_void) -> u64 {
-    if result != A::SUCCESS {
-        return 0;
-    }
-    // SAFETY: the call succeeded, so the program gave a place for an address; null is looked at.
-    unsafe { place.cast::<usize>().as_ref() }.map_or(0, |base| *base as u64)
+/// Memory whose address the library wrote to `place`.
+fn allocated<A: Abi>(
+    result: c_int,
+    flavour: Flavour,
+    (place, size, unit): (*const c_void, i64, impl Count),
+) -> Memory {
+    let address = if result == A::SUCCESS {
+        // SAFETY: the call succeeded, so the program gave a place for an address; null is looked at.
+        unsafe { place.cast::<usize>().as_ref() }.copied()
+    } else {
+        None
+    };
+    Memory { flavour, base: address.map_or(0, |base| base as u64), size, unit: unit.count() }
 }
 
 /// `MPI_Win_allocate`.
@@ -90,9 +96,7 @@ pub fn allocate<A: Abi>(
     comm: A::Handle,
     win: *mut A::Handle,
 ) {
-    let base = allocated::<A>(result, base);
-    let memory = Memory { flavour: Flavour::ALLOCATE, base, size, unit: unit.count() };
-    made(call, result, &memory, info, comm, win);
+    made(call, result, &allocated::<A>(result, Flavour::ALLOCATE, (base, size, unit)), info, comm, win);
 }
 
 /// `MPI_Win_allocate_shared`.
@@ -104,9 +108,7 @@ pub fn allocate_shared<A: Abi>(
     comm: A::Handle,
     win: *mut A::Handle,
 ) {
-    let base = allocated::<A>(result, base);
-    let memory = Memory { flavour: Flavour::SHARED, base, size, unit: unit.count() };
-    made(call, result, &memory, info, comm, win);
+    made(call, result, &allocated::<A>(result, Flavour::SHARED, (base, size, unit)), info, comm, win);
 }
 
 /// `MPI_Win_create_dynamic`.

@@ -1,0 +1,90 @@
+//! Unix sockets with abstract names: they need no file, and are gone with whoever made them.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::mem::offset_of;
+
+/// A stream socket that is closed in the end.
+pub struct Socket(c_int);
+
+impl Socket {
+    /// A new one; `flags` like `SOCK_NONBLOCK`. It is closed in programs that this one becomes.
+    pub fn new(flags: c_int) -> Option<Self> {
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
+        // SAFETY: makes a descriptor, which is ours.
+        Self::of(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })
+    }
+
+    /// Takes a descriptor over; nothing if it is none.
+    pub fn of(descriptor: c_int) -> Option<Self> {
+        (descriptor >= 0).then_some(Self(descriptor))
+    }
+
+    /// Its descriptor.
+    pub fn descriptor(&self) -> c_int {
+        self.0
+    }
+
+    /// Connects to the one who listens under this name. False if there is nobody.
+    pub fn connect(&self, name: &[u8]) -> bool {
+        address(name).is_some_and(|(address, len)| {
+            // SAFETY: an address of that length.
+            unsafe { libc::connect(self.0, (&raw const address).cast(), len) == 0 }
+        })
+    }
+
+    /// Listens under this name. False if somebody else does.
+    pub fn listen(&self, name: &[u8], backlog: c_int) -> bool {
+        address(name).is_some_and(|(address, len)| {
+            // SAFETY: an address of that length; our own descriptor.
+            unsafe {
+                libc::bind(self.0, (&raw const address).cast(), len) == 0
+                    && libc::listen(self.0, backlog) == 0
+            }
+        })
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // SAFETY: our own descriptor.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+/// The address of a name, and its length; nothing if the name is too long.
+fn address(name: &[u8]) -> Option<(libc::sockaddr_un, libc::socklen_t)> {
+    // SAFETY: all zero is a valid address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    // The first byte stays zero: the name is abstract.
+    let room = address.sun_path.get_mut(1..)?.get_mut(..name.len())?;
+    for (to, from) in room.iter_mut().zip(name) {
+        *to = *from as libc::c_char;
+    }
+    let len = offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    Some((address, len as libc::socklen_t))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_who_listens_is_found_by_its_name_alone_and_only_as_long_as_it_is_there() {
+        let name = format!("mpiscope/test/{}", std::process::id());
+        let (one, other) = (Socket::new(0).unwrap(), Socket::new(0).unwrap());
+        assert!(one.listen(name.as_bytes(), 1));
+        assert!(!Socket::new(0).unwrap().listen(name.as_bytes(), 1), "the name is taken");
+        assert!(!other.connect(format!("{name}x").as_bytes()));
+        assert!(other.connect(name.as_bytes()));
+        drop(one);
+        assert!(!Socket::new(0).unwrap().connect(name.as_bytes()));
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_is_refused() {
+        assert!(address(&[b'x'; 107]).is_some() && address(&[b'x'; 108]).is_none());
+    }
+}
