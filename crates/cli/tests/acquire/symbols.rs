@@ -164,7 +164,7 @@ fn a_debugger_that_says_it_is_there_has_the_ranks_held_until_it_continues_the_st
     let dir = folder();
     let program = compile(&library, "idle", dir.path());
     let script = dir.path().join("held.gdb");
-    let text = "set pagination off\nset language c\nbreak main\nrun\nset var *(int *)&MPIR_being_debugged = 1\n\
+    let text = "set pagination off\nset language c\nbreak main\nrun\ndelete\nset var *(int *)&MPIR_being_debugged = 1\n\
                 break MPIR_Breakpoint\ncontinue\necho AT BREAKPOINT\\n\nshell sleep 1\necho CONTINUING\\n\ncontinue\n";
     std::fs::write(&script, text).unwrap();
     let mut command = Command::new("gdb");

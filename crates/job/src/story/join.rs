@@ -95,25 +95,24 @@ pub fn absent(deaths: &[Death]) -> RankSet {
     (0..size).filter(|rank| !seen.contains(rank)).collect()
 }
 
-/// Equal waits of several ranks together, each with whom it was for.
+/// Equal waits of several ranks of a world together, each with whom it was for.
 pub fn waits(deaths: &[Death]) -> Vec<Wait> {
-    let mut waits: Vec<Wait> = Vec::new();
+    let mut waits: Vec<(&str, Wait)> = Vec::new();
     for death in deaths {
+        // Two worlds have ranks of the same numbers, and perhaps an intercommunicator in common.
+        let world = death.now.world.as_str();
         for waiting in &death.waits {
             let wait = wait(deaths, death, waiting);
-            let same = |known: &&mut Wait| Wait { ranks: RankSet::default(), ..(*known).clone() } == wait;
-            let at = match waits.iter_mut().find(same) {
-                Some(known) => known,
-                None => {
-                    waits.push(wait);
-                    let Some(last) = waits.last_mut() else { continue };
-                    last
-                }
+            let same = |(of, known): &&mut (&str, Wait)| {
+                *of == world && Wait { ranks: RankSet::default(), ..known.clone() } == wait
             };
-            at.ranks.0.extend(death.now.rank);
+            match waits.iter_mut().find(same) {
+                Some((_, known)) => known.ranks.0.extend(death.now.rank),
+                None => waits.push((world, Wait { ranks: death.now.rank.into_iter().collect(), ..wait })),
+            }
         }
     }
-    waits
+    waits.into_iter().map(|(_, wait)| wait).collect()
 }
 
 fn wait(deaths: &[Death], death: &Death, waiting: &Waiting) -> Wait {

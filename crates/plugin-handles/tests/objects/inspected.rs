@@ -43,7 +43,10 @@ pub fn inspect(target: &str, running: &Running) -> Result<BTreeMap<String, Value
         // The last one with this handle is meant. What is predefined and was never touched is in no list.
         let found = match list.iter().rev().find(|object| object["handle"] == *text) {
             Some(found) => found.clone(),
-            None => ask(&[target, "--kind", kind, "--handle", &text])?.first().context("no object")?.clone(),
+            None => {
+                let found = ask(&[target, "--kind", kind, "--handle", &text])?;
+                found.first().with_context(|| format!("no {kind} {text}, which is {name}"))?.clone()
+            }
         };
         answers.insert(name.clone(), found);
     }

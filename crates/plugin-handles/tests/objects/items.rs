@@ -228,14 +228,14 @@ fn plain(value: Value) -> Value {
 const ITEMS: [(&str, usize, usize); 10] = [
     ("comm", 20, 6),
     ("datatype", 21, 6),
-    ("errhandler", 6, 4),
+    ("errhandler", 9, 6),
     ("file", 7, 3),
     ("group", 4, 4),
     ("info", 4, 3),
-    ("request", 10, 9),
-    ("op", 7, 5),
+    ("request", 24, 9),
+    ("op", 8, 5),
     ("status", 4, 1),
-    ("win", 5, 9),
+    ("win", 5, 13),
 ];
 
 /// Whether the table has all of them.

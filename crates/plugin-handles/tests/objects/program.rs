@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::mpi::{Abi, Family, Library};
 use mpiscope_testkit::run;
 use std::os::unix::process::CommandExt;
 use tempfile::TempDir;
@@ -32,7 +32,11 @@ pub fn start(
     let dir = tempfile::tempdir()?;
     let binary = dir.path().join("program");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program);
-    library.cc(&[&source], &binary)?;
+    library.cc_with(
+        &[&source],
+        &binary,
+        &fortran_binding(library).iter().map(String::as_str).collect::<Vec<_>>(),
+    )?;
     for rank in ["rank0", "rank1"] {
         fs::create_dir(dir.path().join(rank))?;
     }
@@ -44,6 +48,18 @@ pub fn start(
     command.stdin(Stdio::null()).stdout(errors.try_clone()?).stderr(errors).process_group(0);
     let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
     Ok(Running { child, dir, handles: HashMap::new(), deadline: Instant::now() + limit })
+}
+
+/// Names the library with the Fortran binding to the program, if there is one beside the MPI library.
+fn fortran_binding(library: &Library) -> Option<String> {
+    let names: &[&str] = match (library.family, library.abi) {
+        (Family::OpenMpi, _) => &["libmpi_mpifh.so.40"],
+        (_, Abi::Standard) => &["libmpifort_abi.so.1"],
+        _ => &["libmpifort.so.12", "libmpichfort.so.12"],
+    };
+    let dir = library.libmpi.parent()?;
+    let found = names.iter().map(|name| dir.join(name)).find(|file| file.is_file())?;
+    Some(format!("-DFORTRAN_BINDING=\"{}\"", found.display()))
 }
 
 fn parse(line: &str) -> Option<((String, String), String)> {

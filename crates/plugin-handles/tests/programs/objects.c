@@ -38,6 +38,8 @@ static double gone_memory[2];
 #define MPI_File_c2f MPI_File_toint
 #define MPI_Win_c2f MPI_Win_toint
 #define MPI_Request_c2f MPI_Request_toint
+#define MPI_Op_f2c MPI_Op_fromint
+#define MPI_Errhandler_f2c MPI_Errhandler_fromint
 #endif
 
 /* Handles are ints or pointers. */
@@ -291,7 +293,7 @@ static void *reduce(void *unused) {
 /* Frees one of each kind. */
 static void go(MPI_Comm mine) {
     static int in, out;
-    MPI_Request done[2];
+    MPI_Request done;
     MPI_Op_create(operation, 0, &gone_op);
     MPI_Info_create(&gone_info);
     MPI_Comm_create_errhandler(handler, &gone_errors);
@@ -300,10 +302,10 @@ static void go(MPI_Comm mine) {
     SAY("gone_info", "info", gone_info);
     SAY("gone_errors", "errhandler", gone_errors);
     SAY("gone_win", "win", gone_win);
-    MPI_Irecv(&in, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &done[0]);
-    MPI_Isend(&out, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &done[1]);
-    SAY("gone_request", "request", done[0]);
-    MPI_Waitall(2, done, MPI_STATUSES_IGNORE);
+    MPI_Irecv(&in, 1, MPI_INT, 0, 3, MPI_COMM_SELF, &done);
+    SAY("gone_request", "request", done);
+    MPI_Send(&out, 1, MPI_INT, 0, 3, MPI_COMM_SELF);
+    MPI_Wait(&done, MPI_STATUS_IGNORE);
     MPI_Win_free(&gone_win);
     MPI_Op_free(&gone_op);
     MPI_Info_free(&gone_info);
@@ -372,6 +374,8 @@ static void newer(int rank, MPI_Comm mine, MPI_Info info) {
 #endif
 }
 
+#include "origins.h"
+
 int main(int argc, char **argv) {
     int rank, level;
     pthread_t thread;
@@ -397,6 +401,7 @@ int main(int argc, char **argv) {
     /* What was given before does not have it. */
     MPI_Info_set(info, "fourth", "too late");
     under_way(rank, mine);
+    origins(rank, mine);
     go(mine);
     int threads = rank == 0 && level == MPI_THREAD_MULTIPLE;
     if (threads)

@@ -1,0 +1,122 @@
+/* Requests by every function of the document that makes them, every last synchronisation of a window, error handlers of
+ * files and windows, callbacks that a Fortran binding gave. Nothing of it is ended. */
+
+enum { BIG = 1 << 20 };
+static char big[BIG], bigger[BIG], room[BIG + 4096];
+
+static void file_handler(MPI_File *file, int *code, ...) { (void)file, (void)code; }
+static void win_handler(MPI_Win *win, int *code, ...) { (void)win, (void)code; }
+
+/* Messages too long to be on their way before the other rank asks for them. */
+static void sends(int rank, MPI_Comm mine) {
+    MPI_Comm crowded;
+    MPI_Request request;
+    MPI_Comm_dup(mine, &crowded);
+    if (rank == 1)
+        MPI_Irecv(bigger, BIG, MPI_CHAR, 0, 24, crowded, &request);
+    MPI_Barrier(crowded);
+    if (rank == 1)
+        return;
+#define SENDS(name, function, tag) function(big, BIG, MPI_CHAR, 1, tag, crowded, &request), SAY(name, "request", request)
+    SENDS("isend", MPI_Isend, 21);
+    /* Some libraries give one handle to all sends that are complete at their start: nothing like it comes after this. */
+    MPI_Buffer_attach(room, sizeof room);
+    SENDS("ibsend", MPI_Ibsend, 22);
+    SENDS("issend", MPI_Issend, 23);
+    SENDS("irsend", MPI_Irsend, 24);
+    SENDS("send_init", MPI_Send_init, 31);
+    SENDS("bsend_init", MPI_Bsend_init, 32);
+    SENDS("ssend_init", MPI_Ssend_init, 33);
+    SENDS("rsend_init", MPI_Rsend_init, 34);
+    SENDS("recv_init", MPI_Recv_init, 35);
+}
+
+static void file_requests(void) {
+    static int ints[4];
+    MPI_File file;
+    MPI_Request request;
+    MPI_Errhandler errors;
+    MPI_File_open(MPI_COMM_SELF, "origins", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    MPI_File_create_errhandler(file_handler, &errors);
+    MPI_File_set_errhandler(file, errors);
+    SAY("origins", "file", file);
+    SAY("file_errors", "errhandler", errors);
+#define MOVES(name, function) \
+    if (function(file, ints, 4, MPI_INT, &request) == MPI_SUCCESS) \
+        SAY(name, "request", request)
+    MOVES("iread", MPI_File_iread);
+    MOVES("iwrite", MPI_File_iwrite);
+    MOVES("iread_shared", MPI_File_iread_shared);
+    MOVES("iwrite_shared", MPI_File_iwrite_shared);
+    if (MPI_File_iwrite_at(file, 64, ints, 4, MPI_INT, &request) == MPI_SUCCESS)
+        SAY("iwrite_at", "request", request);
+}
+
+static void synchronised(int rank, MPI_Comm mine) {
+    static double memory[8];
+    MPI_Win unlocked, completed, waited, tested, *all[] = {&unlocked, &completed, &waited, &tested};
+    MPI_Group both, other;
+    MPI_Errhandler errors;
+    int peer[1] = {1 - rank}, done = 0;
+    for (int i = 0; i < 4; i++)
+        MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, mine, all[i]);
+    MPI_Comm_group(mine, &both);
+    MPI_Group_incl(both, 1, peer, &other);
+    MPI_Win_create_errhandler(win_handler, &errors);
+    MPI_Win_set_errhandler(unlocked, errors);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, unlocked);
+        MPI_Win_unlock(0, unlocked);
+        MPI_Win_start(other, 0, completed);
+        MPI_Win_complete(completed);
+        MPI_Win_post(other, 0, waited);
+        MPI_Win_wait(waited);
+        MPI_Win_post(other, 0, tested);
+        while (!done)
+            MPI_Win_test(tested, &done);
+    } else {
+        MPI_Win_post(other, 0, completed);
+        MPI_Win_wait(completed);
+        MPI_Win_start(other, 0, waited);
+        MPI_Win_complete(waited);
+        MPI_Win_start(other, 0, tested);
+        MPI_Win_complete(tested);
+    }
+    SAY("unlocked", "win", unlocked);
+    SAY("completed", "win", completed);
+    SAY("waited", "win", waited);
+    SAY("tested", "win", tested);
+    SAY("win_errors", "errhandler", errors);
+}
+
+/* What a Fortran program would do, if the library comes with its binding. */
+static void from_fortran(void) {
+#ifdef FORTRAN_BINDING
+    typedef void make_op(MPI_User_function *, int *, int *, int *);
+    typedef void make_errhandler(void (*)(MPI_Comm *, int *, ...), int *, int *);
+    void *binding = dlopen(FORTRAN_BINDING, RTLD_NOW);
+    make_op *op = binding ? (make_op *)dlsym(binding, "mpi_op_create_") : NULL;
+    make_errhandler *errhandler = binding ? (make_errhandler *)dlsym(binding, "mpi_comm_create_errhandler_") : NULL;
+    int yes = 1, made, error;
+    if (op) {
+        op(operation, &yes, &made, &error);
+        SAY("fortran_op", "op", MPI_Op_f2c(made));
+    }
+#ifdef OPEN_MPI
+    /* Its binding makes them past the C function. */
+    errhandler = NULL;
+#endif
+    if (errhandler) {
+        errhandler(handler, &made, &error);
+        SAY("fortran_errors", "errhandler", MPI_Errhandler_f2c(made));
+    }
+#endif
+}
+
+static void origins(int rank, MPI_Comm mine) {
+    sends(rank, mine);
+    synchronised(rank, mine);
+    if (rank == 0)
+        file_requests();
+    from_fortran();
+}
