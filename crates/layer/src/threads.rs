@@ -5,6 +5,7 @@ use crate::tls::Tls;
 use crate::tool::events::observe;
 use crate::{clock, image};
 use mpiscope_image::layout::{Call, Loss, SectionKind, State, Thread};
+use mpit::Shards;
 use mpit::event::Frames;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -71,8 +72,12 @@ pub fn count() -> usize {
     MADE.load(Ordering::Acquire)
 }
 
+/// Completed calls of all threads that ever called MPI.
+pub static CALLS: Shards = Shards::new();
+
 /// Lists a new record.
 fn list(thread: &'static Thread) {
+    CALLS.add(thread.call.completed.atomic());
     if let Some(record) = RECORDS.get(MADE.fetch_add(1, Ordering::AcqRel)) {
         record.store(std::ptr::from_ref(thread).cast_mut(), Ordering::Release);
     }

@@ -93,7 +93,7 @@ engine! {
     pub use lifecycle::Lifecycle;
     pub use pvar::{
         Binding, Counter, Encoding, Gauge, Instrument, Pvar, PvarHandle, PvarInfo, PvarProvider, PvarSpec,
-        Scalar, SessionContext, Unit, WatchList,
+        Scalar, SessionContext, Shards, Unit, WatchList,
     };
     pub use registry::Registry;
     pub use word::{CvarWord, InstanceWord, PvarWord, RegistrationWord, SessionWord};

@@ -37,8 +37,17 @@ impl Mark {
     /// The value for a total that is read by `total` after the mark has been.
     #[inline]
     pub(crate) fn value(&self, total: impl FnOnce() -> Result<u64>) -> Result<u64> {
-        let mark = self.0.load(Ordering::Acquire);
-        if mark & RUNNING == 0 { Ok(mark >> 1) } else { Ok(since(total()?, mark)) }
+        let look = self.look();
+        match look.stopped() {
+            Some(value) => Ok(value),
+            None => Ok(look.since(total()?)),
+        }
+    }
+
+    /// The mark as it is now, for a value whose total is read next.
+    #[inline(always)]
+    pub(crate) fn look(&self) -> Look {
+        Look(self.0.load(Ordering::Acquire))
     }
 
     /// Starts measuring where it was stopped. No effect on a running mark.
@@ -88,7 +97,25 @@ impl Mark {
     }
 }
 
-#[inline]
+/// A mark as it was before the total was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Look(u64);
+
+impl Look {
+    /// The value of a stopped mark.
+    #[inline(always)]
+    pub(crate) fn stopped(self) -> Option<u64> {
+        (self.0 & RUNNING == 0).then_some(self.0 >> 1)
+    }
+
+    /// The value of a running mark.
+    #[inline(always)]
+    pub(crate) fn since(self, total: u64) -> u64 {
+        since(total, self.0)
+    }
+}
+
+#[inline(always)]
 fn since(total: u64, mark: u64) -> u64 {
     total.wrapping_sub(mark >> 1) & VALUES
 }

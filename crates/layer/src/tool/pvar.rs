@@ -160,15 +160,6 @@ c::entry_points! {
         REGISTRY.pvar_stop(SessionWord(session), one_or_all(handle))
     }
 
-    /// Reads the value.
-    MPI_T_pvar_read PMPI_T_pvar_read(session: Session, handle: Handle, buf: *mut c_void) {
-        if buf.is_null() {
-            return Err(no_buffer(session, handle));
-        }
-        // SAFETY: the caller's buffer holds the whole value.
-        unsafe { REGISTRY.pvar_read_raw(SessionWord(session), PvarWord(handle), buf.cast()) }
-    }
-
     /// Writes the value.
     MPI_T_pvar_write PMPI_T_pvar_write(session: Session, handle: Handle, buf: *const c_void) {
         if buf.is_null() {
@@ -191,4 +182,47 @@ c::entry_points! {
         // SAFETY: the caller's buffer holds the whole value.
         unsafe { REGISTRY.pvar_readreset_raw(SessionWord(session), PvarWord(handle), buf.cast()) }
     }
+}
+
+/// What does not go without calling something, and every mistake.
+#[inline(never)]
+unsafe extern "C" fn read_carefully(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
+    let read = REGISTRY.lifecycle().check().and_then(|()| {
+        if buf.is_null() {
+            return Err(no_buffer(session, handle));
+        }
+        // SAFETY: the caller's buffer holds the whole value.
+        unsafe { REGISTRY.pvar_read_raw(SessionWord(session), PvarWord(handle), buf.cast()) }
+    });
+    c::answer(read)
+}
+
+/// Reading is what tools do most, in loops and from signal handlers: the common case is a few dozen instructions without
+/// a call, so that no register has to be saved, and all else is a jump.
+#[inline(always)]
+unsafe fn read(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
+    let (pe_session, variable) = (SessionWord(session), PvarWord(handle));
+    if REGISTRY.lifecycle().count() != 0
+        && !buf.is_null()
+        // SAFETY: the caller's buffer holds the whole value.
+        && unsafe { REGISTRY.pvar_read_leaf(pe_session, variable, buf.cast()) }
+    {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { read_carefully(session, handle, buf) }
+}
+
+/// Reads the value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MPI_T_pvar_read(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise to the function of this name.
+    unsafe { read(session, handle, buf) }
+}
+
+/// Reads the value.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn PMPI_T_pvar_read(session: Session, handle: Handle, buf: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise to the function of this name.
+    unsafe { read(session, handle, buf) }
 }

@@ -5,17 +5,17 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::measured::Measured;
-use super::{Encoding, Pvar, PvarHandle};
+use super::{Encoding, Pvar, PvarHandle, Shards};
 use crate::codes::Result;
-use crate::mark::Mark;
+use crate::mark::{Look, Mark};
 use crate::slab::{Occupant, Slot};
 use crate::word::SessionWord;
 
 /// The part of a handle's slot that outlives every handle: all a scalar read needs, in one cache line.
 pub(crate) struct PvarInline {
     pub(super) session: AtomicU64,
-    /// The raw value of a scalar; null if there is none in memory.
-    pub(super) cell: AtomicPtr<AtomicU64>,
+    /// Where the raw value of a scalar stands: see [`Place`].
+    place: AtomicPtr<AtomicU64>,
     /// A function that computes it instead; 0 if there is none.
     function: AtomicUsize,
     pub(super) mark: Mark,
@@ -30,7 +30,7 @@ impl Default for PvarInline {
     fn default() -> Self {
         Self {
             session: AtomicU64::new(0),
-            cell: AtomicPtr::new(ptr::null_mut()),
+            place: AtomicPtr::new(ptr::null_mut()),
             function: AtomicUsize::new(0),
             mark: Mark::default(),
             frozen: AtomicU64::new(0),
@@ -46,8 +46,36 @@ impl Default for PvarInline {
 pub(super) enum Direct {
     /// From memory.
     Cell(NonNull<AtomicU64>),
+    /// From several parts of it in memory.
+    Shards(NonNull<Shards>),
     /// From a function.
     Function(fn() -> u64),
+}
+
+/// A word that says where a raw value stands in memory, whatever it is: null for nowhere, the address of a cell, or with
+/// its lowest bit set that of [`Shards`]. One word, so that it is of one life of the slot.
+#[derive(Clone, Copy)]
+struct Place(*mut AtomicU64);
+
+const SHARDED: usize = 1;
+
+impl Place {
+    fn of_shards(shards: NonNull<Shards>) -> Self {
+        Self(shards.as_ptr().cast::<AtomicU64>().map_addr(|address| address | SHARDED))
+    }
+
+    /// # Safety
+    /// Not null, and what it was made of is still there.
+    #[inline(always)]
+    unsafe fn load(self) -> u64 {
+        if self.0.addr() & SHARDED == 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { &*self.0 }.load(Ordering::Acquire);
+        }
+        let shards = self.0.map_addr(|address| address & !SHARDED).cast::<Shards>();
+        // SAFETY: the caller's promise.
+        unsafe { &*shards }.sum()
+    }
 }
 
 /// How the value follows from the raw value.
@@ -61,11 +89,11 @@ pub(super) enum Kind {
     Watermark,
 }
 
-// The format word of a fast scalar: kind in the low bits, shape above. 0: no fast read.
+// The format word of a fast scalar: a bit of its kind, and of its shape. 0: no fast read. One bit a kind, because tests of
+// bits in the order of what is most common are faster than a table of jumps.
 const CUMULATIVE: u32 = 1;
 const CURRENT: u32 = 2;
-const WATERMARK: u32 = 3;
-const KIND_MASK: u32 = 3;
+const WATERMARK: u32 = 32;
 const FOUR: u32 = 4;
 const DOUBLE: u32 = 8;
 const SIGNED: u32 = 16;
@@ -77,7 +105,7 @@ impl PvarInline {
     /// slot's former life is over.
     pub(super) fn prepare(&self, session: SessionWord, running: bool) {
         self.session.store(session.0, Ordering::Release);
-        self.cell.store(ptr::null_mut(), Ordering::Release);
+        self.place.store(ptr::null_mut(), Ordering::Release);
         self.function.store(0, Ordering::Release);
         self.format.store(0, Ordering::Release);
         self.running.store(u32::from(running), Ordering::Release);
@@ -101,20 +129,73 @@ impl PvarInline {
         };
         self.factor.store(factor.unwrap_or(0.0).to_bits(), Ordering::Release);
         match direct {
-            Direct::Cell(cell) => self.cell.store(cell.as_ptr(), Ordering::Release),
+            Direct::Cell(cell) => self.place.store(cell.as_ptr(), Ordering::Release),
+            Direct::Shards(shards) => self.place.store(Place::of_shards(shards).0, Ordering::Release),
             Direct::Function(function) => self.function.store(function as usize, Ordering::Release),
         }
         self.format.store(kind | shape, Ordering::Release);
     }
 
+    /// The value before it is shaped, if no raw value is needed for it: that of a handle that is stopped.
+    ///
+    /// Here and below nothing is passed as a closure: in a read of this length the compiler calls it instead of
+    /// inlining it, and then has registers to save.
     #[inline(always)]
-    fn raw(&self, format: u32, now: impl Fn() -> u64) -> Option<u64> {
-        match format & KIND_MASK {
-            CUMULATIVE => self.mark.value(|| Ok(now())).ok(),
-            CURRENT if self.running.load(Ordering::Acquire) == 0 => Some(self.frozen.load(Ordering::Acquire)),
-            CURRENT | WATERMARK => Some(now()),
-            _ => None,
+    fn at_rest(&self, format: u32, mark: Look) -> Option<u64> {
+        if format & CUMULATIVE != 0 {
+            mark.stopped()
+        } else if format & CURRENT != 0 && self.running.load(Ordering::Acquire) == 0 {
+            Some(self.frozen.load(Ordering::Acquire))
+        } else {
+            None
         }
+    }
+
+    /// The value from memory before it is shaped. `None` if the raw value does not stand there.
+    #[inline(always)]
+    fn in_memory(&self, format: u32) -> Option<u64> {
+        let place = Place(self.place.load(Ordering::Acquire));
+        if place.0.is_null() {
+            return None;
+        }
+        let mark = self.mark.look();
+        if let Some(value) = self.at_rest(format, mark) {
+            return Some(value);
+        }
+        // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: lent by a registered
+        // instrument for as long as the registry exists, so it can be read in any life.
+        let now = unsafe { place.load() };
+        Some(if format & CUMULATIVE != 0 { mark.since(now) } else { now })
+    }
+
+    /// The same from a function.
+    #[inline(always)]
+    fn computed(&self, format: u32) -> Option<u64> {
+        let address = self.function.load(Ordering::Acquire);
+        if address == 0 {
+            return None;
+        }
+        let mark = self.mark.look();
+        if let Some(value) = self.at_rest(format, mark) {
+            return Some(value);
+        }
+        // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: a function without arguments,
+        // which can be called at any time.
+        let now = unsafe { std::mem::transmute::<usize, fn() -> u64>(address) }();
+        Some(if format & CUMULATIVE != 0 { mark.since(now) } else { now })
+    }
+
+    /// Sets a total's value to 0 and gives what it was, in one step; `None` for the careful way. The caller holds a pin.
+    #[inline]
+    pub(super) fn take(&self) -> Option<Bits> {
+        let format = self.format.load(Ordering::Acquire);
+        let place = Place(self.place.load(Ordering::Acquire));
+        if format & CUMULATIVE == 0 || place.0.is_null() {
+            return None;
+        }
+        // SAFETY: as in `in_memory`.
+        let taken = self.mark.take(|| Ok(unsafe { place.load() })).ok()?;
+        Some((self.shaped(format, taken), width(format)))
     }
 
     #[inline(always)]
@@ -131,37 +212,51 @@ impl PvarInline {
     }
 }
 
-/// Reads a scalar without a pin: the bits and how many bytes of them, or `None` for the careful way.
+/// The bits of a scalar's value, and how many bytes of them it has.
+pub(super) type Bits = (u64, usize);
+
+type HandleSlot = Slot<PvarHandleData, PvarInline>;
+
+/// Reads a scalar without a pin, in two halves around the reading itself. The format of the value; `None` for the careful way.
 ///
-/// Everything loaded is used only if the slot is in the same life afterwards.
+/// Everything loaded after it counts only if [`closed`] finds the slot in the same life.
 #[inline(always)]
-pub(super) fn fast_read(
-    slot: &Slot<PvarHandleData, PvarInline>,
-    generation: u32,
-    session: SessionWord,
-) -> Option<(u64, usize)> {
+fn opened(slot: &HandleSlot, generation: u32, session: SessionWord) -> Option<u32> {
     let inline = &slot.inline;
     if !slot.state.is_live(generation) || inline.session.load(Ordering::Acquire) != session.0 {
         return None;
     }
-    let format = inline.format.load(Ordering::Acquire);
-    // SAFETY: the pointer is null or one that `prepare_fast` got for some life of this slot: a cell that a
-    // registered instrument lends for as long as the registry exists, so it can be read in any life.
-    let raw = match unsafe { inline.cell.load(Ordering::Acquire).as_ref() } {
-        Some(cell) => inline.raw(format, || cell.load(Ordering::Acquire))?,
-        None => {
-            let address = inline.function.load(Ordering::Acquire);
-            if address == 0 {
-                return None;
-            }
-            // SAFETY: not null, so one that `prepare_fast` got for some life of this slot: a function without
-            // arguments, which can be called at any time.
-            inline.raw(format, unsafe { std::mem::transmute::<usize, fn() -> u64>(address) })?
-        }
-    };
-    let bits = inline.shaped(format, raw);
+    Some(inline.format.load(Ordering::Acquire))
+}
+
+#[inline(always)]
+fn closed(slot: &HandleSlot, generation: u32, format: u32, bits: u64) -> Option<Bits> {
     fence(Ordering::Acquire);
-    slot.state.is_live(generation).then_some((bits, if format & FOUR != 0 { 4 } else { 8 }))
+    slot.state.is_live(generation).then_some((bits, width(format)))
+}
+
+fn width(format: u32) -> usize {
+    if format & FOUR != 0 { 4 } else { 8 }
+}
+
+/// Any scalar whose value needs no instrument.
+#[inline(always)]
+pub(super) fn fast_read(slot: &HandleSlot, generation: u32, session: SessionWord) -> Option<Bits> {
+    let format = opened(slot, generation, session)?;
+    let inline = &slot.inline;
+    let value = inline.in_memory(format).or_else(|| inline.computed(format))?;
+    closed(slot, generation, format, inline.shaped(format, value))
+}
+
+/// An integer that stands in memory: nothing is called on the way, so that a caller needs no registers saved.
+#[inline(always)]
+pub(super) fn leaf_read(slot: &HandleSlot, generation: u32, session: SessionWord) -> Option<Bits> {
+    let format = opened(slot, generation, session)?;
+    if format & (DOUBLE | SIGNED) != 0 {
+        return None;
+    }
+    let value = slot.inline.in_memory(format)?;
+    closed(slot, generation, format, value)
 }
 
 pub(super) enum Body {

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::shards::Shards;
 use super::watch::WatchList;
 use crate::codes::{Error, Result};
 
@@ -18,12 +19,14 @@ pub struct Binding<'a> {
     /// A function that computes the raw value of a scalar: nearly as fast. As [`Instrument::sample`], it must be
     /// async-signal-safe.
     pub function: Option<fn() -> u64>,
+    /// The parts of the raw value of a scalar, which must stay as `cells` must.
+    pub shards: Option<&'a Shards>,
 }
 
 impl<'a> Binding<'a> {
     /// Values in memory.
     pub fn cells(cells: &'a [AtomicU64]) -> Self {
-        Self { count: cells.len(), cells: Some(cells), function: None }
+        Self { cells: Some(cells), ..Self::sampled(cells.len()) }
     }
 
     /// One value in memory.
@@ -33,12 +36,17 @@ impl<'a> Binding<'a> {
 
     /// Values that [`Instrument::sample`] computes.
     pub fn sampled(count: usize) -> Self {
-        Self { count, cells: None, function: None }
+        Self { count, cells: None, function: None, shards: None }
     }
 
     /// One value that a function computes.
     pub fn computed(function: fn() -> u64) -> Self {
-        Self { count: 1, cells: None, function: Some(function) }
+        Self { function: Some(function), ..Self::sampled(1) }
+    }
+
+    /// One value in parts: as fast as one in memory.
+    pub fn shards(shards: &'a Shards) -> Self {
+        Self { shards: Some(shards), ..Self::sampled(1) }
     }
 }
 
@@ -55,7 +63,7 @@ pub trait Instrument: Send + Sync + 'static {
     /// [`Error::INVALID_HANDLE`] by custom, if the object is not one that the variable can be bound to.
     fn bind(&self, object: u64) -> Result<Binding<'_>>;
 
-    /// The raw value of one element, below the bound count; asked only if `bind` gave no cells.
+    /// The raw value of one element, below the bound count; asked only if `bind` gave nothing faster.
     ///
     /// # Errors
     /// Whatever describes why the value cannot be had now, for instance [`Error::INVALID_HANDLE`] for an

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::handle::{Direct, Kind, PvarInline};
 use super::watch::{WatchList, Watcher};
-use super::{Binding, Pvar};
+use super::{Binding, Pvar, Shards};
 use crate::codes::{Error, PvarClass, Result};
 use crate::mark::Mark;
 
@@ -16,6 +16,7 @@ pub(super) struct Measured {
     pub(super) count: usize,
     cells: Option<NonNull<[AtomicU64]>>,
     function: Option<fn() -> u64>,
+    shards: Option<NonNull<Shards>>,
     marks: Box<[Mark]>,
     frozen: Box<[AtomicU64]>,
     watchers: Box<[usize]>,
@@ -49,6 +50,7 @@ impl Measured {
             count,
             cells: binding.cells.map(NonNull::from),
             function: if count == 1 { binding.function } else { None },
+            shards: if count == 1 { binding.shards.map(NonNull::from) } else { None },
             marks: (0..marks).map(|_| Mark::default()).collect(),
             frozen: (0..frozen).map(|_| AtomicU64::new(0)).collect(),
             watchers: Box::default(),
@@ -85,9 +87,11 @@ impl Measured {
 
     /// Where a scalar's read can go to directly.
     pub(super) fn direct(&self, pvar: &Pvar) -> Option<Direct> {
-        match self.function {
-            Some(function) if self.kind != Kind::Watermark => Some(Direct::Function(function)),
-            _ => self.scalar_cell(pvar).map(Direct::Cell),
+        match (self.function, self.shards) {
+            _ if self.kind == Kind::Watermark => self.scalar_cell(pvar).map(Direct::Cell),
+            (Some(function), _) => Some(Direct::Function(function)),
+            (None, Some(shards)) => Some(Direct::Shards(shards)),
+            (None, None) => self.scalar_cell(pvar).map(Direct::Cell),
         }
     }
 
@@ -107,6 +111,11 @@ impl Measured {
         // SAFETY: lent by `Instrument::bind` for the life of the instrument, which the registry keeps
         // until after its handles.
         self.cells.map(|cells| unsafe { cells.as_ref() })
+    }
+
+    fn shards(&self) -> Option<&Shards> {
+        // SAFETY: as above.
+        self.shards.map(|shards| unsafe { shards.as_ref() })
     }
 
     pub(super) fn view<'a>(&'a self, pvar: &'a Pvar, object: u64, inline: &'a PvarInline) -> View<'a> {
@@ -129,10 +138,11 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     /// The current raw value of an element.
     fn raw(&self, element: usize) -> Result<u64> {
-        match (self.measured.cells(), self.measured.function) {
-            (Some(cells), _) => Ok(cells.get(element).ok_or(Error::INVALID)?.load(Ordering::Acquire)),
-            (None, Some(function)) => Ok(function()),
-            (None, None) => {
+        match (self.measured.cells(), self.measured.function, self.measured.shards()) {
+            (Some(cells), ..) => Ok(cells.get(element).ok_or(Error::INVALID)?.load(Ordering::Acquire)),
+            (None, Some(function), _) => Ok(function()),
+            (None, None, Some(shards)) => Ok(shards.sum()),
+            (None, None, None) => {
                 self.pvar.instrument().ok_or(Error::NOT_SUPPORTED)?.sample(self.object, element)
             }
         }

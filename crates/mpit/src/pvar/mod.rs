@@ -10,6 +10,7 @@ mod instrument;
 mod measured;
 mod operations;
 mod session;
+mod shards;
 mod watch;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub(crate) use handle::{PvarHandleData, PvarInline};
 pub use instrument::{Binding, Counter, Gauge, Instrument, PvarHandle, PvarProvider, SessionContext};
 pub(crate) use session::Session;
 pub use operations::Scalar;
+pub use shards::Shards;
 pub use watch::WatchList;
 
 use crate::codes::{Bind, Datatype, Error, PvarClass, Result, Verbosity};

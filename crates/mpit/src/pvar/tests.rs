@@ -1,5 +1,7 @@
 //! The rules of performance variables, sessions and handles, one test a rule.
 
+#![allow(unsafe_code)]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -525,4 +527,61 @@ fn readers_of_a_handle_that_others_free_and_reuse_get_its_value_or_an_error() {
         }
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+/// What [`Registry::pvar_read_leaf`] gives.
+fn leaf(registry: &Registry, session: SessionWord, handle: PvarWord) -> Option<u64> {
+    let mut bits = 0u64;
+    // SAFETY: room for any scalar.
+    unsafe { registry.pvar_read_leaf(session, handle, (&raw mut bits).cast()) }.then_some(bits)
+}
+
+#[test]
+fn a_total_in_parts_is_read_in_every_way_while_parts_are_added() {
+    static PARTS: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+    static TOTAL: Shards = Shards::new();
+    let (registry, session, handle) = registry_with(counter("parts"), &TOTAL);
+    registry.pvar_start(session, handle).unwrap();
+    assert_eq!(leaf(&registry, session, handle), Some(0));
+    for (number, part) in (1..).zip(&PARTS) {
+        assert!(TOTAL.add(part));
+        part.fetch_add(10, Ordering::Relaxed);
+        assert_eq!(leaf(&registry, session, handle), Some(10 * number));
+        assert_eq!(registry.pvar_value::<u64>(session, handle), Ok(10 * number));
+    }
+    assert_eq!(registry.pvar_take::<u64>(session, handle), Ok(30));
+    PARTS[1].fetch_add(4, Ordering::Relaxed);
+    let mut taken = 0u64;
+    // SAFETY: room for the scalar.
+    unsafe { registry.pvar_readreset_raw(session, handle, (&raw mut taken).cast()) }.unwrap();
+    assert_eq!((taken, leaf(&registry, session, handle)), (4, Some(0)));
+    registry.pvar_stop(session, handle).unwrap();
+    PARTS[2].fetch_add(1, Ordering::Relaxed);
+    assert_eq!(leaf(&registry, session, handle), Some(0));
+}
+
+#[test]
+fn the_shortest_read_gives_nothing_for_every_mistake_and_for_what_is_no_integer_in_memory() {
+    let total = Arc::new(AtomicU64::new(5));
+    let (registry, session, mut handle) = registry_with(counter("total"), total.clone());
+    registry.pvar_start(session, handle).unwrap();
+    total.fetch_add(2, Ordering::Relaxed);
+    assert_eq!(leaf(&registry, session, handle), Some(2));
+    let other = registry.pvar_session_create().unwrap();
+    assert_eq!(leaf(&registry, other, handle), None);
+    assert_eq!(leaf(&registry, SessionWord::NULL, handle), None);
+    for wrong in [PvarWord::NULL, ALL, PvarWord(8), PvarWord(handle.0 + 1)] {
+        assert_eq!(leaf(&registry, session, wrong), None);
+    }
+    let stale = handle;
+    registry.pvar_handle_free(session, handle).unwrap();
+    assert_eq!(leaf(&registry, session, stale), None);
+    (handle, _) = registry.pvar_handle_alloc(session, 0, 0).unwrap();
+    assert_eq!((leaf(&registry, session, stale), leaf(&registry, session, handle)), (None, Some(0)));
+
+    let seconds = PvarSpec::new("time", PvarClass::TIMER, Datatype::DOUBLE).unit(Unit::Scaled(0.5));
+    let index = registry.add_pvar(seconds, total).unwrap();
+    let (handle, _) = registry.pvar_handle_alloc(session, index, 0).unwrap();
+    assert_eq!(leaf(&registry, session, handle), None);
+    assert_eq!(registry.pvar_value::<f64>(session, handle), Ok(0.0));
 }
