@@ -106,6 +106,9 @@ impl std::error::Error for Error {}
 pub unsafe trait Record: Sized {
     /// Whether the record begins with a sequence number that tells a torn copy.
     const SEQUENCED: bool;
+    /// Bytes that the record had when its kind was first written: fields that were added behind them since read as zero in
+    /// an image from before.
+    const LEAST: usize = size_of::<Self>();
 }
 
 macro_rules! records {
@@ -118,11 +121,23 @@ macro_rules! records {
 }
 
 records! {
-    true Process, Module, Note, Call, Head, Comm;
-    true Group, Datatype, Op, Errhandler, Info, File, Window, Session, Keyval, Attribute;
+    true Module, Note, Call, Head, Comm;
+    true Group, Datatype, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
     true Request, Message, Entry, crate::variables::Variable;
     false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
     false Peer, Traffic;
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Process {
+    const SEQUENCED: bool = true;
+    const LEAST: usize = offset_of!(Process, layer);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for File {
+    const SEQUENCED: bool = true;
+    const LEAST: usize = offset_of!(File, reads);
 }
 
 /// A copy of a record.
@@ -231,7 +246,7 @@ impl<S: Source> Image<S> {
 
     /// The table of one kind, as long as it is now. An image without such a section has an empty table.
     pub fn table<T: Record>(&self, kind: SectionKind) -> Result<Table, Error> {
-        self.runs(kind, size_of::<T>() as u64)
+        self.runs(kind, T::LEAST as u64)
     }
 
     fn runs(&self, kind: SectionKind, size: u64) -> Result<Table, Error> {

@@ -1,11 +1,12 @@
-//! Tables that grow through several sections, and images that are full.
+//! Tables that grow through several sections, records that have grown since, and images that are full.
+#![allow(unsafe_code)]
 
 mod common;
 
 use common::Memory;
 use mpiscope_image::layout::{FunctionName, HEADER_SIZE, Loss, Note, SectionKind, Text, Words};
-use mpiscope_image::objects::Comm;
-use mpiscope_image::{Error, Image};
+use mpiscope_image::objects::{Comm, File, Head};
+use mpiscope_image::{Error, Image, Record, W64};
 use proptest::prelude::*;
 
 #[test]
@@ -54,6 +55,39 @@ fn a_table_that_was_opened_before_it_grew_still_shows_what_it_showed() {
     assert_eq!(before.len(), 1);
     assert_eq!(image.get::<Comm>(&before, 0).unwrap().value.head.uid.get(), 77);
     assert_eq!(image.table::<Comm>(SectionKind::COMMS).unwrap().len(), 2);
+}
+
+/// A file as it was recorded before its data access was counted.
+#[repr(C)]
+struct ShortFile {
+    head: Head,
+    rest: [W64; 17],
+}
+
+// SAFETY: repr(C), words only, with a sequence number first.
+unsafe impl Record for ShortFile {
+    const SEQUENCED: bool = true;
+}
+
+#[test]
+fn what_was_added_to_a_record_since_reads_as_zero_and_what_is_too_short_is_refused() {
+    let memory = Memory::new(1 << 20, 1 << 20);
+    let writer = memory.writer();
+    for uid in [5, 6] {
+        let (_, file) = writer.new_record::<ShortFile>(SectionKind::FILES, 4).unwrap();
+        file.head.seq.write(|| {
+            file.head.uid.set(uid);
+            file.rest.iter().for_each(|word| word.set(u64::MAX));
+        });
+    }
+    let image = Image::open(memory.bytes(1 << 20)).unwrap();
+    let files = image.all::<File>(SectionKind::FILES).unwrap();
+    let first = &files[0].value;
+    assert_eq!((files.len(), first.head.uid.get(), first.disp.get()), (2, 5, u64::MAX));
+    assert_eq!((first.reads.get(), first.written_bytes.get(), first.ticks.get()), (0, 0, 0));
+    writer.new_record::<Head>(SectionKind::WINDOWS, 1).unwrap();
+    let image = Image::open(memory.bytes(1 << 20)).unwrap();
+    assert!(image.table::<mpiscope_image::objects::Window>(SectionKind::WINDOWS).is_err());
 }
 
 #[test]
