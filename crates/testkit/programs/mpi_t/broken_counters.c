@@ -9,7 +9,7 @@
  */
 #include "functions.h"
 
-enum { LOW = 16 };
+enum { LOW = 16, KINDS_OF_SAMPLES = 5 };
 
 static int element_of_send = -1;
 static const char *broken = "";
@@ -35,13 +35,25 @@ int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     return PMPI_T_pvar_start(session, handle);
 }
 
+/* The sampler makes one kind of call a sample, in turn. */
+static void sample_all_kinds(void)
+{
+    for (int i = 0; i < KINDS_OF_SAMPLES; i++)
+        raise(SIGPROF);
+}
+
 int MPI_Send(const void *buffer, int count, MPI_Datatype type, int rank, int tag, MPI_Comm comm)
 {
     int code = PMPI_Send(buffer, count, type, rank, tag, comm);
     unsigned long long before = since_reset;
     sends++;
+    /* Once as it should be, so that the next value is seen to go back. */
+    if (is("torn") && low == LOW - 1)
+        sample_all_kinds();
     low = (low + 1) % LOW;
-    if ((is("torn") && low == 0) || is("lost"))
+    if (is("torn") && low == 0)
+        sample_all_kinds();
+    if (is("lost"))
         raise(SIGPROF);
     high += low == 0;
     since_reset = before + 1;
@@ -60,7 +72,7 @@ int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *
         *slot(buffer) += high * LOW + low - sends;
     if (is("lost") && handle == reset_handle)
         *slot(buffer) = since_reset;
-    return is("refused") && ++calls % 100 == 50 ? MPI_T_ERR_INVALID_HANDLE : code;
+    return is("refused") && ++calls % 20 == 10 ? MPI_T_ERR_INVALID_HANDLE : code;
 }
 
 int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buffer)
