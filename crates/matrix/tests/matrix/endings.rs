@@ -9,7 +9,7 @@ use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::report;
 
-use crate::programs::{same_behaviour, same_calls};
+use crate::programs::{compared, same_behaviour, same_calls};
 use crate::subject::{Form, Ran, Subject, word};
 
 const RANKS: usize = 2;
@@ -44,13 +44,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let make = |(name, arguments, after): (&str, &'static [&'static str], After)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         Trial::test(format!("{}::{name}", library.name), move || {
-            let check = || check(&subject, &library, arguments, after);
-            // How a launcher ends differs from run to run; what the layer does comes again.
-            let checked = check().or_else(|error| {
-                eprintln!("once more: {error:#}");
-                check()
-            });
-            checked.map_err(|error| format!("{error:#}").into())
+            check(&subject, &library, arguments, after).map_err(|error| format!("{error:#}").into())
         })
     };
     ENDINGS.into_iter().map(make).collect()
@@ -60,27 +54,29 @@ fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After)
     let mut words = vec![word(&subject.binary(&PROGRAM, library)?)];
     words.extend(arguments.iter().map(OsString::from));
     let run_bare = || subject.launch(library, RANKS, Form::Bare, &words, &|_| ());
-    let bare = run_bare()?;
-    ensure!(!bare.outcome.timed_out, "the bare program does not end: {}", bare.outcome.describe());
-    let seen = subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| ())?;
+    let run = || {
+        let bare = run_bare()?;
+        ensure!(!bare.outcome.timed_out, "the bare program does not end: {}", bare.outcome.describe());
+        Ok((bare, subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| ())?))
+    };
+    let seen = compared(run, |bare, seen| match after {
+        After::Whole => same_behaviour(bare, seen),
+        After::Unfinished | After::Aborted | After::Sentence => status_of_the_bare_run(bare, seen, run_bare),
+    })?;
     match after {
         After::Whole => {
-            same_behaviour(&bare, &seen)?;
             same_calls(&seen, RANKS)?;
             all_finalized(&seen, true)
         }
         After::Unfinished => {
-            status_of_the_bare_run(&bare, &seen, run_bare)?;
             same_calls(&seen, RANKS)?;
             all_finalized(&seen, false)
         }
         After::Aborted => {
-            status_of_the_bare_run(&bare, &seen, run_bare)?;
             calls_but_abort(&seen)?;
             all_finalized(&seen, false)
         }
         After::Sentence => {
-            status_of_the_bare_run(&bare, &seen, run_bare)?;
             let said = seen.outcome.stderr.lines().any(|line| line.contains("mpiscope"));
             ensure!(said, "not a word about what happened: {}", seen.outcome.describe());
             Ok(())

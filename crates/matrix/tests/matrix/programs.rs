@@ -39,25 +39,28 @@ fn check(subject: &Subject, library: &Library, program: &Program, form: Form) ->
     let adjust = |command: &mut Command| {
         command.envs(program.environment(library).iter().copied());
     };
-    let ran = compared(|| {
+    let run = || {
         let bare = subject.launch(library, program.ranks, Form::Bare, &[word(&binary)], &adjust)?;
         ensure!(bare.outcome.success(), "the bare program fails: {}", bare.outcome.describe());
         let seen = subject.launch(library, program.ranks, form, &[word(&binary)], &adjust)?;
         Ok((bare, seen))
-    })?;
-    same_calls(&ran, program.ranks)
+    };
+    same_calls(&compared(run, same_behaviour)?, program.ranks)
 }
 
 /// How often a difference must come again before it is the layer's.
 const TRIES: usize = 3;
 
-/// Runs a program bare and under the layer and compares. What the layer does to a program it does each time; a library
+/// Runs a program bare and under the layer, compares, and gives the run under the layer. What the layer does to a program it does each time; a library
 /// that now and then gives another result (seen with files on Intel's `libmpi_abi`) must not pass for that. What was
 /// different and did not come again is told on stderr.
-fn compared(mut run: impl FnMut() -> Result<(Ran, Ran)>) -> Result<Ran> {
+pub fn compared(
+    run: impl Fn() -> Result<(Ran, Ran)>,
+    compare: impl Fn(&Ran, &Ran) -> Result<()>,
+) -> Result<Ran> {
     for left in (0..TRIES).rev() {
         let (bare, seen) = run()?;
-        match same_behaviour(&bare, &seen) {
+        match compare(&bare, &seen) {
             Ok(()) => return Ok(seen),
             Err(error) if left == 0 => return Err(error),
             Err(error) => eprintln!("once more: {error:#}"),

@@ -4,6 +4,7 @@
 //! its hash gives it. Of two that meet there the second is left out: it is asked about like any other datatype. A
 //! built-in datatype is never freed, so nothing here ever changes.
 
+use crate::objects::is_null;
 use crate::real;
 use mpi_abi::{Abi, AbiKind, ObjectKind, PREDEFINED};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +31,7 @@ pub fn start<A: Abi>() {
     }
     for object in PREDEFINED.iter().filter(|object| object.kind == ObjectKind::DATATYPE) {
         let Some(raw) = real::predefined_raw::<A>(object.name) else { continue };
-        if super::super::is_null(ObjectKind::DATATYPE, raw) {
+        if is_null(ObjectKind::DATATYPE, raw) {
             continue;
         }
         if let Some(place) = place(raw) {
@@ -48,7 +49,8 @@ pub fn is_built_in<A: Abi>(raw: u64) -> bool {
     raw != 0 && place(raw).is_some_and(|place| place.0.load(Ordering::Relaxed) == raw)
 }
 
-/// The size of a built-in datatype; `ask` finds it out the first time. Nothing if the handle is not known to be built in.
+/// The size of a built-in datatype; `ask` finds it out the first time, and again as long as it gives 0: the library may not
+/// have been ready to answer. Nothing if the handle is not known to be built in.
 #[inline(always)]
 pub fn size<A: Abi>(raw: u64, ask: impl FnOnce() -> u64) -> Option<u64> {
     if !is_built_in::<A>(raw) {
@@ -61,9 +63,38 @@ pub fn size<A: Abi>(raw: u64, ask: impl FnOnce() -> u64) -> Option<u64> {
     match place.1.load(Ordering::Relaxed) {
         UNKNOWN => {
             let size = ask();
-            place.1.store(size, Ordering::Relaxed);
+            if size != 0 {
+                place.1.store(size, Ordering::Relaxed);
+            }
             Some(size)
         }
         size => Some(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpi_abi::{Mpich, Standard};
+
+    #[test]
+    fn a_built_in_datatype_is_asked_until_it_has_a_size_and_then_never_again() {
+        start::<Standard>();
+        let int = real::predefined_raw::<Standard>("MPI_INT").unwrap();
+        assert_eq!(size::<Standard>(int, || 0), Some(0));
+        assert_eq!(size::<Standard>(int, || 4), Some(4));
+        assert_eq!(size::<Standard>(int, || 5), Some(4));
+        let double = real::predefined_raw::<Standard>("MPI_DOUBLE").unwrap();
+        assert_eq!(size::<Standard>(double, || 8), Some(8));
+    }
+
+    #[test]
+    fn a_handle_of_the_program_is_not_built_in() {
+        start::<Standard>();
+        let int = real::predefined_raw::<Standard>("MPI_INT").unwrap();
+        assert!(!is_built_in::<Standard>(0));
+        assert!(!is_built_in::<Standard>(int + (1 << 40)));
+        assert!(!is_built_in::<Mpich>(0x8c00_0001));
+        assert_eq!(size::<Mpich>(0x4c00_080b, || unreachable!()), Some(8));
     }
 }
