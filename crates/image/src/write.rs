@@ -252,9 +252,11 @@ impl Writer {
     /// kind: [`at_offset`](Self::at_offset) for the hottest paths.
     #[inline(always)]
     pub fn nth_after<T: Record>(&self, first: u64, index: u32) -> Option<&'static T> {
-        let distance = u64::from(index) * size_of::<T>() as u64;
-        let offset = first.wrapping_add(distance) as usize & !(align_of::<T>() - 1);
-        if offset > self.accessible.load(Ordering::Relaxed).saturating_sub(size_of::<T>()) {
+        let distance = index as usize * size_of::<T>();
+        let offset = (first as usize & !(align_of::<T>() - 1)).wrapping_add(distance);
+        // The header is always accessible.
+        const { assert!(size_of::<T>() <= HEADER_SIZE) };
+        if offset > self.accessible.load(Ordering::Relaxed).wrapping_sub(size_of::<T>()) {
             return None;
         }
         // SAFETY: in bounds (checked) and aligned (rounded); otherwise as in `at`.

@@ -24,6 +24,8 @@ pub struct Call<A> {
     inside: bool,
     /// When the library returned, in ticks, if somebody asked.
     until: Cell<u64>,
+    /// How many bytes the arguments name; known when the library has returned.
+    bytes: Cell<u64>,
     /// What the objects' hooks keep from before the call till after it.
     pub stash: Cell<u64>,
     abi: PhantomData<A>,
@@ -48,6 +50,7 @@ impl<A: Abi> Call<A> {
             since,
             inside,
             until: Cell::new(0),
+            bytes: Cell::new(0),
             stash: Cell::new(0),
             abi: PhantomData,
         }
@@ -75,7 +78,8 @@ impl<A: Abi> Call<A> {
     /// A copy to lend to a function that is not inlined, so that the call itself stays in registers.
     #[inline(always)]
     pub fn aside(&self) -> Self {
-        Self { until: self.until.clone(), stash: self.stash.clone(), ..*self }
+        let (until, bytes, stash) = (self.until.clone(), self.bytes.clone(), self.stash.clone());
+        Self { until, bytes, stash, ..*self }
     }
 
     /// The thread's record.
@@ -111,6 +115,18 @@ impl<A: Abi> Call<A> {
     #[inline(always)]
     pub fn local(&self) -> Option<&'static threads::Local> {
         threads::local(self.tls)
+    }
+
+    /// Says how many bytes the arguments name.
+    #[inline(always)]
+    pub fn name_bytes(&self, bytes: u64) {
+        self.bytes.set(bytes);
+    }
+
+    /// How many bytes the arguments name. For functions that run after the library; zero if the call failed.
+    #[inline(always)]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.get()
     }
 
     /// Notes the number of a collective for those who look at the thread.
@@ -154,8 +170,8 @@ impl<A: Abi> Call<A> {
 
     /// Closes the frame: counts the call with its time and its bytes.
     #[inline(always)]
-    pub fn leave(&self, bytes: u64) {
-        let until = self.returned();
+    pub fn leave(&self) {
+        let (until, bytes) = (self.returned(), self.bytes.get());
         let heard = events::wanted_kinds();
         if heard & observe::OF_SUBJECT != 0 {
             observe::subject_ended(&self.aside(), bytes);
@@ -298,7 +314,8 @@ pub fn own_picoseconds() -> u64 {
             current.peer.set(number);
             current.tag.set(number);
         });
-        call.leave(number);
+        call.name_bytes(number);
+        call.leave();
     }
     let spent = clock::monotonic_ns().saturating_sub(begin);
     tls.depth.set(depth);

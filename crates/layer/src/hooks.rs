@@ -144,15 +144,15 @@ macro_rules! hook {
             before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
             // SAFETY: the type is the function's own; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
-            after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
             // A call that failed may have had arguments that must not be looked at.
-            let bytes = if result == A::SUCCESS {
-                bytes!($($bytes)*)
-            } else {
+            if result == A::SUCCESS {
+                call.name_bytes(bytes!($($bytes)*));
+            }
+            after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
+            if result != A::SUCCESS {
                 observe::failed::<A>(&call.aside(), result);
-                0
-            };
-            call.leave(bytes);
+            }
+            call.leave();
             result
         }
     };

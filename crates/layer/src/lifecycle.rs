@@ -190,5 +190,5 @@ pub unsafe extern "C" fn observe_pcontrol(_level: c_int, return_address: u64, st
     tls.stack_pointer.set(stack_pointer);
     let call = Call::<mpi_abi::Mpich>::enter(f::MPI_Pcontrol);
     call.publish(|_| {});
-    call.leave(0);
+    call.leave();
 }

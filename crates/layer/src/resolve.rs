@@ -7,7 +7,7 @@
 //! and `PMPI_X` to the next `PMPI_X`, so that other profiling tools can be stacked above or below.
 #![allow(unsafe_code)]
 
-use crate::{arch, identity, image, objects, settings, stubs, threads};
+use crate::{arch, identity, image, objects, settings, stubs, threads, traffic};
 use mpi_abi::{Abi, AbiKind, COUNT, FUNCTIONS, FunctionId, Mpich, OpenMpi, Standard, f};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -254,6 +254,7 @@ fn install<A: Abi>(library: &Library) {
 unsafe extern "C" fn forked() {
     crate::tls::Tls::get().thread.set(std::ptr::null());
     settings::set_recording(0);
+    traffic::state::reconsider();
     switch_slots(false);
     image::abandon();
 }

@@ -4,7 +4,7 @@
 //! as long as nobody wants calls, the slots lead straight to the library.
 #![allow(unsafe_code)]
 
-use crate::{identity, resolve, settings};
+use crate::{identity, resolve, settings, traffic};
 use mpiscope_image::layout::Recording;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -72,6 +72,7 @@ fn apply() {
         }
         let hooked = settings::recording() != 0;
         settings::set_recording(bits);
+        traffic::state::reconsider();
         if hooked != (bits != 0) {
             resolve::switch_slots(bits != 0);
         }

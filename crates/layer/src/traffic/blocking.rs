@@ -4,7 +4,7 @@ use super::facts::{self, Envelope, Posted};
 use super::lines::channel;
 use super::requests::mode_of;
 use super::scratch::{self, given, lend};
-use super::state::{State, hold, recorded};
+use super::state::{Held, hold, recorded};
 use super::status;
 use crate::bytes;
 use crate::call::Call;
@@ -100,7 +100,7 @@ pub fn after_receive<A: Abi>(
 /// that rank if it is at hand.
 #[inline(always)]
 pub fn arrived<A: Abi>(
-    held: &State,
+    held: &Held<false>,
     call: &Call<A>,
     result: c_int,
     (named, peer): (Envelope, Option<&'static Peer>),

@@ -11,7 +11,7 @@
 
 use super::requests::{complete, finish};
 use super::scratch::{self, Item, Scratch, given, lend, lend_many, nth};
-use super::state::{State, hold};
+use super::state::{self, Held, State, Step, hold};
 use super::status;
 use crate::call::Call;
 use mpi_abi::{Abi, Handle};
@@ -21,14 +21,14 @@ use std::ffi::{c_int, c_void};
 
 /// Looks a request up before the call, and marks it as waited for.
 #[inline(always)]
-fn look(held: &State, handle: u64) -> Item {
+fn look<const QUIET: bool>(held: &Held<QUIET>, handle: u64) -> Item {
     if handle == held.null_request {
         return Item::default();
     }
     let Some(request) = held.requests.find(handle) else { return Item::default() };
-    let flags = request.head.flags.get();
-    if flags & Flag::SHARED_HANDLE.0 == 0 {
-        request.head.flags.set(flags | Flag::WAITED.0);
+    // The mark is for other threads.
+    if !QUIET && !request.is(Flag::SHARED_HANDLE) {
+        request.head.flags.set(request.head.flags.get() | Flag::WAITED.0);
     }
     Item { handle: 0, record: Some((request, request.head.uid.get())) }
 }
@@ -64,8 +64,8 @@ fn needs_status(request: &Request) -> bool {
 
 /// The operation failed. The library may or may not have freed the request.
 #[cold]
-fn fail<A: Abi>(
-    held: &State,
+fn fail<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     handle: u64,
@@ -82,26 +82,51 @@ fn fail<A: Abi>(
 /// `MPI_Wait`.
 #[inline(always)]
 pub fn before_wait<A: Abi>(call: &Call<A>, request: &mut *mut A::Handle, status: &mut *mut c_void) {
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let item = look(&held, scratch::pointed(*request));
-    if let Some((request, _)) = item.record
-        && needs_status(request)
-    {
-        lend::<A>(scratch, status);
+    state::with(call, || LookAtOne { handle: scratch::pointed(*request), status });
+}
+
+struct LookAtOne<'a> {
+    handle: u64,
+    status: &'a mut *mut c_void,
+}
+
+impl<A: Abi> Step<A> for LookAtOne<'_> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        let item = look(held, self.handle);
+        if let Some((request, _)) = item.record
+            && needs_status(request)
+        {
+            lend::<A>(scratch, self.status);
+        }
+        scratch.single = item;
     }
-    scratch.single = item;
 }
 
 /// `MPI_Wait`.
 #[inline(always)]
 pub fn after_wait<A: Abi>(call: &Call<A>, result: c_int, request: *mut A::Handle, status: *mut c_void) {
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let item = std::mem::take(&mut scratch.single);
-    if let Some(record) = resolve(&held, &item) {
-        if result == A::SUCCESS {
-            complete(&held, call, record, given::<A>(status), A::SUCCESS);
+    state::with(call, || Waited { result, request, status });
+}
+
+struct Waited<A: Abi> {
+    result: c_int,
+    request: *mut A::Handle,
+    status: *mut c_void,
+}
+
+impl<A: Abi> Step<A> for Waited<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        let item = std::mem::take(&mut scratch.single);
+        let Some(record) = resolve(held, &item) else { return };
+        let status = given::<A>(self.status);
+        if self.result == A::SUCCESS {
+            complete(held, call, record, status, A::SUCCESS);
         } else {
-            fail(&held, &call.aside(), record, scratch::pointed(request), given::<A>(status), result);
+            fail(held, &call.aside(), record, scratch::pointed(self.request), status, self.result);
         }
     }
 }
@@ -144,18 +169,28 @@ pub fn before_waitall<A: Abi>(
     array: &mut *mut A::Handle,
     statuses: &mut *mut c_void,
 ) {
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let count = usize::try_from(*count).unwrap_or(0);
-    scratch.items.clear();
-    scratch.items.reserve(count);
-    let mut wanted = false;
-    for index in 0..count {
-        let item = look(&held, scratch::element(*array, index));
-        wanted |= item.record.is_some_and(|(request, _)| needs_status(request));
-        scratch.items.push(item);
-    }
-    if wanted {
-        lend_many::<A>(scratch, statuses, count);
+    let (count, array) = (usize::try_from(*count).unwrap_or(0), *array);
+    state::with(call, || LookAtAll { count, array, statuses });
+}
+
+struct LookAtAll<'a, A: Abi> {
+    count: usize,
+    array: *const A::Handle,
+    statuses: &'a mut *mut c_void,
+}
+
+impl<A: Abi> Step<A> for LookAtAll<'_, A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        let mut wanted = false;
+        for (index, item) in scratch.items.fresh(self.count).iter_mut().enumerate() {
+            *item = look(held, scratch::element(self.array, index));
+            wanted |= item.record.is_some_and(|(request, _)| needs_status(request));
+        }
+        if wanted {
+            lend_many::<A>(scratch, self.statuses, self.count);
+        }
     }
 }
 
@@ -168,23 +203,36 @@ pub fn after_waitall<A: Abi>(
     array: *mut A::Handle,
     statuses: *mut c_void,
 ) {
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    if result != A::SUCCESS {
-        all_failed(&held, &call.aside(), scratch, result, array, statuses);
-    } else {
-        for (index, item) in scratch.items.iter().enumerate() {
-            if let Some(request) = resolve(&held, item) {
-                complete(&held, call, request, nth::<A>(statuses, index), A::SUCCESS);
+    state::with(call, || AllWaited::<A> { result, array, statuses });
+}
+
+struct AllWaited<A: Abi> {
+    result: c_int,
+    array: *const A::Handle,
+    statuses: *const c_void,
+}
+
+impl<A: Abi> Step<A> for AllWaited<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        if self.result != A::SUCCESS {
+            all_failed(held, &call.aside(), scratch, self.result, self.array, self.statuses);
+        } else {
+            for (index, item) in scratch.items.iter().enumerate() {
+                if let Some(request) = resolve(held, item) {
+                    complete(held, call, request, nth::<A>(self.statuses, index), A::SUCCESS);
+                }
             }
         }
+        scratch.items.clear();
     }
-    scratch.items.clear();
 }
 
 /// At least one request of an array has failed.
 #[cold]
-fn all_failed<A: Abi>(
-    held: &State,
+fn all_failed<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
     call: &Call<A>,
     scratch: &Scratch,
     result: c_int,
@@ -235,7 +283,9 @@ fn remember<A: Abi>(
     scratch.items.clear();
     scratch.handles.clear();
     if held.is_multiple() {
-        scratch.items.extend((0..count).map(|index| look(&held, scratch::element(array, index))));
+        for (index, item) in scratch.items.fresh(count).iter_mut().enumerate() {
+            *item = look(&held, scratch::element(array, index));
+        }
     } else {
         scratch.handles.extend((0..count).map(|index| scratch::element(array, index)));
     }
@@ -286,8 +336,9 @@ fn tested<A: Abi>(call: &Call<A>, result: c_int, array: *const A::Handle, status
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     if result != A::SUCCESS {
         if scratch.items.is_empty() {
-            let items = scratch.handles.iter().map(|handle| Item { handle: *handle, record: None });
-            scratch.items.extend(items);
+            for (item, handle) in scratch.items.fresh(scratch.handles.len()).iter_mut().zip(&scratch.handles) {
+                *item = Item { handle: *handle, record: None };
+            }
         }
         return all_failed(&held, call, scratch, result, array, statuses);
     }
@@ -424,7 +475,7 @@ pub fn before_status<A: Abi>(
 }
 
 /// A request is complete, and stays with the program.
-fn seen<A: Abi>(held: &State, call: &Call<A>, handle: u64, status: *const c_void) {
+fn seen<A: Abi>(held: &Held<false>, call: &Call<A>, handle: u64, status: *const c_void) {
     if handle != held.null_request
         && let Some(request) = held.requests.find(handle)
         && request.is(Flag::ACTIVE)

@@ -6,7 +6,7 @@
 use super::ledger::{self, Line};
 use super::lines::Channel;
 use super::peers::peer;
-use super::state::State;
+use super::state::{Held, State};
 use crate::call::Call;
 use crate::tool::events::observe;
 use crate::tool::events::{self, kinds::Kind};
@@ -63,27 +63,37 @@ fn less(word: &W64, by: u64) {
 }
 
 #[inline(always)]
-fn raise(now: &W64, high: &W64, variable: &AtomicU64) {
+fn raise<const QUIET: bool>(now: &W64, high: &W64, variable: &AtomicU64) {
     let value = now.get() + 1;
     now.set(value);
     if value > high.get() {
         high.set(value);
-        observe::watermark(variable, value);
+        if !QUIET {
+            observe::watermark(variable, value);
+        }
     }
 }
 
 /// Tells the watermarks of a level that it has changed.
 #[inline(always)]
-fn watch(list: &WatchList, level: &W64) {
-    if list.is_watched() {
+fn watch<const QUIET: bool>(list: &WatchList, level: &W64) {
+    if !QUIET && list.is_watched() {
         list.note(0, 0, level.get());
     }
 }
 
 /// The send of a message has begun. Gives the number of its ledger entry, zero for none.
 #[inline(always)]
-pub fn send_posted(held: &State, to: Envelope, bytes: u64, at: u64, flags: u32) -> u64 {
-    observe::message(Kind::SEND_POSTED, &to, bytes, at);
+pub fn send_posted<const QUIET: bool>(
+    held: &Held<QUIET>,
+    to: Envelope,
+    bytes: u64,
+    at: u64,
+    flags: u32,
+) -> u64 {
+    if !QUIET {
+        observe::message(Kind::SEND_POSTED, &to, bytes, at);
+    }
     let totals = held.totals;
     totals.sent.add_mine(1);
     totals.sent_bytes.add_mine(bytes);
@@ -94,7 +104,7 @@ pub fn send_posted(held: &State, to: Envelope, bytes: u64, at: u64, flags: u32) 
         peer.sent.set(nth);
         peer.sent_bytes.add_mine(bytes);
     }
-    if !ledger::recorded() {
+    if QUIET || !ledger::recorded() {
         return 0;
     }
     let order = totals.sent.get();
@@ -114,8 +124,14 @@ pub fn send_posted(held: &State, to: Envelope, bytes: u64, at: u64, flags: u32) 
 
 /// The program knows that its send is complete. The time is taken only if somebody wants to know.
 #[inline(always)]
-pub fn send_completed<A: Abi>(held: &State, to: Envelope, bytes: u64, entry: u64, call: &Call<A>) {
-    if events::anybody() {
+pub fn send_completed<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
+    to: Envelope,
+    bytes: u64,
+    entry: u64,
+    call: &Call<A>,
+) {
+    if !QUIET && events::anybody() {
         observe::message(Kind::SEND_COMPLETED, &to, bytes, call.returned());
     }
     if entry != 0
@@ -162,11 +178,13 @@ pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64) {
 
 /// A receive was posted. Gives its place among the receives of this process.
 #[inline(always)]
-pub fn receive_posted(held: &State, from: Envelope) -> u64 {
-    observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
+pub fn receive_posted<const QUIET: bool>(held: &Held<QUIET>, from: Envelope) -> u64 {
+    if !QUIET {
+        observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
+    }
     let totals = held.totals;
-    raise(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
-    watch(&tool::totals::POSTED, &totals.posted);
+    raise::<QUIET>(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
+    watch::<QUIET>(&tool::totals::POSTED, &totals.posted);
     if let Some(peer) = peer(held, from.peers, from.rank) {
         peer.posted.add_mine(1);
     }
@@ -183,9 +201,9 @@ fn next_order(totals: &Traffic) -> u64 {
 /// A posted receive is no longer posted: `named` is the envelope that it was posted with. Gives the record of the rank
 /// that it named.
 #[inline(always)]
-pub fn receive_ended(held: &State, named: Envelope) -> Option<&'static Peer> {
+pub fn receive_ended<const QUIET: bool>(held: &Held<QUIET>, named: Envelope) -> Option<&'static Peer> {
     less(&held.totals.posted, 1);
-    watch(&tool::totals::POSTED, &held.totals.posted);
+    watch::<QUIET>(&tool::totals::POSTED, &held.totals.posted);
     let peer = peer(held, named.peers, named.rank)?;
     less(&peer.posted, 1);
     Some(peer)
@@ -193,7 +211,7 @@ pub fn receive_ended(held: &State, named: Envelope) -> Option<&'static Peer> {
 
 /// A posted receive was cancelled in time.
 #[cold]
-pub fn receive_cancelled(held: &State, named: Envelope) {
+pub fn receive_cancelled<const QUIET: bool>(held: &Held<QUIET>, named: Envelope) {
     observe::message(Kind::RECEIVE_CANCELLED, &named, 0, 0);
     held.totals.cancelled_receives.add_mine(1);
     receive_ended(held, named);
@@ -203,8 +221,8 @@ pub fn receive_cancelled(held: &State, named: Envelope) {
 /// was posted, and `known` is what it gave if the receive named this rank.) When and how it was posted is asked, and the
 /// time taken, only if somebody wants to know.
 #[inline(always)]
-pub fn receive_completed<A: Abi>(
-    held: &State,
+pub fn receive_completed<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
     from: Envelope,
     bytes: u64,
     known: Option<&'static Peer>,
@@ -220,6 +238,9 @@ pub fn receive_completed<A: Abi>(
         nth = peer.received.get() + 1;
         peer.received.set(nth);
         peer.received_bytes.add_mine(bytes);
+    }
+    if QUIET {
+        return;
     }
     if events::anybody() {
         let (posted, flags) = how();
@@ -265,35 +286,43 @@ pub fn message_taken(held: &State, _message: &Message) {
 
 /// An operation with a request was started.
 #[inline(always)]
-pub fn request_started(held: &State, request: &Request) {
-    observe::request(Kind::REQUEST_STARTED, request);
+pub fn request_started<const QUIET: bool>(held: &Held<QUIET>, request: &Request) {
+    if !QUIET {
+        observe::request(Kind::REQUEST_STARTED, request);
+    }
     let totals = held.totals;
     totals.started.add_mine(1);
-    raise(&totals.pending, &totals.pending_high, &tool::totals::PENDING_HIGH);
-    watch(&tool::totals::PENDING, &totals.pending);
+    raise::<QUIET>(&totals.pending, &totals.pending_high, &tool::totals::PENDING_HIGH);
+    watch::<QUIET>(&tool::totals::PENDING, &totals.pending);
 }
 
 /// An operation was complete when its request was created; its handle is one that many requests share.
 #[inline(always)]
-pub fn request_complete_at_start(held: &State, request: &Request) {
-    observe::request(Kind::REQUEST_STARTED, request);
-    observe::request(Kind::REQUEST_COMPLETED, request);
+pub fn request_complete_at_start<const QUIET: bool>(held: &Held<QUIET>, request: &Request) {
+    if !QUIET {
+        observe::request(Kind::REQUEST_STARTED, request);
+        observe::request(Kind::REQUEST_COMPLETED, request);
+    }
     held.totals.started.add_mine(1);
     held.totals.complete_at_start.add_mine(1);
 }
 
 /// The program was told that an operation is complete, or it is gone otherwise.
 #[inline(always)]
-pub fn request_completed(held: &State, request: &Request) {
-    observe::request(Kind::REQUEST_COMPLETED, request);
+pub fn request_completed<const QUIET: bool>(held: &Held<QUIET>, request: &Request) {
+    if !QUIET {
+        observe::request(Kind::REQUEST_COMPLETED, request);
+    }
     less(&held.totals.pending, 1);
-    watch(&tool::totals::PENDING, &held.totals.pending);
+    watch::<QUIET>(&tool::totals::PENDING, &held.totals.pending);
 }
 
 /// A request object is gone.
 #[inline(always)]
-pub fn request_freed(_held: &State, request: &Request) {
-    observe::request(Kind::REQUEST_FREED, request);
+pub fn request_freed<const QUIET: bool>(_held: &Held<QUIET>, request: &Request) {
+    if !QUIET {
+        observe::request(Kind::REQUEST_FREED, request);
+    }
 }
 
 /// The program freed a request that is still active.

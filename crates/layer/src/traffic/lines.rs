@@ -43,7 +43,11 @@ pub struct Channel {
 #[inline(always)]
 pub fn channel<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     let channel = communicator::<A>(held, handle);
-    if channel.peers != 0 { channel } else { with_peers::<A>(held, handle, channel) }
+    let peers = match channel.peers {
+        0 => make_peers(held, handle.raw(), channel.comm),
+        known => known,
+    };
+    Channel { peers, ..channel }
 }
 
 /// Looks a communicator up, for anything else. It may have no peers: most communicators never carry a message of the
@@ -52,21 +56,23 @@ pub fn channel<A: Abi>(held: &State, handle: A::Handle) -> Channel {
 pub fn communicator<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     let raw = handle.raw();
     let Some(line) = line_of(held, raw) else { return Channel::default() };
-    match line.comm.get() {
-        Some(comm)
-            if line.handle.get() == raw
-                // The handle may have been freed and given to another communicator.
-                && comm.head.uid.get() == line.uid.get()
-                && comm.head.life.get() == Life::LIVE.0 =>
-        {
-            Channel {
-                uid: line.uid.get(),
-                identity: comm.head.identity.get(),
-                peers: line.peers.get(),
-                comm: Some(comm),
-            }
-        }
-        _ => remember::<A>(held, line, handle),
+    if !line.is_of(raw) && !remember::<A>(held, line, handle) {
+        return Channel::default();
+    }
+    let comm = line.comm.get();
+    let identity = comm.map_or(0, |comm| comm.head.identity.get());
+    Channel { uid: line.uid.get(), identity, peers: line.peers.get(), comm }
+}
+
+impl Line {
+    /// Whether what is remembered is true of the communicator that has this handle now.
+    #[inline(always)]
+    fn is_of(&self, raw: u64) -> bool {
+        // The handle may have been freed and given to another communicator.
+        self.handle.get() == raw
+            && self.comm.get().is_some_and(|comm| {
+                comm.head.uid.get() == self.uid.get() && comm.head.life.get() == Life::LIVE.0
+            })
     }
 }
 
@@ -75,26 +81,21 @@ fn line_of(held: &State, raw: u64) -> Option<&Line> {
     held.lines.0.get((raw.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PLACES)
 }
 
+/// False if there is no such communicator.
 #[cold]
-fn remember<A: Abi>(held: &State, line: &Line, handle: A::Handle) -> Channel {
-    let Some(comm) = crate::objects::comms::find_or_adopt::<A>(handle) else {
-        return Channel::default();
-    };
+fn remember<A: Abi>(held: &State, line: &Line, handle: A::Handle) -> bool {
+    let Some(comm) = crate::objects::comms::find_or_adopt::<A>(handle) else { return false };
     line.handle.set(handle.raw());
     line.uid.set(comm.head.uid.get());
     line.comm.set(Some(comm));
     line.peers.set(peers::known(held, comm).unwrap_or(0));
-    Channel {
-        uid: comm.head.uid.get(),
-        identity: comm.head.identity.get(),
-        peers: line.peers.get(),
-        comm: Some(comm),
-    }
+    true
 }
 
+/// The peers of a communicator that has none yet.
 #[cold]
-fn with_peers<A: Abi>(held: &State, handle: A::Handle, channel: Channel) -> Channel {
-    let (Some(comm), Some(line)) = (channel.comm, line_of(held, handle.raw())) else { return channel };
+fn make_peers(held: &State, raw: u64, comm: Option<&'static Comm>) -> u64 {
+    let (Some(comm), Some(line)) = (comm, line_of(held, raw)) else { return 0 };
     line.peers.set(peers::of(held, comm).unwrap_or(0));
-    Channel { peers: line.peers.get(), ..channel }
+    line.peers.get()
 }

@@ -4,7 +4,7 @@ use super::facts::{self, Envelope};
 use super::lines::channel;
 use super::requests::{self, New};
 use super::scratch;
-use super::state::{State, hold, recorded};
+use super::state::{self, Held, Step, hold, recorded};
 use crate::bytes;
 use crate::call::Call;
 use mpi_abi::{Abi, Handle};
@@ -51,32 +51,39 @@ pub fn send<A: Abi>(
     comm: A::Handle,
     request: *const A::Handle,
 ) {
-    if result != A::SUCCESS || !recorded() {
+    if result != A::SUCCESS || (persistent && !recorded()) {
         return;
     }
     // Before the lock: it may ask the library.
-    let bytes = bytes::elements::<A>(count, datatype);
-    let Some(held) = hold() else { return };
-    let channel = channel::<A>(&held, comm);
-    let mut entry = 0;
-    if dest >= 0 && !persistent {
-        let to = Envelope::new(&channel, dest, tag);
-        entry = facts::send_posted(&held, to, bytes, call.since, send_flags(kind));
+    let bytes = if persistent { bytes::elements::<A>(count, datatype) } else { call.bytes() };
+    let (buffer, peer) = (buffer as u64, dest);
+    state::with(call, || Send {
+        new: New { peer, tag, count, datatype: datatype.raw(), buffer, bytes, persistent, ..New::of(kind) },
+        comm,
+        handle: scratch::pointed(request),
+    });
+}
+
+/// A send with a request.
+struct Send<A: Abi> {
+    new: New,
+    comm: A::Handle,
+    handle: u64,
+}
+
+impl<A: Abi> Step<A> for Send<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+        let channel = channel::<A>(held, self.comm);
+        let new = self.new;
+        let mut entry = 0;
+        if new.peer >= 0 && !new.persistent {
+            let to = Envelope::new(&channel, new.peer, new.tag);
+            entry = facts::send_posted(held, to, new.bytes, call.since, send_flags(new.kind));
+        }
+        let new = New { object: self.comm.raw(), channel, entry, ..new };
+        requests::create(held, call, self.handle, &new);
     }
-    let new = New {
-        object: comm.raw(),
-        channel,
-        peer: dest,
-        tag,
-        count,
-        datatype: datatype.raw(),
-        buffer: buffer as u64,
-        bytes,
-        entry,
-        persistent,
-        ..New::of(kind)
-    };
-    requests::create(&held, call, scratch::pointed(request), &new);
 }
 
 /// `MPI_Irecv`; `persistent`: `MPI_Recv_init`.
@@ -97,26 +104,34 @@ pub fn receive<A: Abi>(
     if result != A::SUCCESS {
         return;
     }
-    let Some(held) = hold() else { return };
-    let channel = channel::<A>(&held, comm);
-    let handle = scratch::pointed(request);
-    let mut order = 0;
-    if source != A::PROC_NULL && !persistent {
-        order = facts::receive_posted(&held, Envelope::new(&channel, source, tag));
+    let (buffer, peer) = (buffer as u64, source);
+    let kind = RequestKind::RECV;
+    state::with(call, || Receive {
+        new: New { peer, tag, count, datatype: datatype.raw(), buffer, persistent, ..New::of(kind) },
+        comm,
+        handle: scratch::pointed(request),
+    });
+}
+
+/// A receive with a request.
+struct Receive<A: Abi> {
+    new: New,
+    comm: A::Handle,
+    handle: u64,
+}
+
+impl<A: Abi> Step<A> for Receive<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+        let channel = channel::<A>(held, self.comm);
+        let new = self.new;
+        let mut order = 0;
+        if new.peer != A::PROC_NULL && !new.persistent {
+            order = facts::receive_posted(held, Envelope::new(&channel, new.peer, new.tag));
+        }
+        let new = New { object: self.comm.raw(), channel, order, ..new };
+        requests::create(held, call, self.handle, &new);
     }
-    let new = New {
-        object: comm.raw(),
-        channel,
-        peer: source,
-        tag,
-        count,
-        datatype: datatype.raw(),
-        buffer: buffer as u64,
-        order,
-        persistent,
-        ..New::of(RequestKind::RECV)
-    };
-    requests::create(&held, call, handle, &new);
 }
 
 /// `MPI_Isendrecv`, `MPI_Isendrecv_replace`.
@@ -273,7 +288,7 @@ pub fn start_all<A: Abi>(call: &Call<A>, result: c_int, count: c_int, array: *co
 }
 
 /// A persistent request was started.
-fn begin<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+fn begin<A: Abi>(held: &Held<false>, call: &Call<A>, request: &'static Request) {
     let kind = RequestKind(request.kind.get());
     let envelope = Envelope {
         comm: request.head.parent.get(),

@@ -17,7 +17,7 @@
 
 use super::facts::{self, Envelope, Posted};
 use super::lines::Channel;
-use super::state::State;
+use super::state::{Held, State};
 use super::status;
 use crate::bytes;
 use crate::call::Call;
@@ -96,20 +96,26 @@ fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
 ///
 /// `new` must not leave this function: then it is never written to memory.
 #[inline(always)]
-pub fn create<A: Abi>(held: &State, call: &Call<A>, handle: u64, new: &New) {
+pub fn create<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, handle: u64, new: &New) {
     if handle == held.null_request || handle == 0 {
         return;
     }
     let mut shared = is_shared::<A>(held, handle) && !new.persistent;
-    if let Some(known) = held.requests.find(handle) {
-        if shared || displace(held, &call.aside(), known, new.kind, new.persistent) {
-            return share_again(held, call, known, new);
-        }
-        shared = false;
+    if shared && let Some(known) = held.requests.find(handle) {
+        return share_again(held, call, known, new);
     }
     let Some(request) = held.requests.take(held) else {
         return held.writer.lose(Loss::REQUESTS, 1);
     };
+    // The place is only looked for now: there may be more of them than before.
+    let Some(bucket) = held.requests.bucket(handle) else { return };
+    if let Some(known) = held.requests.find_in(bucket, handle) {
+        if displace(held, &call.aside(), known, new.kind, new.persistent) {
+            held.requests.give(request);
+            return share_again(held, call, known, new);
+        }
+        shared = false;
+    }
     {
         let _open = request.head.seq.open();
         fill(held, call, request, handle, new);
@@ -123,7 +129,7 @@ pub fn create<A: Abi>(held: &State, call: &Call<A>, handle: u64, new: &New) {
             request.starts.set(0);
         }
     }
-    held.requests.insert(handle, request);
+    held.requests.insert_in(bucket, request);
     if shared {
         share_again(held, call, request, new);
     } else if !new.persistent {
@@ -178,7 +184,7 @@ fn fill<A: Abi>(held: &State, call: &Call<A>, request: &Request, handle: u64, ne
 
 /// A further request with a handle that many requests share: it is complete.
 #[inline(always)]
-fn share_again<A: Abi>(held: &State, call: &Call<A>, request: &Request, new: &New) {
+fn share_again<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &Request, new: &New) {
     {
         let _open = request.head.seq.open();
         request.head.made_by.set(u32::from(call.function().0) + 1);
@@ -197,8 +203,8 @@ fn share_again<A: Abi>(held: &State, call: &Call<A>, request: &Request, new: &Ne
 
 /// A new request has the handle of one that we think lives. True if they share it.
 #[cold]
-fn displace<A: Abi>(
-    held: &State,
+fn displace<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
     call: &Call<A>,
     old: &'static Request,
     new: RequestKind,
@@ -237,7 +243,7 @@ fn displace<A: Abi>(
 
 /// Ends the operation of a request without knowing how it went.
 #[cold]
-pub fn settle<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+pub fn settle<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
     if request.is(Flag::ACTIVE) {
         finish(held, call, request, std::ptr::null(), 0);
     }
@@ -245,7 +251,7 @@ pub fn settle<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
 
 /// The program has freed a request that is still active.
 #[cold]
-pub fn mark<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+pub fn mark<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
     {
         let _open = request.head.seq.open();
         request.head.life.set(Life::MARKED.0);
@@ -258,26 +264,26 @@ pub fn mark<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
 
 /// The record becomes a tombstone that is used again soon.
 #[inline(always)]
-pub fn release<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+pub fn release<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
     {
         let _open = request.head.seq.open();
         bury(call, request);
+        request.head.freed_at.set(call.returned());
     }
     give_back(held, request);
 }
 
-/// Writes into the open record that its request is gone.
+/// Writes into the open record that its request is gone; not since when.
 #[inline(always)]
 fn bury<A: Abi>(call: &Call<A>, request: &Request) {
     request.head.life.set(Life::FREED.0);
     request.head.freed_by.set(u32::from(call.function().0) + 1);
-    request.head.freed_at.set(call.returned());
     request.head.freed_from.set(call.return_address());
 }
 
 /// The record may be used again.
 #[inline(always)]
-fn give_back(held: &State, request: &'static Request) {
+fn give_back<const QUIET: bool>(held: &Held<QUIET>, request: &'static Request) {
     held.requests.remove(request);
     facts::request_freed(held, request);
     held.requests.give(request);
@@ -285,110 +291,122 @@ fn give_back(held: &State, request: &'static Request) {
 
 /// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.
 #[inline(always)]
-pub fn finish<A: Abi>(
-    held: &State,
+pub fn finish<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
     error: i32,
 ) {
-    finish_and(held, call, request, status, error, false);
+    let cancelled = request.is(Flag::CANCELLED) && !status.is_null() && status::cancelled(status);
+    let kind = RequestKind(request.kind.get());
+    end(held, call, request, &Ending { kind, status, error, cancelled, last: false });
 }
 
-/// The same; `last`: and the request is gone.
+/// How the operation of a request ended.
+struct Ending {
+    /// The request's kind.
+    kind: RequestKind,
+    /// Null if there is none.
+    status: *const c_void,
+    /// Error code.
+    error: i32,
+    /// It was cancelled in time.
+    cancelled: bool,
+    /// And the request is gone.
+    last: bool,
+}
+
+/// The end of an operation. What of `how` is constant where this is called is not looked at.
+///
+/// The time is asked for after everything else: see [`Call::returned`].
 #[inline(always)]
-fn finish_and<A: Abi>(
-    held: &State,
+fn end<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
-    status: *const c_void,
-    error: i32,
-    last: bool,
+    how: &Ending,
 ) {
-    let kind = RequestKind(request.kind.get());
-    let at = call.returned();
-    let flags = request.head.flags.get();
-    let mut ended = Ended::default();
-    if flags & Flag::CANCELLED.0 != 0 && (status.is_null() || !status::cancelled(status)) {
-        ended.not_cancelled = true;
+    let message = if how.kind.receives() { receive_ended(held, call, request, how) } else { None };
+    if how.kind.sends() {
+        send_ended(held, call, request, how.cancelled);
     }
-    let cancelled = flags & Flag::CANCELLED.0 != 0 && !ended.not_cancelled;
-    if kind.receives() {
-        receive_finished(held, call, request, kind, status, error, cancelled, &mut ended);
+    let open = request.head.seq.open();
+    let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if how.cancelled { 0 } else { Flag::CANCELLED.0 };
+    request.head.flags.set((request.head.flags.get() | Flag::COMPLETE.0) & !off);
+    if how.last {
+        bury(call, request);
+    } else {
+        request.completed_from.set(call.return_address());
     }
-    if kind.sends() {
-        let to = Envelope {
-            comm: request.head.parent.get(),
-            identity: request.comm_identity.get(),
-            peers: request.peers.get(),
-            rank: request.peer.get().cast_signed(),
-            tag: request.tag.get().cast_signed(),
-        };
-        if cancelled {
-            facts::send_cancelled(held, to, request.entry.get(), at);
-        } else if to.rank >= 0 {
-            facts::send_completed(held, to, request.bytes.get(), request.entry.get(), call);
-        }
+    if let Some((source, tag, bytes)) = message {
+        request.source.set(source.cast_unsigned());
+        request.actual_tag.set(tag.cast_unsigned());
+        request.bytes.set(bytes);
     }
-    {
-        let _open = request.head.seq.open();
-        let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if ended.not_cancelled { Flag::CANCELLED.0 } else { 0 };
-        request.head.flags.set((flags | Flag::COMPLETE.0) & !off);
-        request.completed_at.set(at);
-        if last {
-            bury(call, request);
-        } else {
-            request.completed_from.set(call.return_address());
-        }
-        if let Some((source, tag, bytes)) = ended.message {
-            request.source.set(source.cast_unsigned());
-            request.actual_tag.set(tag.cast_unsigned());
-            request.bytes.set(bytes);
-        }
-        if error != A::SUCCESS {
-            request.error.set(error.cast_unsigned());
-        }
+    if how.error != A::SUCCESS {
+        request.error.set(how.error.cast_unsigned());
     }
     facts::request_completed(held, request);
+    if how.last {
+        give_back(held, request);
+    }
+    let at = call.returned();
+    request.completed_at.set(at);
+    if how.last {
+        request.head.freed_at.set(at);
+    }
+    drop(open);
 }
 
-/// What [`finish`] found out.
-#[derive(Default)]
-struct Ended {
-    not_cancelled: bool,
-    message: Option<(i32, i32, u64)>,
-}
-
+/// What the request was posted with.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn receive_finished<A: Abi>(
-    held: &State,
-    call: &Call<A>,
-    request: &Request,
-    kind: RequestKind,
-    status: *const c_void,
-    error: i32,
-    cancelled: bool,
-    ended: &mut Ended,
-) {
-    let named = Envelope {
+fn posted_with(request: &Request) -> Envelope {
+    Envelope {
         comm: request.head.parent.get(),
         identity: request.comm_identity.get(),
         peers: request.peers.get(),
         rank: request.peer.get().cast_signed(),
         tag: request.tag.get().cast_signed(),
-    };
-    if named.rank == A::PROC_NULL {
-        return;
     }
-    let matched = kind == RequestKind::MRECV;
+}
+
+#[inline(always)]
+fn send_ended<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
+    call: &Call<A>,
+    request: &Request,
+    cancelled: bool,
+) {
+    let to = posted_with(request);
     if cancelled {
-        return facts::receive_cancelled(held, named);
+        facts::send_cancelled(held, to, request.entry.get(), call.returned());
+    } else if to.rank >= 0 {
+        facts::send_completed(held, to, request.bytes.get(), request.entry.get(), call);
     }
-    let peer = if matched { None } else { facts::receive_ended(held, named) };
+}
+
+/// Gives source, tag and size of the message, if there is one.
+#[inline(always)]
+fn receive_ended<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
+    call: &Call<A>,
+    request: &Request,
+    how: &Ending,
+) -> Option<(i32, i32, u64)> {
+    let named = posted_with(request);
+    if named.rank == A::PROC_NULL {
+        return None;
+    }
+    let (kind, status, error) = (how.kind, how.status, how.error);
+    if how.cancelled {
+        facts::receive_cancelled(held, named);
+        return None;
+    }
+    let peer = if kind == RequestKind::MRECV { None } else { facts::receive_ended(held, named) };
     let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
     if !arrived || (status.is_null() && !kind.is_partitioned()) {
-        return;
+        return None;
     }
     // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
     let untold = kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI;
@@ -409,7 +427,7 @@ fn receive_finished<A: Abi>(
         let posted = Posted { at: request.started(), order: request.order.get() };
         (posted, mode_of::<A>(kind, named) | failed | untold)
     });
-    ended.message = Some((from.rank, from.tag, bytes));
+    Some((from.rank, from.tag, bytes))
 }
 
 /// Ledger flags that follow from how a receive was posted.
@@ -433,34 +451,70 @@ pub fn mode_of<A: Abi>(kind: RequestKind, named: Envelope) -> u32 {
 
 /// A call has told the program that a request is complete, and, unless it is persistent, has freed it.
 #[inline(always)]
-pub fn complete<A: Abi>(
-    held: &State,
+pub fn complete<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+    status: *const c_void,
+    error: i32,
+) {
+    const UNUSUAL: u32 = Flag::SHARED_HANDLE.0 | Flag::PERSISTENT.0 | Flag::CANCELLED.0;
+    let flags = request.head.flags.get();
+    if error == A::SUCCESS && flags & (Flag::ACTIVE.0 | UNUSUAL) == Flag::ACTIVE.0 {
+        let how = |kind| Ending { kind, status, error: A::SUCCESS, cancelled: false, last: true };
+        // Nearly all requests: each kind is compiled by itself.
+        match RequestKind(request.kind.get()) {
+            RequestKind::RECV => end(held, call, request, &how(RequestKind::RECV)),
+            RequestKind::SEND => end(held, call, request, &how(RequestKind::SEND)),
+            kind => ended_rarely(held, &call.aside(), request, &how(kind)),
+        }
+    } else if flags & Flag::SHARED_HANDLE.0 != 0 {
+        shared_completed(held, call, request);
+    } else {
+        completed_rarely(held, &call.aside(), request, status, error);
+    }
+}
+
+/// [`end`] of one of the rarer kinds, out of the way.
+#[inline(never)]
+fn ended_rarely<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+    how: &Ending,
+) {
+    end(held, call, request, how);
+}
+
+/// [`complete`] for a request that is persistent, cancelled, failed or was complete already; or is gone, because it stands
+/// twice in an array.
+#[inline(never)]
+fn completed_rarely<A: Abi, const QUIET: bool>(
+    held: &Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
     error: i32,
 ) {
     let flags = request.head.flags.get();
-    if flags & Flag::SHARED_HANDLE.0 != 0 {
-        return shared_completed(held, call, request);
+    let last = flags & Flag::PERSISTENT.0 == 0;
+    if request.head.life.get() == Life::FREED.0 {
+        return;
     }
-    let (active, last) = (flags & Flag::ACTIVE.0 != 0, flags & Flag::PERSISTENT.0 == 0);
-    if active && last {
-        finish_and(held, call, request, status, error, true);
-        give_back(held, request);
-    } else if active {
+    if flags & Flag::ACTIVE.0 != 0 {
         finish(held, call, request, status, error);
-    } else if last {
+    } else if !last && flags & Flag::WAITED.0 != 0 {
+        request.head.flags.set(flags & !Flag::WAITED.0);
+    }
+    if last {
         release(held, call, request);
-    } else if flags & Flag::WAITED.0 != 0 {
-        request.head.flags.set(request.head.flags.get() & !Flag::WAITED.0);
     }
 }
 
 /// One of the requests of a shared handle is complete. If the library has not set the handle apart for ever, it may
 /// stand for something else after the last of them.
 #[inline(always)]
-fn shared_completed<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+fn shared_completed<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
     request.outstanding.set(left);
     if left == 0 && !is_shared::<A>(held, request.head.handle.get()) {
@@ -470,6 +524,6 @@ fn shared_completed<A: Abi>(held: &State, call: &Call<A>, request: &'static Requ
 
 /// [`release`], out of the way.
 #[cold]
-fn release_rarely<A: Abi>(held: &State, call: &Call<A>, request: &'static Request) {
+fn release_rarely<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
     release(held, call, request);
 }

@@ -11,6 +11,7 @@ use mpi_abi::{Abi, Handle};
 use mpiscope_image::traffic::{Message, Request};
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::ops::Deref;
 
 /// Levels of nesting that are followed.
 const LEVELS: usize = 4;
@@ -24,13 +25,52 @@ pub struct Item {
     pub record: Option<(&'static Request, u64)>,
 }
 
+/// The requests of a call: memory that only grows, and how much of it is used.
+#[derive(Default)]
+pub struct Items {
+    memory: Vec<Item>,
+    used: usize,
+}
+
+impl Items {
+    /// Room for as many, to be written over: what stands there is left of earlier calls.
+    #[inline(always)]
+    pub fn fresh(&mut self, count: usize) -> &mut [Item] {
+        if count > self.memory.len() {
+            self.grow(count);
+        }
+        self.used = count;
+        self.memory.get_mut(..count).unwrap_or_default()
+    }
+
+    #[cold]
+    fn grow(&mut self, count: usize) {
+        self.memory.resize(count, Item::default());
+    }
+
+    /// None are left.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.used = 0;
+    }
+}
+
+impl Deref for Items {
+    type Target = [Item];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Item] {
+        self.memory.get(..self.used).unwrap_or_default()
+    }
+}
+
 /// One level.
 #[derive(Default)]
 pub struct Scratch {
     /// The request of a call that has one.
     pub single: Item,
     /// Requests of a call that looks all of them up before.
-    pub items: Vec<Item>,
+    pub items: Items,
     /// Requests of a call that looks up afterwards which of them are complete: their handles.
     pub handles: Vec<u64>,
     /// Statuses that were lent to the call.

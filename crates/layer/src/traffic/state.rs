@@ -4,18 +4,21 @@
 use super::ledger::Ring;
 use super::lines::Lines;
 use super::table::Table;
+use crate::call::Call;
+use crate::tool::{events, own as tool};
 use crate::{image, settings};
+use mpi_abi::Abi;
 use mpiscope_image::Writer;
 use mpiscope_image::layout::{Recording, SectionKind};
 use mpiscope_image::traffic::{Message, Request, Traffic};
 use std::cell::Cell;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// Null until the process can communicate.
 static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Everything that the hooks of this module share. Fields are cells: who holds the [`Guard`] may use them.
+/// Everything that the hooks of this module share. Fields are cells: who has it [`Held`] may use them.
 pub struct State {
     /// Several threads may call MPI at once.
     multiple: AtomicBool,
@@ -46,7 +49,7 @@ pub struct State {
     pub sizes: super::status::Sizes,
 }
 
-// SAFETY: the cells are only used by the one thread that holds the lock (`Guard`), or, while the process is not
+// SAFETY: the cells are only used by the one thread that holds the lock (`Held`), or, while the process is not
 // allowed to call MPI from several threads at once, by the one thread that is in MPI.
 unsafe impl Sync for State {}
 
@@ -109,7 +112,8 @@ impl State {
 
     /// Says whether several threads may call MPI at once.
     pub fn set_multiple(&self, multiple: bool) {
-        self.multiple.store(multiple, Ordering::Relaxed);
+        self.multiple.store(multiple, Ordering::SeqCst);
+        reconsider();
     }
 }
 
@@ -119,15 +123,43 @@ pub fn recorded() -> bool {
     settings::recording() & (Recording::OBJECTS.0 | Recording::MESSAGES.0) != 0
 }
 
+/// The state while it is [`Held::QUIET`]; null otherwise.
+static QUIET: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
+/// How often [`reconsider`] was called.
+static RECONSIDERED: AtomicU64 = AtomicU64::new(0);
+
+/// To be called after anything has changed that makes the state quiet or not. Async-signal-safe.
+pub fn reconsider() {
+    RECONSIDERED.fetch_add(1, Ordering::SeqCst);
+    loop {
+        let seen = RECONSIDERED.load(Ordering::SeqCst);
+        let quiet = get().filter(|state| {
+            recorded()
+                && !settings::records(Recording::MESSAGES)
+                && !state.is_multiple()
+                && !events::anybody()
+                && !tool::totals::are_watched()
+        });
+        QUIET.store(quiet.map_or(std::ptr::null_mut(), |state| std::ptr::from_ref(state).cast_mut()), Ordering::SeqCst);
+        // Who came meanwhile may have seen more than we did, and stored it before us.
+        if RECONSIDERED.load(Ordering::SeqCst) == seen {
+            return;
+        }
+    }
+}
+
 /// The right to use the state. Between a thread's `hold` and the drop nothing may be called that could call MPI.
-pub struct Guard {
+///
+/// `QUIET`: nobody has to be told of anything, nothing is written into the ledger and no other thread can be in MPI. That is
+/// how most jobs run, and what the hooks are then is compiled without all the rest.
+pub struct Held<const QUIET: bool> {
     state: &'static State,
     locked: bool,
 }
 
 /// The state, for this thread alone. Nothing if nothing is recorded.
 #[inline(always)]
-pub fn hold() -> Option<Guard> {
+pub fn hold() -> Option<Held<false>> {
     if !recorded() {
         return None;
     }
@@ -136,7 +168,32 @@ pub fn hold() -> Option<Guard> {
     if locked {
         lock(&state.locked);
     }
-    Some(Guard { state, locked })
+    Some(Held { state, locked })
+}
+
+/// What a hook does with the state.
+pub trait Step<A: Abi> {
+    /// Does it.
+    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>);
+}
+
+/// Runs the step that `make` makes with the state held, if anything is recorded. For the hooks that cost most: a step is
+/// written to memory only for the rarer way.
+#[inline(always)]
+pub fn with<A: Abi, S: Step<A>>(call: &Call<A>, make: impl FnOnce() -> S) {
+    // SAFETY: null, or leaked by `start`.
+    match unsafe { QUIET.load(Ordering::Acquire).as_ref() } {
+        Some(state) => make().run(&Held::<true> { state, locked: false }, call),
+        None if recorded() => loud(&call.aside(), make()),
+        None => {}
+    }
+}
+
+#[inline(never)]
+fn loud<A: Abi>(call: &Call<A>, step: impl Step<A>) {
+    if let Some(held) = hold() {
+        step.run(&held, call);
+    }
 }
 
 #[inline]
@@ -149,7 +206,7 @@ fn lock(locked: &AtomicBool) {
     }
 }
 
-impl Deref for Guard {
+impl<const QUIET: bool> Deref for Held<QUIET> {
     type Target = State;
 
     #[inline(always)]
@@ -158,10 +215,10 @@ impl Deref for Guard {
     }
 }
 
-impl Drop for Guard {
+impl<const QUIET: bool> Drop for Held<QUIET> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.locked {
+        if !QUIET && self.locked {
             self.state.locked.store(false, Ordering::Release);
         }
     }

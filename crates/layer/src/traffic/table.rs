@@ -70,9 +70,9 @@ impl<T: Linked> Table<T> {
         }
     }
 
-    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both.
+    /// The bucket of a handle; another one when the table has grown, which [`take`](Self::take) may do. Handles are small numbers or addresses: the multiplication spreads both.
     #[inline(always)]
-    fn bucket(&self, handle: u64) -> Option<&'static Cell<u64>> {
+    pub fn bucket(&self, handle: u64) -> Option<&'static Cell<u64>> {
         self.buckets.get().get((handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get()) as usize)
     }
 
@@ -91,7 +91,13 @@ impl<T: Linked> Table<T> {
     /// The live record with this handle.
     #[inline(always)]
     pub fn find(&self, handle: u64) -> Option<&'static T> {
-        let mut record = self.at(self.bucket(handle)?.get())?;
+        self.find_in(self.bucket(handle)?, handle)
+    }
+
+    /// The same, in the [`bucket`](Self::bucket) of the handle.
+    #[inline(always)]
+    pub fn find_in(&self, bucket: &Cell<u64>, handle: u64) -> Option<&'static T> {
+        let mut record = self.at(bucket.get())?;
         while record.head().handle.get() != handle {
             record = self.at(record.head().link.get())?;
         }
@@ -101,7 +107,14 @@ impl<T: Linked> Table<T> {
     /// Puts a record into the table under `handle`, which it holds.
     #[inline(always)]
     pub fn insert(&self, handle: u64, record: &'static T) {
-        let Some(bucket) = self.bucket(handle) else { return };
+        if let Some(bucket) = self.bucket(handle) {
+            self.insert_in(bucket, record);
+        }
+    }
+
+    /// The same, into the [`bucket`](Self::bucket) of the handle. No record was taken since it was looked for.
+    #[inline(always)]
+    pub fn insert_in(&self, bucket: &Cell<u64>, record: &'static T) {
         record.head().link.set(bucket.get());
         bucket.set(self.offset(record));
     }

@@ -52,6 +52,7 @@ pub struct WatchList {
     walking: AtomicU32,
     watchers: SlotTable<Watcher>,
     adding: Mutex<()>,
+    changed: fn(),
 }
 
 impl Default for WatchList {
@@ -63,7 +64,13 @@ impl Default for WatchList {
 impl WatchList {
     /// A list without watchers.
     pub const fn new() -> Self {
+        Self::telling(|| {})
+    }
+
+    /// The same; `changed` is called when somebody has begun or ceased to listen. It must be async-signal-safe.
+    pub const fn telling(changed: fn()) -> Self {
         Self {
+            changed,
             listening: AtomicU32::new(0),
             walking: AtomicU32::new(0),
             watchers: SlotTable::new(),
@@ -119,7 +126,8 @@ impl WatchList {
     pub(crate) fn listen(&self, at: usize, high: bool) {
         let Some(watcher) = self.watchers.get(at) else { return };
         if watcher.state.swap(if high { HIGH } else { LOW }, Ordering::AcqRel) == IDLE {
-            self.listening.fetch_add(1, Ordering::AcqRel);
+            self.listening.fetch_add(1, Ordering::SeqCst);
+            (self.changed)();
         }
     }
 
@@ -134,7 +142,8 @@ impl WatchList {
     fn leave(&self, at: usize, state: u32) {
         let Some(watcher) = self.watchers.get(at) else { return };
         if watcher.state.swap(state, Ordering::AcqRel) >= HIGH {
-            self.listening.fetch_sub(1, Ordering::AcqRel);
+            self.listening.fetch_sub(1, Ordering::SeqCst);
+            (self.changed)();
         }
     }
 }

@@ -34,6 +34,7 @@ mod sources;
 
 use super::own::{Categories, publish_one};
 use super::{REGISTRY, bound, recording};
+use crate::traffic;
 use kinds::{About, KINDS, Kind};
 use mpiscope_image::traffic::RequestKind;
 use mpit::event::{EventSpec, EventType};
@@ -81,6 +82,7 @@ fn refresh(registered: &[u32]) {
     let bits = registered.iter().enumerate().filter(|(_, count)| **count != 0);
     let bits = bits.fold(0, |all, (kind, _)| all | Kind(kind).bit());
     WANTED.store(if is_allowed() { bits } else { 0 }, Ordering::SeqCst);
+    traffic::state::reconsider();
 }
 
 /// The type of a kind.

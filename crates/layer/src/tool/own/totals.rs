@@ -13,9 +13,14 @@ use mpit::{
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Pending requests, for the watermarks: told by the hooks.
-pub static PENDING: WatchList = WatchList::new();
+pub static PENDING: WatchList = WatchList::telling(traffic::state::reconsider);
 /// Posted receives, likewise.
-pub static POSTED: WatchList = WatchList::new();
+pub static POSTED: WatchList = WatchList::telling(traffic::state::reconsider);
+
+/// Whether anybody listens to either.
+pub fn are_watched() -> bool {
+    PENDING.is_watched() || POSTED.is_watched()
+}
 
 /// Indices of their high watermarks.
 pub static PENDING_HIGH: AtomicU64 = AtomicU64::new(0);
