@@ -50,6 +50,8 @@ codes! {
         ACTIVE = 2048 => "active",
         /// A call that completes requests has been entered with it.
         WAITED = 4096 => "being waited for",
+        /// Its handle has been given to another request before its end was noted.
+        DISPLACED = 8192 => "displaced",
     }
 }
 

@@ -110,7 +110,8 @@ impl RequestKind {
 /// `i32`.
 ///
 /// Fields whose text names a kind of request or a state mean nothing otherwise: they hold what another request left
-/// there. A record is used again for the next request; so the tombstones of requests are the last few only.
+/// there. A record is used again for the next request with its handle, or for another one when records run short; so the
+/// tombstones of requests are the last few only.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Request {

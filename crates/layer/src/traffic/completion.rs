@@ -30,26 +30,25 @@ fn look<const QUIET: bool>(held: &Held<QUIET>, handle: u64) -> Item {
     if !QUIET && !request.is(Flag::SHARED_HANDLE) {
         request.head.flags.set(request.head.flags.get() | Flag::WAITED.0);
     }
-    Item { handle: 0, record: Some((request, request.head.uid.get())) }
+    Item::Record(request, request.head.uid.get())
 }
 
 /// The record of a request that a call was given.
 #[inline(always)]
 fn resolve(held: &State, item: &Item) -> Option<&'static Request> {
-    match item.record {
+    match *item {
         // A shared handle has one record for many requests, whose uid is that of the newest.
-        Some((request, uid)) if request.head.uid.get() == uid || request.is(Flag::SHARED_HANDLE) => {
-            Some(request)
+        Item::Record(request, uid) => {
+            (request.head.uid.get() == uid || request.is(Flag::SHARED_HANDLE)).then_some(request)
         }
-        Some(_) => None,
-        None if item.handle == 0 || item.handle == held.null_request => None,
-        None => held.requests.find(item.handle),
+        Item::Handle(handle) if handle == 0 || handle == held.null_request => None,
+        Item::Handle(handle) => held.requests.find(handle),
     }
 }
 
 /// The call returned without completing the request.
 fn forget(item: &Item) {
-    if let Some((request, uid)) = item.record
+    if let Item::Record(request, uid) = *item
         && request.head.uid.get() == uid
         && request.is(Flag::WAITED)
     {
@@ -95,7 +94,7 @@ impl<A: Abi> Step<A> for LookAtOne<'_> {
     fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         let item = look(held, self.handle);
-        if let Some((request, _)) = item.record
+        if let Item::Record(request, _) = item
             && needs_status(request)
         {
             lend::<A>(scratch, self.status);
@@ -141,7 +140,7 @@ pub fn before_test<A: Abi>(
 ) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let handle = scratch::pointed(*request);
-    scratch.single = if held.is_multiple() { look(&held, handle) } else { Item { handle, record: None } };
+    scratch.single = if held.is_multiple() { look(&held, handle) } else { Item::Handle(handle) };
     lend::<A>(scratch, status);
 }
 
@@ -186,7 +185,7 @@ impl<A: Abi> Step<A> for LookAtAll<'_, A> {
         let mut wanted = false;
         for (index, item) in scratch.items.fresh(self.count).iter_mut().enumerate() {
             *item = look(held, scratch::element(self.array, index));
-            wanted |= item.record.is_some_and(|(request, _)| needs_status(request));
+            wanted |= matches!(item, Item::Record(request, _) if needs_status(request));
         }
         if wanted {
             lend_many::<A>(scratch, self.statuses, self.count);
@@ -337,7 +336,7 @@ fn tested<A: Abi>(call: &Call<A>, result: c_int, array: *const A::Handle, status
     if result != A::SUCCESS {
         if scratch.items.is_empty() {
             for (item, handle) in scratch.items.fresh(scratch.handles.len()).iter_mut().zip(&scratch.handles) {
-                *item = Item { handle: *handle, record: None };
+                *item = Item::Handle(*handle);
             }
         }
         return all_failed(&held, call, scratch, result, array, statuses);

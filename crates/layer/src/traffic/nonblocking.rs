@@ -3,7 +3,7 @@
 use super::facts::{self, Envelope};
 use super::lines::channel;
 use super::requests::{self, New};
-use super::scratch;
+use super::scratch::{self, Item};
 use super::state::{self, Held, Step, hold, recorded};
 use crate::bytes;
 use crate::call::Call;
@@ -321,14 +321,14 @@ fn begin<A: Abi>(held: &Held<false>, call: &Call<A>, request: &'static Request) 
 /// `MPI_Request_free`, before: the handle is null afterwards.
 pub fn before_free<A: Abi>(call: &Call<A>, request: &mut *mut A::Handle) {
     if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {
-        scratch.single.handle = scratch::pointed(*request);
+        scratch.single = Item::Handle(scratch::pointed(*request));
     }
 }
 
 /// `MPI_Request_free`: an active request lives on, perhaps under another name of the handle.
 pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let handle = std::mem::take(&mut scratch.single).handle;
+    let Item::Handle(handle) = std::mem::take(&mut scratch.single) else { return };
     if result != A::SUCCESS || handle == held.null_request {
         return;
     }

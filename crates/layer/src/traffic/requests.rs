@@ -1,7 +1,7 @@
 //! Life of request records.
 //!
 //! ```text
-//!  create ─► LIVE ──complete──► FREED (record may be used again)
+//!  create ─► LIVE ──complete──► FREED (the record waits for the next request with the handle)
 //!             │  └ persistent: stays LIVE, start ⇄ complete, until free
 //!             └ free while active ─► MARKED ──handle seen again for another request──► FREED
 //! ```
@@ -13,7 +13,7 @@
 //!
 //! Between the return of a call that completes a request and our look at it, another thread may be given the
 //! handle again. So with threads, who completes requests looks their records up before the call
-//! ([`Flag::WAITED`]), and a new request with such a handle takes only the handle over.
+//! ([`Flag::WAITED`]), and a new request with such a handle takes only the handle over ([`Flag::DISPLACED`]).
 
 use super::facts::{self, Envelope, Posted};
 use super::lines::Channel;
@@ -101,24 +101,24 @@ pub fn create<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, han
         return;
     }
     let mut shared = is_shared::<A>(held, handle) && !new.persistent;
-    if shared && let Some(known) = held.requests.find(handle) {
-        return share_again(held, call, known, new);
-    }
-    let Some(request) = held.requests.take(held) else {
-        return held.writer.lose(Loss::REQUESTS, 1);
-    };
-    // The place is only looked for now: there may be more of them than before.
-    let Some(bucket) = held.requests.bucket(handle) else { return };
-    if let Some(known) = held.requests.find_in(bucket, handle) {
-        if displace(held, &call.aside(), known, new.kind, new.persistent) {
-            held.requests.give(request);
-            return share_again(held, call, known, new);
+    let known = held.requests.known(handle);
+    let request = match known {
+        Some(gone) if gone.head.life.get() == Life::FREED.0 => gone,
+        Some(known) if shared => return share_again(held, call, known, new),
+        known => {
+            if let Some(known) = known {
+                if displace(held, &call.aside(), known, new.kind, new.persistent) {
+                    return share_again(held, call, known, new);
+                }
+                shared = false;
+            }
+            let Some(request) = record_for(held, handle) else { return };
+            request
         }
-        shared = false;
-    }
+    };
     {
         let _open = request.head.seq.open();
-        fill(held, call, request, handle, new);
+        fill(held, call, request, new);
         request.head.flags.set(match (new.persistent, shared) {
             (true, _) => Flag::PERSISTENT.0,
             (_, true) => Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0,
@@ -129,7 +129,6 @@ pub fn create<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, han
             request.starts.set(0);
         }
     }
-    held.requests.insert_in(bucket, request);
     if shared {
         share_again(held, call, request, new);
     } else if !new.persistent {
@@ -137,33 +136,53 @@ pub fn create<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, han
     }
 }
 
+/// A record in the table for a handle that is known to have none of a live request.
+#[cold]
+fn record_for(held: &State, handle: u64) -> Option<&'static Request> {
+    if let Some(gone) = held.requests.known(handle) {
+        return Some(gone);
+    }
+    let Some(request) = held.requests.take(held) else {
+        held.writer.lose(Loss::REQUESTS, 1);
+        return None;
+    };
+    {
+        let _open = request.head.seq.open();
+        request.head.handle.set(handle);
+        request.head.life.set(Life::FREED.0);
+        request.head.flags.set(0);
+    }
+    held.requests.insert(handle, request);
+    Some(request)
+}
+
 /// The fields of a new request that mean something for its kind, but for flags, starts and outstanding.
 ///
 /// What means nothing is left as it was: this is the hottest path of all, and its cost is the number of stores.
 #[inline(always)]
-fn fill<A: Abi>(held: &State, call: &Call<A>, request: &Request, handle: u64, new: &New) {
+fn fill<A: Abi>(held: &State, call: &Call<A>, request: &Request, new: &New) {
     let serial = held.serials.0.get() + 1;
     held.serials.0.set(serial);
     let head = &request.head;
-    head.handle.set(handle);
     head.uid.set(uid(SectionKind::REQUESTS, serial));
     head.life.set(Life::LIVE.0);
     head.made_by.set(u32::from(call.function().0) + 1);
     head.made_at.set(call.since);
     head.made_from.set(call.return_address());
-    head.parent.set(new.channel.uid);
     request.kind.set(new.kind.0);
-    request.object.set(new.object);
-    request.comm_identity.set(new.channel.identity);
-    request.peers.set(new.channel.peers);
+    place(request, new);
     request.peer.set(new.peer.cast_unsigned());
     request.tag.set(new.tag.cast_unsigned());
     request.count.set(new.count as u64);
     request.datatype.set(new.datatype);
     request.datatype_uid.set(datatypes::uid::<A>(new.datatype));
     request.buffer.set(new.buffer);
-    request.bytes.set(new.bytes);
-    request.error.set(0);
+    if !matches!(new.kind, RequestKind::RECV | RequestKind::MRECV) {
+        request.bytes.set(new.bytes);
+    }
+    if request.error.get() != 0 {
+        request.error.set(0);
+    }
     if new.kind.receives() || new.kind == RequestKind::COLLECTIVE {
         request.order.set(new.order);
     }
@@ -179,6 +198,21 @@ fn fill<A: Abi>(held: &State, call: &Call<A>, request: &Request, handle: u64, ne
     }
     if new.persistent {
         request.starts.set(0);
+    }
+}
+
+/// Where it communicates: mostly where the last request with this handle did.
+#[inline(always)]
+fn place(request: &Request, new: &New) {
+    let same = request.head.parent.get() == new.channel.uid
+        && request.object.get() == new.object
+        && request.comm_identity.get() == new.channel.identity
+        && request.peers.get() == new.channel.peers;
+    if !same {
+        request.head.parent.set(new.channel.uid);
+        request.object.set(new.object);
+        request.comm_identity.set(new.channel.identity);
+        request.peers.set(new.channel.peers);
     }
 }
 
@@ -213,6 +247,7 @@ fn displace<A: Abi, const QUIET: bool>(
     if old.is(Flag::WAITED) && held.is_multiple() {
         // Another thread is about to find out that it is complete.
         held.requests.remove(old);
+        old.head.flags.set(old.head.flags.get() | Flag::DISPLACED.0);
         return false;
     }
     // A receive has a status of its own, so it never shares a handle.
@@ -281,12 +316,13 @@ fn bury<A: Abi>(call: &Call<A>, request: &Request) {
     request.head.freed_from.set(call.return_address());
 }
 
-/// The record may be used again.
+/// The record may be used again: it waits where it is for the next request with this handle.
 #[inline(always)]
 fn give_back<const QUIET: bool>(held: &Held<QUIET>, request: &'static Request) {
-    held.requests.remove(request);
     facts::request_freed(held, request);
-    held.requests.give(request);
+    if !QUIET && request.is(Flag::DISPLACED) {
+        held.requests.give(request);
+    }
 }
 
 /// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.

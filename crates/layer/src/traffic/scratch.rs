@@ -17,12 +17,18 @@ use std::ops::Deref;
 const LEVELS: usize = 4;
 
 /// A request that a call was given: its handle may be gone when the call returns.
-#[derive(Clone, Copy, Default)]
-pub struct Item {
-    /// The handle; zero if it needs no look-up.
-    pub handle: u64,
-    /// The record, if it was looked up before the call, and its uid then.
-    pub record: Option<(&'static Request, u64)>,
+#[derive(Clone, Copy)]
+pub enum Item {
+    /// To be looked up after the call, by its handle; zero if there is nothing to look up.
+    Handle(u64),
+    /// The record, looked up before the call, and its uid then.
+    Record(&'static Request, u64),
+}
+
+impl Default for Item {
+    fn default() -> Self {
+        Self::Handle(0)
+    }
 }
 
 /// The requests of a call: memory that only grows, and how much of it is used.

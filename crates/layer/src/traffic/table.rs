@@ -3,6 +3,10 @@
 //! The records lie in the image and never move. Buckets and the list of free records are chains through
 //! [`Head::link`], as offsets from the start of the image. The newest free record is taken first, because it is
 //! still in the cache.
+//!
+//! A record may stay in the table when its object is gone ([`Life::FREED`]): libraries give the same handles again, and the
+//! next object with that handle finds its record where it needs it, without a single store into the table. When records
+//! run short such leftovers are [reclaimed](Table::reclaim).
 #![allow(unsafe_code)]
 
 use super::state::State;
@@ -42,6 +46,8 @@ const FIRST: usize = 256;
 const BATCH: usize = 32;
 /// Buckets at first: a power of two.
 const BUCKETS: usize = 1024;
+/// Buckets that are searched for a leftover before a batch is made: a batch costs more than that.
+const SEARCHED: usize = 64;
 
 /// The live records of one kind.
 pub struct Table<T> {
@@ -50,6 +56,8 @@ pub struct Table<T> {
     shift: Cell<u32>,
     records: Cell<usize>,
     free: Cell<u64>,
+    /// Where the next search for leftovers begins.
+    hand: Cell<usize>,
     kind: PhantomData<T>,
 }
 
@@ -66,13 +74,14 @@ impl<T: Linked> Table<T> {
             shift: Cell::new(64 - BUCKETS.trailing_zeros()),
             records: Cell::new(0),
             free: Cell::new(0),
+            hand: Cell::new(0),
             kind: PhantomData,
         }
     }
 
-    /// The bucket of a handle; another one when the table has grown, which [`take`](Self::take) may do. Handles are small numbers or addresses: the multiplication spreads both.
+    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both.
     #[inline(always)]
-    pub fn bucket(&self, handle: u64) -> Option<&'static Cell<u64>> {
+    fn bucket(&self, handle: u64) -> Option<&'static Cell<u64>> {
         self.buckets.get().get((handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get()) as usize)
     }
 
@@ -91,13 +100,13 @@ impl<T: Linked> Table<T> {
     /// The live record with this handle.
     #[inline(always)]
     pub fn find(&self, handle: u64) -> Option<&'static T> {
-        self.find_in(self.bucket(handle)?, handle)
+        self.known(handle).filter(|record| record.head().life.get() != Life::FREED.0)
     }
 
-    /// The same, in the [`bucket`](Self::bucket) of the handle.
+    /// The record with this handle, of an object that lives or is gone.
     #[inline(always)]
-    pub fn find_in(&self, bucket: &Cell<u64>, handle: u64) -> Option<&'static T> {
-        let mut record = self.at(bucket.get())?;
+    pub fn known(&self, handle: u64) -> Option<&'static T> {
+        let mut record = self.at(self.bucket(handle)?.get())?;
         while record.head().handle.get() != handle {
             record = self.at(record.head().link.get())?;
         }
@@ -107,14 +116,7 @@ impl<T: Linked> Table<T> {
     /// Puts a record into the table under `handle`, which it holds.
     #[inline(always)]
     pub fn insert(&self, handle: u64, record: &'static T) {
-        if let Some(bucket) = self.bucket(handle) {
-            self.insert_in(bucket, record);
-        }
-    }
-
-    /// The same, into the [`bucket`](Self::bucket) of the handle. No record was taken since it was looked for.
-    #[inline(always)]
-    pub fn insert_in(&self, bucket: &Cell<u64>, record: &'static T) {
+        let Some(bucket) = self.bucket(handle) else { return };
         record.head().link.set(bucket.get());
         bucket.set(self.offset(record));
     }
@@ -145,7 +147,10 @@ impl<T: Linked> Table<T> {
     pub fn take(&self, held: &State) -> Option<&'static T> {
         let record = match self.at(self.free.get()) {
             Some(record) => record,
-            None => self.fetch(held)?,
+            None => match self.reclaim() {
+                Some(record) => return Some(record),
+                None => self.fetch(held)?,
+            },
         };
         self.free.set(record.head().link.get());
         Some(record)
@@ -156,6 +161,24 @@ impl<T: Linked> Table<T> {
     pub fn give(&self, record: &'static T) {
         record.head().link.set(self.free.get());
         self.free.set(self.offset(record));
+    }
+
+    /// Takes a record out of the table whose object is gone, if there is one not far from where the last was.
+    #[cold]
+    fn reclaim(&self) -> Option<&'static T> {
+        let buckets = self.buckets.get();
+        for _ in 0..SEARCHED {
+            let hand = self.hand.get() & (buckets.len() - 1);
+            self.hand.set(hand + 1);
+            let mut next = buckets.get(hand)?.get();
+            while let Some(record) = self.at(next) {
+                if record.head().life.get() == Life::FREED.0 {
+                    return self.remove(record).then_some(record);
+                }
+                next = record.head().link.get();
+            }
+        }
+        None
     }
 
     /// Makes a batch of records, all of them free.
@@ -197,7 +220,7 @@ impl<T: Linked> Table<T> {
             let mut next = bucket.get();
             while let Some(record) = self.at(next) {
                 next = record.head().link.get();
-                if record.head().life.get() != Life::EMPTY.0 {
+                if ![Life::EMPTY.0, Life::FREED.0].contains(&record.head().life.get()) {
                     visit(record);
                 }
             }
