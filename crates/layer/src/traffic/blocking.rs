@@ -31,7 +31,7 @@ pub fn before_send<A: Abi>(
     let to = Envelope::new(&channel, dest, tag);
     let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
     let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
-    scratch.entry = facts::send_posted(&held, to, bytes, call.since, flags);
+    scratch.entry = facts::send_posted(*held, to, bytes, call.since, flags);
     scratch.send_bytes = bytes;
     scratch.sending = true;
     scratch.channel = channel;
@@ -50,7 +50,7 @@ pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int
     let to = Envelope::new(&scratch.channel, dest, tag);
     // A call that sends and receives may have failed in its receive.
     if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
-        facts::send_completed(&held, to, scratch.send_bytes, scratch.entry, call);
+        facts::send_completed(*held, to, scratch.send_bytes, scratch.entry, call);
     } else {
         facts::send_failed(&held, to, scratch.send_bytes, scratch.entry);
     }
@@ -72,7 +72,7 @@ pub fn before_receive<A: Abi>(
     }
     scratch.channel = channel::<A>(&held, comm);
     let from = Envelope::new(&scratch.channel, source, tag);
-    scratch.order = facts::receive_posted(&held, from);
+    scratch.order = facts::receive_posted(*held, from);
     lend::<A>(scratch, status);
 }
 
@@ -91,16 +91,16 @@ pub fn after_receive<A: Abi>(
         return;
     }
     let named = Envelope::new(&scratch.channel, source, tag);
-    let peer = facts::receive_ended(&held, named);
+    let peer = facts::receive_ended(*held, named);
     let posted = Posted { at: call.since, order };
-    arrived(&held, call, result, (named, peer), RequestKind::RECV, posted, given::<A>(status));
+    arrived(*held, call, result, (named, peer), RequestKind::RECV, posted, given::<A>(status));
 }
 
 /// A blocking receive has ended: counts the message, if there is one. `named` is what the receive named, with the record of
 /// that rank if it is at hand.
 #[inline(always)]
 pub fn arrived<A: Abi>(
-    held: &Held<false>,
+    held: Held<false>,
     call: &Call<A>,
     result: c_int,
     (named, peer): (Envelope, Option<&'static Peer>),
@@ -118,7 +118,7 @@ pub fn arrived<A: Abi>(
     if status.is_null() {
         return;
     }
-    let got = status::read::<A>(held, status);
+    let got = status::read::<A>(&held, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
     let known = if from.rank == named.rank { peer } else { None };
     facts::receive_completed(held, from, got.bytes, known, call, move || {

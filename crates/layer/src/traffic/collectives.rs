@@ -69,7 +69,7 @@ pub fn start<A: Abi>(
         persistent,
         ..New::of(RequestKind::COLLECTIVE)
     };
-    requests::create(&held, call, scratch::pointed(request), &new);
+    requests::create(*held, call, scratch::pointed(request), &new);
 }
 
 /// The communicator that a parameter points to.

@@ -21,7 +21,7 @@ use std::ffi::{c_int, c_void};
 
 /// Looks a request up before the call, and marks it as waited for.
 #[inline(always)]
-fn look<const QUIET: bool>(held: &Held<QUIET>, handle: u64) -> Item {
+fn look<const QUIET: bool>(held: Held<QUIET>, handle: u64) -> Item {
     if handle == held.null_request {
         return Item::default();
     }
@@ -64,7 +64,7 @@ fn needs_status(request: &Request) -> bool {
 /// The operation failed. The library may or may not have freed the request.
 #[cold]
 fn fail<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     handle: u64,
@@ -91,7 +91,7 @@ struct LookAtOne<'a> {
 
 impl<A: Abi> Step<A> for LookAtOne<'_> {
     #[inline(always)]
-    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         let item = look(held, self.handle);
         if let Item::Record(request, _) = item
@@ -117,10 +117,10 @@ struct Waited<A: Abi> {
 
 impl<A: Abi> Step<A> for Waited<A> {
     #[inline(always)]
-    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         let item = std::mem::take(&mut scratch.single);
-        let Some(record) = resolve(held, &item) else { return };
+        let Some(record) = resolve(&held, &item) else { return };
         let status = given::<A>(self.status);
         if self.result == A::SUCCESS {
             complete(held, call, record, status, A::SUCCESS);
@@ -140,7 +140,7 @@ pub fn before_test<A: Abi>(
 ) {
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let handle = scratch::pointed(*request);
-    scratch.single = if held.is_multiple() { look(&held, handle) } else { Item::Handle(handle) };
+    scratch.single = if held.is_multiple() { look(*held, handle) } else { Item::Handle(handle) };
     lend::<A>(scratch, status);
 }
 
@@ -180,7 +180,7 @@ struct LookAtAll<'a, A: Abi> {
 
 impl<A: Abi> Step<A> for LookAtAll<'_, A> {
     #[inline(always)]
-    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         let mut wanted = false;
         for (index, item) in scratch.items.fresh(self.count).iter_mut().enumerate() {
@@ -213,13 +213,13 @@ struct AllWaited<A: Abi> {
 
 impl<A: Abi> Step<A> for AllWaited<A> {
     #[inline(always)]
-    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
         let Some(scratch) = scratch::of(call) else { return };
         if self.result != A::SUCCESS {
             all_failed(held, &call.aside(), scratch, self.result, self.array, self.statuses);
         } else {
             for (index, item) in scratch.items.iter().enumerate() {
-                if let Some(request) = resolve(held, item) {
+                if let Some(request) = resolve(&held, item) {
                     complete(held, call, request, nth::<A>(self.statuses, index), A::SUCCESS);
                 }
             }
@@ -231,7 +231,7 @@ impl<A: Abi> Step<A> for AllWaited<A> {
 /// At least one request of an array has failed.
 #[cold]
 fn all_failed<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     scratch: &Scratch,
     result: c_int,
@@ -240,7 +240,7 @@ fn all_failed<A: Abi, const QUIET: bool>(
 ) {
     let each = status::class(result) == A::ERR_IN_STATUS;
     for (index, item) in scratch.items.iter().enumerate() {
-        let Some(request) = resolve(held, item) else { continue };
+        let Some(request) = resolve(&held, item) else { continue };
         let (handle, status) = (scratch::element(array, index), nth::<A>(statuses, index));
         let error = match (each && !status.is_null(), handle == held.null_request) {
             (true, _) => status::error::<A>(status),
@@ -283,7 +283,7 @@ fn remember<A: Abi>(
     scratch.handles.clear();
     if held.is_multiple() {
         for (index, item) in scratch.items.fresh(count).iter_mut().enumerate() {
-            *item = look(&held, scratch::element(array, index));
+            *item = look(*held, scratch::element(array, index));
         }
     } else {
         scratch.handles.extend((0..count).map(|index| scratch::element(array, index)));
@@ -335,15 +335,16 @@ fn tested<A: Abi>(call: &Call<A>, result: c_int, array: *const A::Handle, status
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     if result != A::SUCCESS {
         if scratch.items.is_empty() {
-            for (item, handle) in scratch.items.fresh(scratch.handles.len()).iter_mut().zip(&scratch.handles) {
+            for (item, handle) in scratch.items.fresh(scratch.handles.len()).iter_mut().zip(&scratch.handles)
+            {
                 *item = Item::Handle(*handle);
             }
         }
-        return all_failed(&held, call, scratch, result, array, statuses);
+        return all_failed(*held, call, scratch, result, array, statuses);
     }
     for index in 0..scratch.items.len().max(scratch.handles.len()) {
         if let Some(request) = recall(&held, scratch, index) {
-            complete(&held, call, request, nth::<A>(statuses, index), A::SUCCESS);
+            complete(*held, call, request, nth::<A>(statuses, index), A::SUCCESS);
         }
     }
 }
@@ -378,9 +379,9 @@ pub fn after_waitany<A: Abi>(
         && let Some(request) = recall(&held, scratch, index)
     {
         if result == A::SUCCESS {
-            complete(&held, call, request, given::<A>(status), A::SUCCESS);
+            complete(*held, call, request, given::<A>(status), A::SUCCESS);
         } else {
-            fail(&held, &call.aside(), request, scratch::element(array, index), given::<A>(status), result);
+            fail(*held, &call.aside(), request, scratch::element(array, index), given::<A>(status), result);
         }
     }
     drop_all(scratch);
@@ -453,9 +454,9 @@ pub fn after_some<A: Abi>(
         let error =
             if result == A::SUCCESS || status.is_null() { A::SUCCESS } else { status::error::<A>(status) };
         if error == A::SUCCESS {
-            complete(&held, call, request, status, error);
+            complete(*held, call, request, status, error);
         } else {
-            fail(&held, &call.aside(), request, scratch::element(array, index), status, error);
+            fail(*held, &call.aside(), request, scratch::element(array, index), status, error);
         }
     }
     drop_all(scratch);
@@ -474,7 +475,7 @@ pub fn before_status<A: Abi>(
 }
 
 /// A request is complete, and stays with the program.
-fn seen<A: Abi>(held: &Held<false>, call: &Call<A>, handle: u64, status: *const c_void) {
+fn seen<A: Abi>(held: Held<false>, call: &Call<A>, handle: u64, status: *const c_void) {
     if handle != held.null_request
         && let Some(request) = held.requests.find(handle)
         && request.is(Flag::ACTIVE)
@@ -495,7 +496,7 @@ pub fn after_status<A: Abi>(
         && scratch::int(flag) != 0
         && let Some(held) = hold()
     {
-        seen(&held, call, request.raw(), given::<A>(status));
+        seen(*held, call, request.raw(), given::<A>(status));
     }
 }
 
@@ -520,7 +521,7 @@ pub fn after_status_all<A: Abi>(
     }
     let Some(held) = hold() else { return };
     for index in 0..usize::try_from(count).unwrap_or(0) {
-        seen(&held, call, scratch::element(array, index), nth::<A>(statuses, index));
+        seen(*held, call, scratch::element(array, index), nth::<A>(statuses, index));
     }
 }
 
@@ -538,7 +539,7 @@ pub fn after_status_any<A: Abi>(
         && scratch::int(flag) != 0
         && let (Ok(index), Some(held)) = (usize::try_from(scratch::int(index)), hold())
     {
-        seen(&held, call, scratch::element(array, index), given::<A>(status));
+        seen(*held, call, scratch::element(array, index), given::<A>(status));
     }
 }
 
@@ -555,7 +556,7 @@ pub fn after_status_some<A: Abi>(
     let (true, Some(held)) = (result == A::SUCCESS, hold()) else { return };
     for place in 0..usize::try_from(scratch::int(outcount)).unwrap_or(0) {
         if let Ok(index) = usize::try_from(scratch::int_at(indices, place)) {
-            seen(&held, call, scratch::element(array, index), nth::<A>(statuses, place));
+            seen(*held, call, scratch::element(array, index), nth::<A>(statuses, place));
         }
     }
 }

@@ -85,7 +85,7 @@ fn watch<const QUIET: bool>(list: &WatchList, level: &W64) {
 /// The send of a message has begun. Gives the number of its ledger entry, zero for none.
 #[inline(always)]
 pub fn send_posted<const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     to: Envelope,
     bytes: u64,
     at: u64,
@@ -99,7 +99,7 @@ pub fn send_posted<const QUIET: bool>(
     totals.sent_bytes.add_mine(bytes);
     add_size(&totals.sent_sizes, bytes);
     let mut nth = 0;
-    if let Some(peer) = peer(held, to.peers, to.rank) {
+    if let Some(peer) = peer(&held, to.peers, to.rank) {
         nth = peer.sent.get() + 1;
         peer.sent.set(nth);
         peer.sent_bytes.add_mine(bytes);
@@ -119,13 +119,13 @@ pub fn send_posted<const QUIET: bool>(
         nth,
         flags,
     };
-    held.sent.write(held, &totals.ledger_sent, &line)
+    held.sent.write(&held, &totals.ledger_sent, &line)
 }
 
 /// The program knows that its send is complete. The time is taken only if somebody wants to know.
 #[inline(always)]
 pub fn send_completed<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     to: Envelope,
     bytes: u64,
     entry: u64,
@@ -178,14 +178,14 @@ pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64) {
 
 /// A receive was posted. Gives its place among the receives of this process.
 #[inline(always)]
-pub fn receive_posted<const QUIET: bool>(held: &Held<QUIET>, from: Envelope) -> u64 {
+pub fn receive_posted<const QUIET: bool>(held: Held<QUIET>, from: Envelope) -> u64 {
     if !QUIET {
         observe::message(Kind::RECEIVE_POSTED, &from, 0, 0);
     }
     let totals = held.totals;
     raise::<QUIET>(&totals.posted, &totals.posted_high, &tool::totals::POSTED_HIGH);
     watch::<QUIET>(&tool::totals::POSTED, &totals.posted);
-    if let Some(peer) = peer(held, from.peers, from.rank) {
+    if let Some(peer) = peer(&held, from.peers, from.rank) {
         peer.posted.add_mine(1);
     }
     next_order(held.totals)
@@ -201,17 +201,17 @@ fn next_order(totals: &Traffic) -> u64 {
 /// A posted receive is no longer posted: `named` is the envelope that it was posted with. Gives the record of the rank
 /// that it named.
 #[inline(always)]
-pub fn receive_ended<const QUIET: bool>(held: &Held<QUIET>, named: Envelope) -> Option<&'static Peer> {
+pub fn receive_ended<const QUIET: bool>(held: Held<QUIET>, named: Envelope) -> Option<&'static Peer> {
     less(&held.totals.posted, 1);
     watch::<QUIET>(&tool::totals::POSTED, &held.totals.posted);
-    let peer = peer(held, named.peers, named.rank)?;
+    let peer = peer(&held, named.peers, named.rank)?;
     less(&peer.posted, 1);
     Some(peer)
 }
 
 /// A posted receive was cancelled in time.
 #[cold]
-pub fn receive_cancelled<const QUIET: bool>(held: &Held<QUIET>, named: Envelope) {
+pub fn receive_cancelled<const QUIET: bool>(held: Held<QUIET>, named: Envelope) {
     observe::message(Kind::RECEIVE_CANCELLED, &named, 0, 0);
     held.totals.cancelled_receives.add_mine(1);
     receive_ended(held, named);
@@ -222,7 +222,7 @@ pub fn receive_cancelled<const QUIET: bool>(held: &Held<QUIET>, named: Envelope)
 /// time taken, only if somebody wants to know.
 #[inline(always)]
 pub fn receive_completed<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     from: Envelope,
     bytes: u64,
     known: Option<&'static Peer>,
@@ -234,7 +234,7 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
     totals.received_bytes.add_mine(bytes);
     add_size(&totals.received_sizes, bytes);
     let mut nth = 0;
-    if let Some(peer) = known.or_else(|| peer(held, from.peers, from.rank)) {
+    if let Some(peer) = known.or_else(|| peer(&held, from.peers, from.rank)) {
         nth = peer.received.get() + 1;
         peer.received.set(nth);
         peer.received_bytes.add_mine(bytes);
@@ -259,7 +259,7 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
             nth,
             flags,
         };
-        held.received.write(held, &totals.ledger_received, &line);
+        held.received.write(&held, &totals.ledger_received, &line);
     }
 }
 
@@ -286,7 +286,7 @@ pub fn message_taken(held: &State, _message: &Message) {
 
 /// An operation with a request was started.
 #[inline(always)]
-pub fn request_started<const QUIET: bool>(held: &Held<QUIET>, request: &Request) {
+pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) {
     if !QUIET {
         observe::request(Kind::REQUEST_STARTED, request);
     }
@@ -298,7 +298,7 @@ pub fn request_started<const QUIET: bool>(held: &Held<QUIET>, request: &Request)
 
 /// An operation was complete when its request was created; its handle is one that many requests share.
 #[inline(always)]
-pub fn request_complete_at_start<const QUIET: bool>(held: &Held<QUIET>, request: &Request) {
+pub fn request_complete_at_start<const QUIET: bool>(held: Held<QUIET>, request: &Request) {
     if !QUIET {
         observe::request(Kind::REQUEST_STARTED, request);
         observe::request(Kind::REQUEST_COMPLETED, request);
@@ -309,7 +309,7 @@ pub fn request_complete_at_start<const QUIET: bool>(held: &Held<QUIET>, request:
 
 /// The program was told that an operation is complete, or it is gone otherwise.
 #[inline(always)]
-pub fn request_completed<const QUIET: bool>(held: &Held<QUIET>, request: &Request) {
+pub fn request_completed<const QUIET: bool>(held: Held<QUIET>, request: &Request) {
     if !QUIET {
         observe::request(Kind::REQUEST_COMPLETED, request);
     }
@@ -319,7 +319,7 @@ pub fn request_completed<const QUIET: bool>(held: &Held<QUIET>, request: &Reques
 
 /// A request object is gone.
 #[inline(always)]
-pub fn request_freed<const QUIET: bool>(_held: &Held<QUIET>, request: &Request) {
+pub fn request_freed<const QUIET: bool>(_held: Held<QUIET>, request: &Request) {
     if !QUIET {
         observe::request(Kind::REQUEST_FREED, request);
     }

@@ -73,8 +73,8 @@ struct Send<A: Abi> {
 
 impl<A: Abi> Step<A> for Send<A> {
     #[inline(always)]
-    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
-        let channel = channel::<A>(held, self.comm);
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let channel = channel::<A>(&held, self.comm);
         let new = self.new;
         let mut entry = 0;
         if new.peer >= 0 && !new.persistent {
@@ -122,8 +122,8 @@ struct Receive<A: Abi> {
 
 impl<A: Abi> Step<A> for Receive<A> {
     #[inline(always)]
-    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>) {
-        let channel = channel::<A>(held, self.comm);
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let channel = channel::<A>(&held, self.comm);
         let new = self.new;
         let mut order = 0;
         if new.peer != A::PROC_NULL && !new.persistent {
@@ -155,10 +155,10 @@ pub fn send_receive<A: Abi>(
     let (mut entry, mut order) = (0, 0);
     if dest >= 0 {
         let to = Envelope::new(&channel, dest, send_tag);
-        entry = facts::send_posted(&held, to, bytes, call.since, 0);
+        entry = facts::send_posted(*held, to, bytes, call.since, 0);
     }
     if source != A::PROC_NULL {
-        order = facts::receive_posted(&held, Envelope::new(&channel, source, tag));
+        order = facts::receive_posted(*held, Envelope::new(&channel, source, tag));
     }
     let new = New {
         object: comm.raw(),
@@ -174,7 +174,7 @@ pub fn send_receive<A: Abi>(
         send: (dest, send_tag),
         ..New::of(RequestKind::SENDRECV)
     };
-    requests::create(&held, call, scratch::pointed(request), &new);
+    requests::create(*held, call, scratch::pointed(request), &new);
 }
 
 /// `MPI_Psend_init`, `MPI_Precv_init`.
@@ -210,7 +210,7 @@ pub fn partitioned<A: Abi>(
         persistent: true,
         ..New::of(kind)
     };
-    requests::create(&held, call, scratch::pointed(request), &new);
+    requests::create(*held, call, scratch::pointed(request), &new);
 }
 
 /// `MPI_File_iread` and its like.
@@ -265,7 +265,7 @@ fn other<A: Abi>(call: &Call<A>, result: c_int, new: &New, request: *const A::Ha
     if result == A::SUCCESS
         && let Some(held) = hold()
     {
-        requests::create(&held, call, scratch::pointed(request), new);
+        requests::create(*held, call, scratch::pointed(request), new);
     }
 }
 
@@ -282,13 +282,13 @@ pub fn start_all<A: Abi>(call: &Call<A>, result: c_int, count: c_int, array: *co
     let Some(held) = hold() else { return };
     for index in 0..usize::try_from(count).unwrap_or(0) {
         if let Some(request) = held.requests.find(scratch::element(array, index)) {
-            begin(&held, call, request);
+            begin(*held, call, request);
         }
     }
 }
 
 /// A persistent request was started.
-fn begin<A: Abi>(held: &Held<false>, call: &Call<A>, request: &'static Request) {
+fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     let kind = RequestKind(request.kind.get());
     let envelope = Envelope {
         comm: request.head.parent.get(),
@@ -334,11 +334,11 @@ pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
     }
     let Some(request) = held.requests.find(handle) else { return };
     if request.is(Flag::SHARED_HANDLE) {
-        requests::complete(&held, call, request, std::ptr::null(), A::SUCCESS);
+        requests::complete(*held, call, request, std::ptr::null(), A::SUCCESS);
     } else if request.is(Flag::ACTIVE) {
-        requests::mark(&held, call, request);
+        requests::mark(*held, call, request);
     } else {
-        requests::release(&held, call, request);
+        requests::release(*held, call, request);
     }
 }
 

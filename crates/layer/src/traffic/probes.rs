@@ -130,7 +130,7 @@ pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void)
     let Some(message) = scratch.message.take() else { return };
     if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
         let (from, posted) = taken(&held, call, message);
-        arrived(&held, call, result, (from, None), RequestKind::MRECV, posted, given::<A>(status));
+        arrived(*held, call, result, (from, None), RequestKind::MRECV, posted, given::<A>(status));
     }
 }
 
@@ -164,5 +164,5 @@ pub fn after_imrecv<A: Abi>(
         let (from, posted) = taken(&held, call, message);
         (new.peer, new.tag, new.order) = (from.rank, from.tag, posted.order);
     }
-    requests::create(&held, call, scratch::pointed(request), &new);
+    requests::create(*held, call, scratch::pointed(request), &new);
 }

@@ -96,11 +96,11 @@ fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
 ///
 /// `new` must not leave this function: then it is never written to memory.
 #[inline(always)]
-pub fn create<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, handle: u64, new: &New) {
+pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, handle: u64, new: &New) {
     if handle == held.null_request || handle == 0 {
         return;
     }
-    let mut shared = is_shared::<A>(held, handle) && !new.persistent;
+    let mut shared = is_shared::<A>(&held, handle) && !new.persistent;
     let known = held.requests.known(handle);
     let request = match known {
         Some(gone) if gone.head.life.get() == Life::FREED.0 => gone,
@@ -112,13 +112,13 @@ pub fn create<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, han
                 }
                 shared = false;
             }
-            let Some(request) = record_for(held, handle) else { return };
+            let Some(request) = record_for(&held, handle) else { return };
             request
         }
     };
     {
         let _open = request.head.seq.open();
-        fill(held, call, request, new);
+        fill(&held, call, request, new);
         request.head.flags.set(match (new.persistent, shared) {
             (true, _) => Flag::PERSISTENT.0,
             (_, true) => Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0,
@@ -218,7 +218,7 @@ fn place(request: &Request, new: &New) {
 
 /// A further request with a handle that many requests share: it is complete.
 #[inline(always)]
-fn share_again<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &Request, new: &New) {
+fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &Request, new: &New) {
     {
         let _open = request.head.seq.open();
         request.head.made_by.set(u32::from(call.function().0) + 1);
@@ -238,7 +238,7 @@ fn share_again<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, re
 /// A new request has the handle of one that we think lives. True if they share it.
 #[cold]
 fn displace<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     old: &'static Request,
     new: RequestKind,
@@ -278,7 +278,7 @@ fn displace<A: Abi, const QUIET: bool>(
 
 /// Ends the operation of a request without knowing how it went.
 #[cold]
-pub fn settle<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
+pub fn settle<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     if request.is(Flag::ACTIVE) {
         finish(held, call, request, std::ptr::null(), 0);
     }
@@ -286,7 +286,7 @@ pub fn settle<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, req
 
 /// The program has freed a request that is still active.
 #[cold]
-pub fn mark<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
+pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     {
         let _open = request.head.seq.open();
         request.head.life.set(Life::MARKED.0);
@@ -294,12 +294,12 @@ pub fn mark<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, reque
         request.head.freed_at.set(call.since);
         request.head.freed_from.set(call.return_address());
     }
-    facts::request_marked(held, request);
+    facts::request_marked(&held, request);
 }
 
 /// The record becomes a tombstone that is used again soon.
 #[inline(always)]
-pub fn release<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
+pub fn release<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     {
         let _open = request.head.seq.open();
         bury(call, request);
@@ -318,7 +318,7 @@ fn bury<A: Abi>(call: &Call<A>, request: &Request) {
 
 /// The record may be used again: it waits where it is for the next request with this handle.
 #[inline(always)]
-fn give_back<const QUIET: bool>(held: &Held<QUIET>, request: &'static Request) {
+fn give_back<const QUIET: bool>(held: Held<QUIET>, request: &'static Request) {
     facts::request_freed(held, request);
     if !QUIET && request.is(Flag::DISPLACED) {
         held.requests.give(request);
@@ -328,7 +328,7 @@ fn give_back<const QUIET: bool>(held: &Held<QUIET>, request: &'static Request) {
 /// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.
 #[inline(always)]
 pub fn finish<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
@@ -358,7 +358,7 @@ struct Ending {
 /// The time is asked for after everything else: see [`Call::returned`].
 #[inline(always)]
 fn end<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     how: &Ending,
@@ -409,14 +409,14 @@ fn posted_with(request: &Request) -> Envelope {
 
 #[inline(always)]
 fn send_ended<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &Request,
     cancelled: bool,
 ) {
     let to = posted_with(request);
     if cancelled {
-        facts::send_cancelled(held, to, request.entry.get(), call.returned());
+        facts::send_cancelled(&held, to, request.entry.get(), call.returned());
     } else if to.rank >= 0 {
         facts::send_completed(held, to, request.bytes.get(), request.entry.get(), call);
     }
@@ -425,7 +425,7 @@ fn send_ended<A: Abi, const QUIET: bool>(
 /// Gives source, tag and size of the message, if there is one.
 #[inline(always)]
 fn receive_ended<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &Request,
     how: &Ending,
@@ -453,7 +453,7 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         let datatype = A::Handle::from_raw(request.datatype.get());
         (named, bytes::elements::<A>(request.count.get().cast_signed(), datatype))
     } else {
-        let got = status::read::<A>(held, status);
+        let got = status::read::<A>(&held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
     let known = if from.rank == named.rank { peer } else { None };
@@ -488,7 +488,7 @@ pub fn mode_of<A: Abi>(kind: RequestKind, named: Envelope) -> u32 {
 /// A call has told the program that a request is complete, and, unless it is persistent, has freed it.
 #[inline(always)]
 pub fn complete<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
@@ -514,7 +514,7 @@ pub fn complete<A: Abi, const QUIET: bool>(
 /// [`end`] of one of the rarer kinds, out of the way.
 #[inline(never)]
 fn ended_rarely<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     how: &Ending,
@@ -526,7 +526,7 @@ fn ended_rarely<A: Abi, const QUIET: bool>(
 /// twice in an array.
 #[inline(never)]
 fn completed_rarely<A: Abi, const QUIET: bool>(
-    held: &Held<QUIET>,
+    held: Held<QUIET>,
     call: &Call<A>,
     request: &'static Request,
     status: *const c_void,
@@ -550,16 +550,16 @@ fn completed_rarely<A: Abi, const QUIET: bool>(
 /// One of the requests of a shared handle is complete. If the library has not set the handle apart for ever, it may
 /// stand for something else after the last of them.
 #[inline(always)]
-fn shared_completed<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
+fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     let left = request.outstanding.get().saturating_sub(1);
     request.outstanding.set(left);
-    if left == 0 && !is_shared::<A>(held, request.head.handle.get()) {
+    if left == 0 && !is_shared::<A>(&held, request.head.handle.get()) {
         release_rarely(held, &call.aside(), request);
     }
 }
 
 /// [`release`], out of the way.
 #[cold]
-fn release_rarely<A: Abi, const QUIET: bool>(held: &Held<QUIET>, call: &Call<A>, request: &'static Request) {
+fn release_rarely<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
     release(held, call, request);
 }

@@ -119,7 +119,7 @@ pub fn finalizing<A: Abi>(call: &Call<A>, result: c_int) {
         }
     });
     for request in marked {
-        requests::settle(&held, call, request);
-        requests::release(&held, call, request);
+        requests::settle(*held, call, request);
+        requests::release(*held, call, request);
     }
 }

@@ -49,7 +49,7 @@ pub struct State {
     pub sizes: super::status::Sizes,
 }
 
-// SAFETY: the cells are only used by the one thread that holds the lock (`Held`), or, while the process is not
+// SAFETY: the cells are only used by the one thread that holds the lock (`Guard`), or, while the process is not
 // allowed to call MPI from several threads at once, by the one thread that is in MPI.
 unsafe impl Sync for State {}
 
@@ -140,7 +140,10 @@ pub fn reconsider() {
                 && !events::anybody()
                 && !tool::totals::are_watched()
         });
-        QUIET.store(quiet.map_or(std::ptr::null_mut(), |state| std::ptr::from_ref(state).cast_mut()), Ordering::SeqCst);
+        QUIET.store(
+            quiet.map_or(std::ptr::null_mut(), |state| std::ptr::from_ref(state).cast_mut()),
+            Ordering::SeqCst,
+        );
         // Who came meanwhile may have seen more than we did, and stored it before us.
         if RECONSIDERED.load(Ordering::SeqCst) == seen {
             return;
@@ -148,18 +151,22 @@ pub fn reconsider() {
     }
 }
 
-/// The right to use the state. Between a thread's `hold` and the drop nothing may be called that could call MPI.
+/// The right to use the state: handed on by value, so that it stays in a register.
 ///
 /// `QUIET`: nobody has to be told of anything, nothing is written into the ledger and no other thread can be in MPI. That is
 /// how most jobs run, and what the hooks are then is compiled without all the rest.
-pub struct Held<const QUIET: bool> {
-    state: &'static State,
+#[derive(Clone, Copy)]
+pub struct Held<const QUIET: bool>(&'static State);
+
+/// The right until this is dropped. Between a thread's `hold` and the drop nothing may be called that could call MPI.
+pub struct Guard {
+    held: Held<false>,
     locked: bool,
 }
 
 /// The state, for this thread alone. Nothing if nothing is recorded.
 #[inline(always)]
-pub fn hold() -> Option<Held<false>> {
+pub fn hold() -> Option<Guard> {
     if !recorded() {
         return None;
     }
@@ -168,13 +175,13 @@ pub fn hold() -> Option<Held<false>> {
     if locked {
         lock(&state.locked);
     }
-    Some(Held { state, locked })
+    Some(Guard { held: Held(state), locked })
 }
 
 /// What a hook does with the state.
 pub trait Step<A: Abi> {
     /// Does it.
-    fn run<const QUIET: bool>(self, held: &Held<QUIET>, call: &Call<A>);
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>);
 }
 
 /// Runs the step that `make` makes with the state held, if anything is recorded. For the hooks that cost most: a step is
@@ -183,7 +190,7 @@ pub trait Step<A: Abi> {
 pub fn with<A: Abi, S: Step<A>>(call: &Call<A>, make: impl FnOnce() -> S) {
     // SAFETY: null, or leaked by `start`.
     match unsafe { QUIET.load(Ordering::Acquire).as_ref() } {
-        Some(state) => make().run(&Held::<true> { state, locked: false }, call),
+        Some(state) => make().run(Held::<true>(state), call),
         None if recorded() => loud(&call.aside(), make()),
         None => {}
     }
@@ -192,7 +199,7 @@ pub fn with<A: Abi, S: Step<A>>(call: &Call<A>, make: impl FnOnce() -> S) {
 #[inline(never)]
 fn loud<A: Abi>(call: &Call<A>, step: impl Step<A>) {
     if let Some(held) = hold() {
-        step.run(&held, call);
+        step.run(*held, call);
     }
 }
 
@@ -211,15 +218,24 @@ impl<const QUIET: bool> Deref for Held<QUIET> {
 
     #[inline(always)]
     fn deref(&self) -> &State {
-        self.state
+        self.0
     }
 }
 
-impl<const QUIET: bool> Drop for Held<QUIET> {
+impl Deref for Guard {
+    type Target = Held<false>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Held<false> {
+        &self.held
+    }
+}
+
+impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
-        if !QUIET && self.locked {
-            self.state.locked.store(false, Ordering::Release);
+        if self.locked {
+            self.held.locked.store(false, Ordering::Release);
         }
     }
 }
