@@ -70,6 +70,31 @@ macro_rules! export_stub {
 }
 pub(crate) use export_stub;
 
+/// Defines an exported function that keeps where it was called from, as the gate does, unless a call is open, and goes on
+/// in `$body`.
+macro_rules! export_marked {
+    ($name:ident, $body:path) => {
+        #[allow(non_snake_case, missing_docs)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            ::std::arch::naked_asm!(
+                "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
+                "cmp dword ptr fs:[r10 + {depth}], 0",
+                "jne 2f",
+                "mov rax, qword ptr [rsp]",
+                "mov qword ptr fs:[r10 + {return_address}], rax",
+                "2:",
+                "jmp {body}",
+                body = sym $body,
+                depth = const $crate::tls::offset::DEPTH,
+                return_address = const $crate::tls::offset::RETURN_ADDRESS,
+            )
+        }
+    };
+}
+pub(crate) use export_marked;
+
 /// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside.
 #[unsafe(naked)]
 pub unsafe extern "C" fn gate() {

@@ -1,14 +1,14 @@
 //! Keyvals and attributes.
 //!
 //! The attributes of an object hang on it as a chain. When an object is duplicated the layer asks the library which
-//! of the parent's attributes the copy has. Attributes set through Fortran are not seen where the library's Fortran
-//! binding does not go through its C functions (MPICH and Open MPI).
+//! of the parent's attributes the copy has. Fortran bindings that do not go through the C functions are seen
+//! [beside](crate::beside::attributes) them.
 //!
 //! Memory: 120 bytes a keyval, 136 an attribute, and an index entry each.
 #![allow(unsafe_code)]
 
 use super::table::{Object, Table};
-use super::{Site, ask, comms, datatypes, facts, free, hash, language, succeeded, windows};
+use super::{Site, ask, comms, datatypes, facts, free, hash, language, recorder, succeeded, windows};
 use crate::call::Call;
 use crate::callbacks::target;
 use mpi_abi::{Abi, Handle};
@@ -66,15 +66,7 @@ fn insert(
     }
 }
 
-fn set(
-    writer: &'static Writer,
-    kind: SectionKind,
-    owner: Owner,
-    keyval: c_int,
-    value: *const c_void,
-    site: Site,
-) {
-    let value = value.addr() as u64;
+fn set(writer: &'static Writer, kind: SectionKind, owner: Owner, keyval: c_int, value: u64, site: Site) {
     match ATTRIBUTES.find(key(owner.1, keyval)) {
         Some(attribute) => {
             attribute.head.seq.write(|| attribute.value.set(value));
@@ -150,7 +142,7 @@ macro_rules! kinds {
             let Some(writer) = succeeded::<A>(result) else { return };
             if let Some(record) = $find(object) {
                 let owner = (&record.attributes, &record.head);
-                set(writer, SectionKind::$kind, owner, keyval, value, Site::of(call));
+                set(writer, SectionKind::$kind, owner, keyval, value.addr() as u64, Site::of(call));
             }
         }
 
@@ -207,13 +199,48 @@ fn create_keyval<A: Abi>(
     // SAFETY: the call succeeded, so the program gave a place for the keyval; null is looked at.
     let Some(number) = (unsafe { keyval.as_ref() }) else { return };
     let fortran = language::is_fortran(call.return_address());
-    let record = KEYVALS.insert(writer, keyval_handle(kind, *number), Site::of(call), |record| {
+    let functions = [copy, delete].map(|function| target(function.addr()) as u64);
+    let [copy, delete] = functions;
+    enter(writer, kind, *number, [copy, delete, extra.addr() as u64], fortran, Site::of(call));
+}
+
+/// A keyval was made past the traced functions: see [`beside::attributes`](crate::beside::attributes).
+pub fn keyval_made(kind: SectionKind, keyval: c_int, words: [u64; 3], fortran: bool, site: Site) {
+    if let Some(writer) = recorder() {
+        enter(writer, kind, keyval, words, fortran, site);
+    }
+}
+
+/// Enters a keyval with its copy function, delete function and extra state.
+fn enter(
+    writer: &'static Writer,
+    kind: SectionKind,
+    keyval: c_int,
+    [copy, delete, extra]: [u64; 3],
+    fortran: bool,
+    site: Site,
+) {
+    let record = KEYVALS.insert(writer, keyval_handle(kind, keyval), site, |record| {
         record.head.flags.set(if fortran { Flag::FORTRAN.0 } else { 0 });
-        record.copy.set(target(copy.addr()) as u64);
-        record.delete.set(target(delete.addr()) as u64);
-        record.extra.set(extra.addr() as u64);
+        record.copy.set(copy);
+        record.delete.set(delete);
+        record.extra.set(extra);
     });
     if let Some(record) = record {
         facts::created(SectionKind::KEYVALS, &record.head);
+    }
+}
+
+/// An attribute was set past the traced functions.
+pub fn given(kind: SectionKind, object: u64, keyval: c_int, value: u64, site: Site) {
+    let Some(writer) = recorder() else { return };
+    let owner: Option<Owner> = match kind {
+        SectionKind::COMMS => comms::COMMS.find(object).map(|r| (&r.attributes, &r.head)),
+        SectionKind::DATATYPES => datatypes::DATATYPES.find(object).map(|r| (&r.attributes, &r.head)),
+        SectionKind::WINDOWS => windows::WINDOWS.find(object).map(|r| (&r.attributes, &r.head)),
+        _ => None,
+    };
+    if let Some(owner) = owner {
+        set(writer, kind, owner, keyval, value, site);
     }
 }
