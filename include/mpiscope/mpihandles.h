@@ -519,6 +519,11 @@ struct mpidbg_file_info_t {
     char file_view_datarep[MPIDBG_WORD];
     struct mpidbg_key_value_list_t file_info_pairs;
     struct mpidbg_reference_list_t file_requests;
+    uint64_t file_reads; /* data access calls of this process that succeeded, and the bytes that they named */
+    uint64_t file_read_bytes;
+    uint64_t file_writes;
+    uint64_t file_written_bytes;
+    uint64_t file_access_ns; /* time inside of them; 0 if times are not recorded */
 };
 
 enum mpidbg_window_epoch_t {
