@@ -692,7 +692,7 @@ MPISCOPE_SIZE(mpidbg_message_info_t, 368);
 MPISCOPE_SIZE(mpidbg_op_info_t, 344);
 MPISCOPE_SIZE(mpidbg_errhandler_extra_info_t, 352);
 MPISCOPE_SIZE(mpidbg_info_info_t, 352);
-MPISCOPE_SIZE(mpidbg_file_info_t, 1688);
+MPISCOPE_SIZE(mpidbg_file_info_t, 1728);
 MPISCOPE_OFFSET(mpidbg_file_info_t, file_comm, 1480);
 MPISCOPE_SIZE(mpidbg_window_info_t, 728);
 MPISCOPE_OFFSET(mpidbg_window_info_t, win_base, 392);

@@ -106,12 +106,24 @@ open_mpi! {
         set_aint ompi_attr_set_aint c"ompi_attr_set_aint" i64;
 }
 
+/// The handle in the library's ABI of the number that its functions have among themselves: that of MPICH's own ABI.
+fn handle(from_number: &Behind, number: c_int) -> u64 {
+    if resolve::abi() != Some(AbiKind::STANDARD) {
+        return u64::from(number.cast_unsigned());
+    }
+    // SAFETY: the C type of `MPI_Comm_fromint` and its like, in an ABI whose handles are pointers.
+    let convert = unsafe { from_number.get::<unsafe extern "C" fn(c_int) -> u64>() };
+    // SAFETY: any number may be asked for.
+    convert.map_or(0, |convert| unsafe { convert(number) })
+}
+
 macro_rules! mpich {
-    ($($set:ident $symbol:ident $name:literal $kind:ident;)*) => {$(
+    ($($set:ident $symbol:ident $name:literal $kind:ident $from_number:literal;)*) => {$(
         export_marked!($symbol, $set);
 
         unsafe extern "C" fn $set(object: usize, key: c_int, value: *mut c_void, form: c_int) -> c_int {
             static BEHIND: Behind = Behind::new($name);
+            static FROM_NUMBER: Behind = Behind::new($from_number);
             type Set = unsafe extern "C" fn(usize, c_int, *mut c_void, c_int) -> c_int;
             let site = site(setter(SectionKind::$kind));
             // SAFETY: the C type of the function; a handle of 32 bits is the lower half of its register.
@@ -119,8 +131,7 @@ macro_rules! mpich {
             // SAFETY: the binding's arguments.
             let result = unsafe { real(object, key, value, form) };
             if let (0, Some(site)) = (result, site) {
-                let narrow = resolve::abi() == Some(AbiKind::MPICH);
-                let object = if narrow { u64::from(object as u32) } else { object as u64 };
+                let object = handle(&FROM_NUMBER, object as c_int);
                 given(SectionKind::$kind, object, key, value.addr() as u64, site);
             }
             result
@@ -129,7 +140,7 @@ macro_rules! mpich {
 }
 
 mpich! {
-    comm_set MPII_Comm_set_attr c"MPII_Comm_set_attr" COMMS;
-    type_set MPII_Type_set_attr c"MPII_Type_set_attr" DATATYPES;
-    win_set MPII_Win_set_attr c"MPII_Win_set_attr" WINDOWS;
+    comm_set MPII_Comm_set_attr c"MPII_Comm_set_attr" COMMS c"PMPI_Comm_fromint";
+    type_set MPII_Type_set_attr c"MPII_Type_set_attr" DATATYPES c"PMPI_Type_fromint";
+    win_set MPII_Win_set_attr c"MPII_Win_set_attr" WINDOWS c"PMPI_Win_fromint";
 }

@@ -369,10 +369,6 @@ fn fortran(said: &Said<'_>) -> Result<()> {
     for (name, kind) in said.running.handles.keys() {
         let Some(kind) = kind.strip_prefix("fortran-") else { continue };
         let path = format!("/{name} from fortran");
-        // MPICH's files are addresses in C, and numbers of a table of its own in Fortran.
-        if kind == "file" && said.abi != Abi::OpenMpi {
-            continue;
-        }
         let c = if kind == "window" { "win" } else { kind };
         said.is(&path, json!(said.handle(name, c)?))?;
     }

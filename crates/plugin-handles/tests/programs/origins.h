@@ -89,6 +89,36 @@ static void synchronised(int rank, MPI_Comm mine) {
     SAY("win_errors", "errhandler", errors);
 }
 
+#ifdef FORTRAN_BINDING
+static void fortran_copy(int *comm, int *key, MPI_Aint *extra, MPI_Aint *in, MPI_Aint *out, int *flag, int *error) {
+    (void)comm, (void)key, (void)extra, (void)in, (void)out;
+    *flag = 0, *error = 0;
+}
+static void fortran_delete(int *comm, int *key, MPI_Aint *value, MPI_Aint *extra, int *error) {
+    (void)comm, (void)key, (void)value, (void)extra;
+    *error = 0;
+}
+
+/* Where the binding has these, they bypass the C functions in all libraries seen so far. */
+static void attributes_from_fortran(void *binding) {
+    typedef void make_key(void *, void *, int *, MPI_Aint *, int *);
+    typedef void set(int *, int *, MPI_Aint *, int *);
+    make_key *make = binding ? (make_key *)dlsym(binding, "mpi_comm_create_keyval_") : NULL;
+    set *give = binding ? (set *)dlsym(binding, "mpi_comm_set_attr_") : NULL;
+    MPI_Aint extra = 0x99, value = 0x5678;
+    MPI_Comm owner;
+    int key, error, number;
+    if (!make || !give)
+        return;
+    MPI_Comm_dup(MPI_COMM_SELF, &owner);
+    number = MPI_Comm_c2f(owner);
+    make((void *)fortran_copy, (void *)fortran_delete, &key, &extra, &error);
+    give(&number, &key, &value, &error);
+    SAY("fortran_owner", "comm", owner);
+    fprintf(list, "fortran_key keyval %#llx\n", 1ull << 32 | (unsigned)key);
+}
+#endif
+
 /* What a Fortran program would do, if the library comes with its binding. */
 static void from_fortran(void) {
 #ifdef FORTRAN_BINDING
@@ -102,14 +132,11 @@ static void from_fortran(void) {
         op(operation, &yes, &made, &error);
         SAY("fortran_op", "op", MPI_Op_f2c(made));
     }
-#ifdef OPEN_MPI
-    /* Its binding makes them past the C function. */
-    errhandler = NULL;
-#endif
     if (errhandler) {
         errhandler(handler, &made, &error);
         SAY("fortran_errors", "errhandler", MPI_Errhandler_f2c(made));
     }
+    attributes_from_fortran(binding);
 #endif
 }
 
