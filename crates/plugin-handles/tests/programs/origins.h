@@ -117,6 +117,22 @@ static void attributes_from_fortran(void *binding) {
     SAY("fortran_owner", "comm", owner);
     fprintf(list, "fortran_key keyval %#llx\n", 1ull << 32 | (unsigned)key);
 }
+
+/* The C handle comes from the library past the layer, which must know the number from the binding alone. */
+static void file_from_fortran(void *binding) {
+    typedef void open(int *, const char *, int *, int *, int *, int *, long);
+    typedef MPI_File to_c(int);
+    open *opened = binding ? (open *)dlsym(binding, "mpi_file_open_") : NULL;
+    to_c *handle = binding ? (to_c *)dlsym(binding, "MPI_File_f2c") : NULL;
+    int comm = MPI_Comm_c2f(MPI_COMM_SELF), info = MPI_Info_c2f(MPI_INFO_NULL), number, error;
+    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    const char name[] = "of_fortran";
+    if (!opened || !handle)
+        return;
+    opened(&comm, name, &mode, &info, &number, &error, sizeof name - 1);
+    SAY("fortran_file", "file", handle(number));
+    FORTRAN("fortran_file", "file", number);
+}
 #endif
 
 /* What a Fortran program would do, if the library comes with its binding. */
@@ -137,6 +153,7 @@ static void from_fortran(void) {
         SAY("fortran_errors", "errhandler", MPI_Errhandler_f2c(made));
     }
     attributes_from_fortran(binding);
+    file_from_fortran(binding);
 #endif
 }
 
