@@ -181,7 +181,8 @@ pub unsafe extern "C" fn pcontrol() {
 
 /// Body of all trampolines: calls the user's function number `r11` with a fresh depth.
 ///
-/// Up to six register arguments are passed on as they are. The former depth and callback stack are kept on the
+/// Up to six register arguments are passed on as they are, and two more on the stack: an attribute copy function of
+/// Fortran has seven. The former depth and callback stack are kept on the
 /// stack; they are lost (on purpose) when the user's function leaves by `longjmp` or an exception: then the
 /// program is back in its own code, where depth 0 is right.
 #[unsafe(naked)]
@@ -191,25 +192,30 @@ pub unsafe extern "C" fn enter_callback() {
         "push rbx",
         ".cfi_adjust_cfa_offset 8",
         ".cfi_rel_offset rbx, 0",
-        "sub rsp, 16",
-        ".cfi_adjust_cfa_offset 16",
+        "sub rsp, 32",
+        ".cfi_adjust_cfa_offset 32",
+        // Behind the frame, rbx and the return address.
+        "mov r10, qword ptr [rsp + 48]",
+        "mov qword ptr [rsp], r10",
+        "mov r10, qword ptr [rsp + 56]",
+        "mov qword ptr [rsp + 8], r10",
         "mov rbx, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
         "mov r10, qword ptr fs:[rbx + {callback_stack}]",
-        "mov qword ptr [rsp], r10",
+        "mov qword ptr [rsp + 16], r10",
         "mov r10d, dword ptr fs:[rbx + {depth}]",
-        "mov dword ptr [rsp + 8], r10d",
+        "mov dword ptr [rsp + 24], r10d",
         "mov dword ptr fs:[rbx + {depth}], 0",
         "add dword ptr fs:[rbx + {nested}], r10d",
         "mov qword ptr fs:[rbx + {callback_stack}], rsp",
         "lea r10, [rip + {targets}]",
         "call qword ptr [r10 + 8 * r11]",
-        "mov r10, qword ptr [rsp]",
+        "mov r10, qword ptr [rsp + 16]",
         "mov qword ptr fs:[rbx + {callback_stack}], r10",
-        "mov r10d, dword ptr [rsp + 8]",
+        "mov r10d, dword ptr [rsp + 24]",
         "mov dword ptr fs:[rbx + {depth}], r10d",
         "sub dword ptr fs:[rbx + {nested}], r10d",
-        "add rsp, 16",
-        ".cfi_adjust_cfa_offset -16",
+        "add rsp, 32",
+        ".cfi_adjust_cfa_offset -32",
         "pop rbx",
         ".cfi_adjust_cfa_offset -8",
         "ret",
