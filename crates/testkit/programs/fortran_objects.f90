@@ -4,7 +4,8 @@ program fortran_objects
   use, intrinsic :: iso_c_binding, only: c_int
   implicit none
   include 'mpif.h'
-  integer :: ierr, rank, comm, file, other, errors, win_errors, file_errors, keyval, numbers(4)
+  integer :: ierr, rank, comm, file, other, errors, win_errors, file_errors, keyval, numbers(4), second
+  logical :: there
   integer(kind=MPI_ADDRESS_KIND) :: extra, value
   character(len=1024) :: dir
   interface
@@ -33,6 +34,11 @@ program fortran_objects
   call MPI_Comm_create_keyval(copied, deleted, keyval, extra, ierr)
   value = 4660
   call MPI_Comm_set_attr(comm, keyval, value, ierr)
+  ! The copy function is called here, with more arguments than fit into registers, and says yes.
+  call MPI_Comm_dup(comm, second, ierr)
+  call MPI_Comm_get_attr(second, keyval, value, there, ierr)
+  if (.not. there .or. value /= 4660) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)
+  call MPI_Comm_free(second, ierr)
   call say('handles', [file, other, comm, errors, win_errors, file_errors, keyval])
   call say('ready', [rank])
   call wait_for_go()

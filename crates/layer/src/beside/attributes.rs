@@ -15,6 +15,7 @@ use crate::objects::language;
 use crate::resolve;
 use mpi_abi::{AbiKind, FunctionId, f};
 use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::AttributeForm;
 use std::ffi::{c_int, c_void};
 
 /// Open MPI's number for what a key is for.
@@ -45,7 +46,7 @@ fn setter(kind: SectionKind) -> FunctionId {
 
 /// What differs between `INTEGER`s and addresses.
 macro_rules! open_mpi {
-    ($($create:ident $create_symbol:ident $create_name:literal $set:ident $set_symbol:ident $set_name:literal $int:ty;)*) => {$(
+    ($($create:ident $create_symbol:ident $create_name:literal $set:ident $set_symbol:ident $set_name:literal $int:ty, $form:ident;)*) => {$(
         export_marked!($create_symbol, $create);
         export_marked!($set_symbol, $set);
 
@@ -92,7 +93,8 @@ macro_rules! open_mpi {
             // SAFETY: the binding's arguments.
             let result = unsafe { real(of, object, hash, key, value, predefined) };
             if let (0, Some((kind, site))) = (result, set) {
-                given(kind, object.addr() as u64, key, i64::from(value).cast_unsigned(), site);
+                let value = (key, i64::from(value).cast_unsigned(), AttributeForm::$form);
+                given(kind, object.addr() as u64, value, site);
             }
             result
         }
@@ -101,9 +103,9 @@ macro_rules! open_mpi {
 
 open_mpi! {
     create_fint ompi_attr_create_keyval_fint c"ompi_attr_create_keyval_fint"
-        set_fint ompi_attr_set_fint c"ompi_attr_set_fint" c_int;
+        set_fint ompi_attr_set_fint c"ompi_attr_set_fint" c_int, INTEGER;
     create_aint ompi_attr_create_keyval_aint c"ompi_attr_create_keyval_aint"
-        set_aint ompi_attr_set_aint c"ompi_attr_set_aint" i64;
+        set_aint ompi_attr_set_aint c"ompi_attr_set_aint" i64, ADDRESS_INTEGER;
 }
 
 /// The handle in the library's ABI of the number that its functions have among themselves: that of MPICH's own ABI.
@@ -115,6 +117,15 @@ fn handle(from_number: &Behind, number: c_int) -> u64 {
     let convert = unsafe { from_number.get::<unsafe extern "C" fn(c_int) -> u64>() };
     // SAFETY: any number may be asked for.
     convert.map_or(0, |convert| unsafe { convert(number) })
+}
+
+/// MPICH's number for what an attribute was set as.
+fn of_mpich(form: c_int) -> AttributeForm {
+    match form {
+        1 => AttributeForm::ADDRESS_INTEGER,
+        3 => AttributeForm::INTEGER,
+        _ => AttributeForm::POINTER,
+    }
 }
 
 macro_rules! mpich {
@@ -132,7 +143,7 @@ macro_rules! mpich {
             let result = unsafe { real(object, key, value, form) };
             if let (0, Some(site)) = (result, site) {
                 let object = handle(&FROM_NUMBER, object as c_int);
-                given(SectionKind::$kind, object, key, value.addr() as u64, site);
+                given(SectionKind::$kind, object, (key, value.addr() as u64, of_mpich(form)), site);
             }
             result
         }

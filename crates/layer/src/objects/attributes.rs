@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::callbacks::target;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Attribute, Flag, Head, Keyval, keyval_handle};
+use mpiscope_image::objects::{Attribute, AttributeForm, Flag, Head, Keyval, keyval_handle};
 use mpiscope_image::{W64, Writer};
 use std::ffi::{c_int, c_void};
 
@@ -46,7 +46,7 @@ fn insert(
     writer: &'static Writer,
     kind: SectionKind,
     (first, owner): Owner,
-    (keyval, value): (c_int, u64),
+    (keyval, value, form): (c_int, u64, AttributeForm),
     copied: bool,
     site: Site,
 ) {
@@ -57,6 +57,7 @@ fn insert(
         record.keyval_uid.set(of_keyval.map_or(0, |k| k.head.uid.get()));
         record.value.set(value);
         record.copied.set(u32::from(copied));
+        record.form.set(form.0);
         record.next.set(first.get());
         first.set(writer.offset_of(record));
     });
@@ -66,13 +67,22 @@ fn insert(
     }
 }
 
-fn set(writer: &'static Writer, kind: SectionKind, owner: Owner, keyval: c_int, value: u64, site: Site) {
+fn set(
+    writer: &'static Writer,
+    kind: SectionKind,
+    owner: Owner,
+    (keyval, value, form): (c_int, u64, AttributeForm),
+    site: Site,
+) {
     match ATTRIBUTES.find(key(owner.1, keyval)) {
         Some(attribute) => {
-            attribute.head.seq.write(|| attribute.value.set(value));
+            attribute.head.seq.write(|| {
+                attribute.value.set(value);
+                attribute.form.set(form.0);
+            });
             facts::attached(kind, owner.1);
         }
-        None => insert(writer, kind, owner, (keyval, value), false, site),
+        None => insert(writer, kind, owner, (keyval, value, form), false, site),
     }
 }
 
@@ -123,8 +133,24 @@ pub fn copied<A: Abi>(
             _ => None,
         };
         if result == Some(A::SUCCESS) && flag != 0 {
-            insert(writer, kind, to, (keyval, value), true, site);
+            let form = AttributeForm(attribute.form.get());
+            insert(writer, kind, to, (keyval, told(value, form), form), true, site);
         }
+    }
+}
+
+/// The value of which C was told `word`: what Fortran set it is told the place of.
+fn told(word: u64, form: AttributeForm) -> u64 {
+    let place = word as usize;
+    match form {
+        // SAFETY: the library's own memory, as the standard says of attributes that are read in another language.
+        AttributeForm::ADDRESS_INTEGER => unsafe { (place as *const u64).as_ref() }.map_or(0, |v| *v),
+        AttributeForm::INTEGER => {
+            // SAFETY: as above.
+            let value = unsafe { (place as *const c_int).as_ref() };
+            value.map_or(0, |value| i64::from(*value).cast_unsigned())
+        }
+        _ => word,
     }
 }
 
@@ -142,7 +168,7 @@ macro_rules! kinds {
             let Some(writer) = succeeded::<A>(result) else { return };
             if let Some(record) = $find(object) {
                 let owner = (&record.attributes, &record.head);
-                set(writer, SectionKind::$kind, owner, keyval, value.addr() as u64, Site::of(call));
+                set(writer, SectionKind::$kind, owner, (keyval, value.addr() as u64, AttributeForm::POINTER), Site::of(call));
             }
         }
 
@@ -232,7 +258,7 @@ fn enter(
 }
 
 /// An attribute was set past the traced functions.
-pub fn given(kind: SectionKind, object: u64, keyval: c_int, value: u64, site: Site) {
+pub fn given(kind: SectionKind, object: u64, value: (c_int, u64, AttributeForm), site: Site) {
     let Some(writer) = recorder() else { return };
     let owner: Option<Owner> = match kind {
         SectionKind::COMMS => comms::COMMS.find(object).map(|r| (&r.attributes, &r.head)),
@@ -241,6 +267,6 @@ pub fn given(kind: SectionKind, object: u64, keyval: c_int, value: u64, site: Si
         _ => None,
     };
     if let Some(owner) = owner {
-        set(writer, kind, owner, keyval, value, site);
+        set(writer, kind, owner, value, site);
     }
 }

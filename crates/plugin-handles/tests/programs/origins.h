@@ -91,8 +91,8 @@ static void synchronised(int rank, MPI_Comm mine) {
 
 #ifdef FORTRAN_BINDING
 static void fortran_copy(int *comm, int *key, MPI_Aint *extra, MPI_Aint *in, MPI_Aint *out, int *flag, int *error) {
-    (void)comm, (void)key, (void)extra, (void)in, (void)out;
-    *flag = 0, *error = 0;
+    (void)comm, (void)key, (void)extra;
+    *out = *in + 1, *flag = 1, *error = 0;
 }
 static void fortran_delete(int *comm, int *key, MPI_Aint *value, MPI_Aint *extra, int *error) {
     (void)comm, (void)key, (void)value, (void)extra;
@@ -106,7 +106,7 @@ static void attributes_from_fortran(void *binding) {
     make_key *make = binding ? (make_key *)dlsym(binding, "mpi_comm_create_keyval_") : NULL;
     set *give = binding ? (set *)dlsym(binding, "mpi_comm_set_attr_") : NULL;
     MPI_Aint extra = 0x99, value = 0x5678;
-    MPI_Comm owner;
+    MPI_Comm owner, copied;
     int key, error, number;
     if (!make || !give)
         return;
@@ -114,6 +114,9 @@ static void attributes_from_fortran(void *binding) {
     number = MPI_Comm_c2f(owner);
     make((void *)fortran_copy, (void *)fortran_delete, &key, &extra, &error);
     give(&number, &key, &value, &error);
+    /* The copy function is called here, with more arguments than fit into registers. */
+    MPI_Comm_dup(owner, &copied);
+    SAY("fortran_copy", "comm", copied);
     SAY("fortran_owner", "comm", owner);
     fprintf(list, "fortran_key keyval %#llx\n", 1ull << 32 | (unsigned)key);
 }
