@@ -8,17 +8,31 @@ use serde_json::Value;
 use super::job::{Job, json, mpiscope, words};
 use crate::subject::Subject;
 
-const PROGRAM: Program = Program { name: "fortran_objects", ranks: 2, needs: Needs::Fortran };
+const MPIF: Program = Program { name: "fortran_objects", ranks: 2, needs: Needs::Fortran };
+const F08: Program = Program { name: "fortran_objects_f08", ranks: 2, needs: Needs::F08 };
 
-/// Why a library cannot be asked.
+/// Why a library cannot be asked with `mpif.h`.
 pub fn missing(library: &Library) -> Option<&'static str> {
-    PROGRAM.needs.missing_in(library)
+    MPIF.needs.missing_in(library)
+}
+
+/// Why a library cannot be asked with `mpi_f08`.
+pub fn f08_missing(library: &Library) -> Option<&'static str> {
+    F08.needs.missing_in(library)
 }
 
 pub fn check(subject: &Subject, library: &Library) -> Result<()> {
-    let mut job = Job::start_of(&PROGRAM, subject, library, &[], &[])?;
+    program(&MPIF, subject, library)
+}
+
+pub fn f08_check(subject: &Subject, library: &Library) -> Result<()> {
+    program(&F08, subject, library)
+}
+
+fn program(program: &Program, subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(program, subject, library, &[], &[])?;
     job.all_ready()?;
-    for rank in 0..PROGRAM.ranks {
+    for rank in 0..program.ranks {
         let numbers = std::fs::read_to_string(job.path().join(format!("handles.{rank}")))?;
         let numbers: Vec<&str> = numbers.split_whitespace().collect();
         let [first, second, comm, errors, win_errors, file_errors, keyval] = numbers[..] else {
