@@ -630,6 +630,8 @@ int mpidbg_status_elements(MPISCOPE_CONTEXT, mqs_taddr_t c_status, mqs_taddr_t c
 /* kind: an mpidbg_kind_t. An object that no thread is busy with has an empty list. */
 int mpidbg_calls_query(MPISCOPE_CONTEXT, int kind, mqs_taddr_t c_handle, struct mpidbg_calls_info_t **info);
 
+/* ROMIO (MPICH and its family) numbers a file for Fortran when it is first asked to. Before, obj_fortran_handle does not hold
+ * and mpidbg_file_f2c leads to it from no number: MPIDBG_ERR_NOT_FOUND. */
 int mpidbg_datatype_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_datatype, mqs_taddr_t *c_datatype);
 int mpidbg_file_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_file, mqs_taddr_t *c_file);
 int mpidbg_group_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_group, mqs_taddr_t *c_group);

@@ -357,6 +357,7 @@ fn codes(said: &Said<'_>) -> Result<()> {
     says("/garbage", "MPIDBG_ERR_NOT_FOUND")?;
     says("/other kind", "MPIDBG_ERR_OUT_OF_RANGE")?;
     says("/no address", "MPIDBG_ERR_NOT_FOUND")?;
+    says("/no number", "MPIDBG_ERR_NOT_FOUND")?;
     let length = if said.abi == Abi::OpenMpi { 64 } else { 128 };
     said.fields(
         "/about",
