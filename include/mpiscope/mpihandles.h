@@ -519,6 +519,11 @@ struct mpidbg_file_info_t {
     char file_view_datarep[MPIDBG_WORD];
     struct mpidbg_key_value_list_t file_info_pairs;
     struct mpidbg_reference_list_t file_requests;
+    uint64_t file_reads; /* data access calls of this process that succeeded, and the bytes that they named */
+    uint64_t file_read_bytes;
+    uint64_t file_writes;
+    uint64_t file_written_bytes;
+    uint64_t file_access_ns; /* time inside of them; 0 if times are not recorded */
 };
 
 enum mpidbg_window_epoch_t {
@@ -625,6 +630,8 @@ int mpidbg_status_elements(MPISCOPE_CONTEXT, mqs_taddr_t c_status, mqs_taddr_t c
 /* kind: an mpidbg_kind_t. An object that no thread is busy with has an empty list. */
 int mpidbg_calls_query(MPISCOPE_CONTEXT, int kind, mqs_taddr_t c_handle, struct mpidbg_calls_info_t **info);
 
+/* ROMIO (MPICH and its family) numbers a file for Fortran when it is first asked to. Before, obj_fortran_handle does not hold
+ * and mpidbg_file_f2c leads to it from no number: MPIDBG_ERR_NOT_FOUND. */
 int mpidbg_datatype_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_datatype, mqs_taddr_t *c_datatype);
 int mpidbg_file_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_file, mqs_taddr_t *c_file);
 int mpidbg_group_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_group, mqs_taddr_t *c_group);
@@ -687,7 +694,7 @@ MPISCOPE_SIZE(mpidbg_message_info_t, 368);
 MPISCOPE_SIZE(mpidbg_op_info_t, 344);
 MPISCOPE_SIZE(mpidbg_errhandler_extra_info_t, 352);
 MPISCOPE_SIZE(mpidbg_info_info_t, 352);
-MPISCOPE_SIZE(mpidbg_file_info_t, 1688);
+MPISCOPE_SIZE(mpidbg_file_info_t, 1728);
 MPISCOPE_OFFSET(mpidbg_file_info_t, file_comm, 1480);
 MPISCOPE_SIZE(mpidbg_window_info_t, 728);
 MPISCOPE_OFFSET(mpidbg_window_info_t, win_base, 392);

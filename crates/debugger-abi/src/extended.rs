@@ -418,6 +418,13 @@ pub struct FileInfo {
     pub file_view_datarep: [c_char; WORD],
     pub file_info_pairs: KeyValues,
     pub file_requests: References,
+    /// What this process asked for in data access calls that succeeded.
+    pub file_reads: u64,
+    pub file_read_bytes: u64,
+    pub file_writes: u64,
+    pub file_written_bytes: u64,
+    /// Time inside of them; zero if times are not recorded.
+    pub file_access_ns: u64,
 }
 
 /// A window (`mpidbg_window_info_t`).
@@ -521,7 +528,7 @@ const _: () = {
     assert!(size_of::<ErrhandlerExtra>() == 352);
     assert!(size_of::<InfoInfo>() == 352);
     assert!(offset_of!(FileInfo, file_comm) == 1480);
-    assert!(size_of::<FileInfo>() == 1688);
+    assert!(size_of::<FileInfo>() == 1728);
     assert!(offset_of!(WindowInfo, win_base) == 392);
     assert!(size_of::<WindowInfo>() == 728);
     assert!(size_of::<SessionInfo>() == 400);

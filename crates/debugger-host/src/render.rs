@@ -512,6 +512,11 @@ unsafe fn file(block: *mut c_void) -> Value {
             "view_datarep": chars(&f.file_view_datarep),
             "info_pairs": pairs(f.file_info_pairs),
             "requests": refs(f.file_requests),
+            "reads": f.file_reads,
+            "read_bytes": f.file_read_bytes,
+            "writes": f.file_writes,
+            "written_bytes": f.file_written_bytes,
+            "access_ns": f.file_access_ns,
         });
         object(&f.object, fields)
     }

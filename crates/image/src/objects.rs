@@ -125,7 +125,9 @@ pub struct Comm {
     /// A [`Topology`].
     pub topology: W32,
     /// Communicators made from this one so far, by any operation: part of the identity of the next.
-    pub children: W64,
+    pub children: W32,
+    /// Calls so far that make windows and files on it, whether they succeeded or not: part of the identity of the next.
+    pub made_on: W32,
     /// Collectives entered on this communicator.
     pub collectives: W64,
     /// Ranks in MPI_COMM_WORLD of the (local) group, in order; `u64::MAX` for a process outside of it. Empty if

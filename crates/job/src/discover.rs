@@ -39,12 +39,16 @@ impl Found {
         self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
     }
 
-    /// Opens the image through the first holder that lets us.
+    /// Opens the image through the first holder that lets us and still has it there: others who look at images open and
+    /// close them all the time.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
         let mut last = Error::NotFound("the process that held the image is gone; try again".into());
         for (pid, path) in &self.holders {
             match fs::File::open(path) {
-                Ok(file) => return open_fd(file.into(), &format!("image of process {pid}")),
+                Ok(file) if file.metadata().is_ok_and(|found| found.ino() == self.inode) => {
+                    return open_fd(file.into(), &format!("image of process {pid}"));
+                }
+                Ok(_) => {}
                 Err(why) => last = Error::File { path: path.clone(), why: why.to_string() },
             }
         }
@@ -116,7 +120,9 @@ fn images_of(pid: u32) -> Vec<(String, PathBuf, u64)> {
         let link = fs::read_link(&path).ok()?;
         let name = link.to_str()?.strip_prefix(LINK)?;
         let job = name.strip_suffix(" (deleted)").unwrap_or(name).to_owned();
-        Some((job, path.clone(), fs::metadata(&path).ok()?.ino()))
+        let inode = fs::metadata(&path).ok()?.ino();
+        // Another file may have got the number in between.
+        (fs::read_link(&path).ok()? == link).then_some((job, path.clone(), inode))
     };
     entries.filter_map(|e| image(e.ok()?)).collect()
 }
@@ -124,6 +130,24 @@ fn images_of(pid: u32) -> Vec<(String, PathBuf, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpiscope_image::layout::MAGIC;
+    use std::io::Write;
+
+    #[test]
+    fn a_holder_that_has_another_file_there_by_now_is_passed_over() {
+        let file = |text: &[u8]| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(text).unwrap();
+            file
+        };
+        let (other, image) = (file(b"something else"), file(&MAGIC));
+        let inode = image.as_file().metadata().unwrap().ino();
+        let holders = vec![(1, other.path().to_owned()), (2, image.path().to_owned())];
+        let why = Found { holders, inode }.open().err().unwrap().to_string();
+        assert!(why.contains("process 2"), "{why}");
+        let why = Found { holders: vec![(1, other.path().to_owned())], inode }.open().err().unwrap();
+        assert!(why.to_string().contains("is gone"), "{why}");
+    }
 
     #[test]
     fn a_process_that_maps_another_image_is_another_process() {

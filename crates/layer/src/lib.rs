@@ -17,6 +17,7 @@
 //! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
 //! * [`debugger`] has the symbols and tables by which debuggers find the processes of the job.
+//! * [`beside`] watches functions that are no calls, but tell about objects made from Fortran.
 //! * [`narrow`] carries out large-count calls on libraries that have none.
 //! * [`traffic`] follows messages, requests and collectives.
 //! * [`tool`] is the MPI tool information interface.
@@ -34,6 +35,7 @@
 
 mod abstract_socket;
 mod arch;
+mod beside;
 mod bytes;
 mod call;
 mod callbacks;

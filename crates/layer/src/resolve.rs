@@ -189,7 +189,7 @@ pub fn data_symbol(name: &CStr) -> Option<*mut c_void> {
 }
 
 /// The next function of this name behind this library, or the MPI library's own.
-fn next(name: &CStr) -> usize {
+pub fn next(name: &CStr) -> usize {
     // SAFETY: a look-up by name.
     let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if address.is_null() { symbol(name).map_or(0, |a| a as usize) } else { address as usize }

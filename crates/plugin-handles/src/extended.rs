@@ -305,6 +305,11 @@ fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
         file_view_datarep: chars(&model.view.representation),
         file_info_pairs: key_values(blocks, &model.hints)?,
         file_requests: references(blocks, &model.requests)?,
+        file_reads: model.access.reads,
+        file_read_bytes: model.access.read_bytes,
+        file_writes: model.access.writes,
+        file_written_bytes: model.access.written_bytes,
+        file_access_ns: model.access.seconds.map_or(0, nanoseconds),
     })
 }
 

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "stand.h"
 
 struct particle {
     int id;
@@ -19,7 +20,7 @@ struct particle {
 };
 
 static int rank, size;
-volatile int fortran_comm;
+volatile int fortran_comm, fortran_file;
 
 // A debugger stops here and goes up to the handles.
 __attribute__((noinline, noclone)) void stopped(void) { __asm__ volatile("" ::: "memory"); }
@@ -35,19 +36,6 @@ static void on_error(MPI_Comm *comm, int *code, ...) { (void)comm, (void)code; }
 
 static void first_of_two(void *in, void *inout, int *len, MPI_Datatype *type) {
     (void)in, (void)inout, (void)len, (void)type;
-}
-
-static void wait_for(const char *dir, const char *name) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    for (int i = 0; i < 6000 && access(path, F_OK) != 0; i++)
-        usleep(10000);
-}
-
-static void say(const char *dir, const char *name) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s.%d", dir, name, rank);
-    fclose(fopen(path, "w"));
 }
 
 // Intel's libmpi_abi (2021.19) aborts in MPI_File_set_view, also without the layer.
@@ -125,9 +113,17 @@ static void objects(const char *mode, const char *dir) {
     int buffer[10] = {0}, data[10] = {0};
     MPI_Irecv(buffer, 10, MPI_INT, (rank + 1) % size, 42, solver, &receive);
     MPI_Send_init(data, 3, MPI_INT, (rank + 1) % size, 43, solver, &send);
+    // Where others look from outside nobody asks for the number.
+    if (strcmp(mode, "stop") == 0) {
+#ifdef MPI_ABI
+        fortran_file = MPI_File_toint(file);
+#else
+        fortran_file = MPI_File_c2f(file);
+#endif
+    }
     here(solver, particle, receive, win, info, op, group, handler, file);
     if (strcmp(mode, "wait") == 0) {
-        say(dir, "ready");
+        say(dir, "ready", rank);
         wait_for(dir, "go");
     }
     MPI_Win_unlock(rank, win);

@@ -2,7 +2,7 @@
 
 use mpiscope_image::Source;
 use mpiscope_job::identity::Prefix;
-use mpiscope_job::objects::fortran::FortranTables;
+use mpiscope_job::objects::fortran::{FortranTables, numbered_when_asked};
 use mpiscope_job::objects::{Kind, Object, Reader, Standing, Surroundings};
 
 /// A number in base 10 or 16. Negative ones are C `int`s or Fortran `INTEGER`s.
@@ -61,6 +61,9 @@ pub fn find<S: Source>(
         };
         if fortran && values.is_empty() {
             why = Some(match tables.knows(kind) {
+                true if numbered_when_asked(reader.abi(), kind) => format!(
+                    "{number} is no Fortran handle that this library has given to an open {kind}; it gives one when it is first asked"
+                ),
                 true => format!("{number} is no Fortran handle of a {kind} in this process"),
                 false => format!(
                     "this library's table of Fortran handles cannot be read here: a {kind} can be shown by its C handle"

@@ -176,10 +176,11 @@ fn one(name: Option<&str>, found: &mut Found) -> Result<()> {
 fn all(job: &Job, name: Option<&str>, found: &mut Found) {
     found.job.clone_from(&job.name);
     let pid: Option<u32> = name.and_then(|name| name.parse().ok()).filter(|_| name != Some(&job.name));
+    let holds = |image: &FoundImage, pid: u32| image.holders.iter().any(|holder| holder.0 == pid);
+    // How many others hold an image tells nothing: a process whose files change while they are listed is missed.
+    let one_alone = pid.filter(|pid| job.images.iter().filter(|image| holds(image, *pid)).count() == 1);
     let is_named = |image: &FoundImage, process: &Process| {
-        pid.is_some_and(|pid| {
-            process.pid == pid || (image.holders.len() == 1 && image.holders.iter().any(|h| h.0 == pid))
-        })
+        Some(process.pid) == pid || one_alone.is_some_and(|pid| holds(image, pid))
     };
     let mut read = Vec::new();
     for image in &job.images {

@@ -2,6 +2,7 @@
 
 use super::Head;
 use crate::cell::{W32, W64};
+use crate::layout::codes;
 use std::mem::{offset_of, size_of};
 
 /// The `handle` of a keyval's record: the keyval, and above its 32 bits the [`SectionKind`](crate::layout::SectionKind)
@@ -24,6 +25,17 @@ pub struct Keyval {
     pub extra: W64,
 }
 
+codes! {
+    /// What an attribute was set as: [`Attribute::form`].
+    AttributeForm {
+        POINTER = 0 => "pointer",
+        /// By Fortran, `INTEGER(KIND=MPI_ADDRESS_KIND)`: C is told where the value is.
+        ADDRESS_INTEGER = 1 => "integer as wide as an address",
+        /// By a function of MPI 1 in Fortran, `INTEGER`: the same.
+        INTEGER = 2 => "integer",
+    }
+}
+
 /// An attribute that is set. `head.parent` is the uid of the object. Deleting it frees the record.
 #[repr(C)]
 #[derive(Debug, Clone)]
@@ -40,7 +52,8 @@ pub struct Attribute {
     pub next: W64,
     /// 1 if the library copied it when the object was duplicated.
     pub copied: W32,
-    _reserved: W32,
+    /// An [`AttributeForm`].
+    pub form: W32,
 }
 
 const _: () = {

@@ -52,6 +52,10 @@ pub struct File {
     pub written_bytes: W64,
     /// Time inside of all of them, ends of split ones and `MPI_File_sync`, in ticks; zero if times are not recorded.
     pub ticks: W64,
+    /// The handle in Fortran that the library gave when somebody asked for it.
+    pub fortran: W32,
+    /// 1 when it did: ROMIO numbers a file only then.
+    pub fortran_known: W32,
 }
 
 const _: () = {
@@ -59,5 +63,6 @@ const _: () = {
     assert!(offset_of!(File, name) == 144);
     assert!(offset_of!(File, disp) == 160);
     assert!(offset_of!(File, reads) == 232);
-    assert!(size_of::<File>() == 272);
+    assert!(offset_of!(File, fortran) == 272);
+    assert!(size_of::<File>() == 280);
 };

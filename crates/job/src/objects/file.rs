@@ -1,6 +1,7 @@
 //! Files.
 
-use super::common::{Common, Reference};
+use super::common::{Common, Reference, Standing};
+use super::fortran;
 use super::kind::Kind;
 use super::ongoing::{self, Ongoing};
 use super::reader::{Build, Reader};
@@ -31,6 +32,10 @@ pub struct File {
     pub atomic: bool,
     /// The view: displacement, elementary type, file type, data representation.
     pub view: View,
+    /// What this process did with it.
+    pub access: Access,
+    /// Nobody has asked this library for its number in Fortran, and so it has none: ROMIO gives one only when asked.
+    pub fortran_unasked: bool,
     /// The info last given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub info: Option<Reference>,
@@ -59,12 +64,46 @@ pub struct View {
     pub representation: String,
 }
 
+/// Data access of one process to a file, as asked for in calls that succeeded: a split collective counts at its begin, a
+/// nonblocking call at its start.
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Access {
+    /// Calls that read.
+    pub reads: u64,
+    /// Bytes that they named: counts times sizes of datatypes, also of what lay behind the end of the file.
+    pub read_bytes: u64,
+    /// Calls that write.
+    pub writes: u64,
+    /// Bytes that they named.
+    pub written_bytes: u64,
+    /// Time inside of all of them, of ends of split ones and of `MPI_File_sync`; none if times are not recorded.
+    pub seconds: Option<f64>,
+}
+
+impl Access {
+    fn of<S: Source>(reader: &Reader<'_, S>, record: &objects::File) -> Self {
+        let ticks = record.ticks.get();
+        Self {
+            reads: record.reads.get(),
+            read_bytes: record.read_bytes.get(),
+            writes: record.writes.get(),
+            written_bytes: record.written_bytes.get(),
+            seconds: (ticks != 0).then(|| reader.duration(ticks)),
+        }
+    }
+}
+
 impl Build for File {
     type Record = objects::File;
     const KIND: Kind = Kind::File;
 
     fn head(record: &objects::File) -> &Head {
         &record.head
+    }
+
+    fn fortran(record: &objects::File) -> Option<i32> {
+        (record.fortran_known.get() != 0).then(|| record.fortran.get().cast_signed())
     }
 
     fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&objects::File>) -> Self {
@@ -77,6 +116,8 @@ impl Build for File {
                 mode: Vec::new(),
                 atomic: false,
                 view: View::default(),
+                access: Access::default(),
+                fortran_unasked: false,
                 info: None,
                 hints: Vec::new(),
                 errhandler: None,
@@ -101,6 +142,10 @@ impl Build for File {
                 filetype: datatype(record.filetype.get(), record.filetype_uid.get()),
                 representation: reader.text(&record.datarep).unwrap_or_else(|| "native".into()),
             },
+            access: Access::of(reader, record),
+            fortran_unasked: common.fortran.is_none()
+                && common.standing != Standing::Freed
+                && fortran::numbered_when_asked(reader.abi(), Kind::File),
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
             hints: reader.hints(&record.hints),
             // Files begin with another handler than everything else.

@@ -1,7 +1,8 @@
 //! Handles in Fortran: an `INTEGER` for every kind of object, by the library's own convention.
 //!
-//! In MPICH's ABI and in the standard ABI the integer is the C handle (`MPI_File` excepted, which MPICH keeps as an
-//! address in C). Open MPI keeps a table per kind, an `opal_pointer_array_t`, whose symbol is exported. Its layout is no
+//! In MPICH's ABI and in the standard ABI the integer is the C handle, `MPI_File` excepted: that is an address in C, and its
+//! number stands in a table of ROMIO's own, which gives one when it is first asked. So the record of a file keeps what others
+//! were told, and a file that nobody asked for has no handle in Fortran. Open MPI keeps a table per kind, an `opal_pointer_array_t`, whose symbol is exported. Its layout is no
 //! promise, so it is recognised by its content: the array at whose known places the predefined handles stand.
 
 use super::kind::Kind;
@@ -18,6 +19,14 @@ const STRUCTURE: usize = 256;
 const MOST: usize = 1 << 22;
 /// Entries read at once.
 const PIECE: usize = 512;
+
+/// Whether a kind has Fortran handles that stand in the records of its objects, once somebody has asked for them.
+pub fn numbered_when_asked(abi: AbiKind, kind: Kind) -> bool {
+    kind == Kind::File && matches!(abi, AbiKind::MPICH | AbiKind::STANDARD)
+}
+
+/// Handles of files below this are numbers, the same in both languages: the null handle.
+const FIRST_ADDRESS: u64 = 0x1000;
 
 /// The tables of one process.
 pub struct FortranTables<'a> {
@@ -75,16 +84,20 @@ impl<'a> FortranTables<'a> {
     /// Whether the library's convention is known here for a kind.
     pub fn knows(&self, kind: Kind) -> bool {
         match self.abi {
-            AbiKind::MPICH => kind != Kind::File,
-            AbiKind::STANDARD => true,
+            AbiKind::MPICH | AbiKind::STANDARD => true,
             _ => !self.table(kind).handles.is_empty(),
         }
     }
 
-    /// The C handles that a Fortran handle may stand for, the likelier first.
+    /// The C handles that a Fortran handle may stand for, the likelier first; of what the records know, nothing.
     pub fn to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
         match self.abi {
-            AbiKind::MPICH if kind != Kind::File => vec![u64::from(fortran.cast_unsigned())],
+            abi if numbered_when_asked(abi, kind) => {
+                let handle = u64::from(fortran.cast_unsigned());
+                let predefined = PredefinedHandles::new(abi, self.around).find(kind, handle);
+                predefined.map(|_| handle).into_iter().collect()
+            }
+            AbiKind::MPICH => vec![u64::from(fortran.cast_unsigned())],
             // A number in a pointer: libraries extend it either way.
             AbiKind::STANDARD => {
                 let mut values = vec![i64::from(fortran).cast_unsigned(), u64::from(fortran.cast_unsigned())];
@@ -102,7 +115,10 @@ impl<'a> FortranTables<'a> {
     /// The Fortran handle of a C handle, if it has one.
     pub fn index_of(&self, kind: Kind, handle: u64) -> Option<i32> {
         match self.abi {
-            AbiKind::MPICH if kind != Kind::File => Some((handle as u32).cast_signed()),
+            abi if numbered_when_asked(abi, kind) => {
+                (handle < FIRST_ADDRESS).then_some((handle as u32).cast_signed())
+            }
+            AbiKind::MPICH => Some((handle as u32).cast_signed()),
             AbiKind::STANDARD => {
                 let short = (handle as u32).cast_signed();
                 let fits = i64::from(short).cast_unsigned() == handle || handle >> 32 == 0;
@@ -275,5 +291,15 @@ mod tests {
         assert_eq!(standard.to_c(Kind::Communicator, negative), [0xffff_ffff_8400_0000, 0x8400_0000]);
         assert_eq!(standard.index_of(Kind::Communicator, 0x101), Some(0x101));
         assert_eq!(standard.index_of(Kind::Communicator, 0x7fff_1234_5678), None);
+    }
+
+    #[test]
+    fn the_address_of_a_file_is_no_number_in_fortran_however_small() {
+        for abi in [AbiKind::MPICH, AbiKind::STANDARD] {
+            let tables = FortranTables::new(abi, &super::super::surroundings::ImageOnly);
+            assert_eq!(tables.index_of(Kind::File, 0x41_5670), None);
+            assert_eq!(tables.index_of(Kind::File, 0), Some(0), "the null handle of MPICH");
+            assert!(tables.knows(Kind::File));
+        }
     }
 }

@@ -36,7 +36,7 @@ pub use attributes::{Attribute, Keyval};
 pub use common::{Common, Deed, Reference, Standing};
 pub use communicator::{Communicator, Topology};
 pub use datatype::Datatype;
-pub use file::File;
+pub use file::{Access, File};
 pub use kind::{Hex, Kind};
 pub use listing::{Listing, Object, SCHEMA};
 pub use ongoing::Ongoing;

@@ -4,7 +4,8 @@
 //! anew for each look at a process that runs.
 
 use super::common::{Common, Deed, Reference, marks, standing};
-use super::fortran::FortranTables;
+use super::file::File;
+use super::fortran::{FortranTables, numbered_when_asked};
 use super::kind::{Hex, Kind};
 use super::ongoing::{self, Ongoing, Open};
 use super::predefined::PredefinedHandles;
@@ -100,6 +101,11 @@ pub trait Build: Sized {
         None
     }
 
+    /// Its handle in Fortran, for a kind whose records keep it.
+    fn fortran(_record: &Self::Record) -> Option<i32> {
+        None
+    }
+
     /// The model. A predefined object that was never seen has no record.
     fn build<S: Source>(reader: &Reader<'_, S>, common: Common, record: Option<&Self::Record>) -> Self;
 }
@@ -174,6 +180,22 @@ impl<'a, S: Source> Reader<'a, S> {
             let same = alive.filter(|entry| self.fortran.index_of(kind, entry.handle) == Some(fortran));
             handles.extend(same.map(|entry| entry.handle));
         }
+        if numbered_when_asked(self.abi, kind) {
+            handles.extend(self.files_numbered(fortran));
+        }
+        handles
+    }
+
+    /// Files with a number that the library was asked for.
+    fn files_numbered(&self, fortran: i32) -> Vec<u64> {
+        let mut handles = Vec::new();
+        let alive = |head: &Head| head.life.get() != Life::FREED.0;
+        // What cannot be read has no number.
+        let _ = self.each::<File>(&mut |head| alive(head), &mut |file| {
+            if file.common.fortran == Some(fortran) {
+                handles.push(file.common.handle.0);
+            }
+        });
         handles
     }
 
@@ -280,7 +302,9 @@ impl<'a, S: Source> Reader<'a, S> {
             name: given.or(known.map(str::to_owned)),
             predefined: known.is_some() || flags & mpiscope_image::objects::Flag::PREDEFINED.0 != 0,
             standing,
-            fortran: if usable { self.fortran.index_of(B::KIND, handle) } else { None },
+            fortran: usable
+                .then(|| B::fortran(&record.value).or_else(|| self.fortran.index_of(B::KIND, handle)))
+                .flatten(),
             uid: head.uid.get(),
             identity: Hex(head.identity.get()),
             parent: self.reference(head.parent.get()),
@@ -451,6 +475,11 @@ impl<'a, S: Source> Reader<'a, S> {
             return 0.0;
         }
         self.clock.ns_at(ticks).saturating_sub(self.clock.start_ns()) as f64 / 1e9
+    }
+
+    /// Seconds that a number of ticks takes.
+    pub(super) fn duration(&self, ticks: u64) -> f64 {
+        self.clock.seconds(ticks)
     }
 
     pub(super) fn text(&self, text: &Text) -> Option<String> {

@@ -76,6 +76,33 @@ macro_rules! export_stub {
 }
 pub(crate) use export_stub;
 
+/// Defines an exported function that keeps where it was called from, as the gate does, unless a call is open, and goes on
+/// in `$body`.
+macro_rules! export_marked {
+    ($name:ident, $body:path) => {
+        #[allow(non_snake_case, missing_docs)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            ::std::arch::naked_asm!(
+                "adrp x10, :gottprel:mpiscope_tls_block",
+                "ldr x10, [x10, :gottprel_lo12:mpiscope_tls_block]",
+                "mrs x11, tpidr_el0",
+                "add x10, x10, x11",
+                "ldr w12, [x10, {depth}]",
+                "cbnz w12, 2f",
+                "str x30, [x10, {return_address}]",
+                "2:",
+                "b {body}",
+                body = sym $body,
+                depth = const $crate::tls::offset::DEPTH,
+                return_address = const $crate::tls::offset::RETURN_ADDRESS,
+            )
+        }
+    };
+}
+pub(crate) use export_marked;
+
 /// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside.
 #[unsafe(naked)]
 pub unsafe extern "C" fn gate() {

@@ -1,6 +1,6 @@
 //! The few lines that must be assembly, one file an architecture.
 //!
-//! Each file defines `export_stub!` (an exported function that is one indirect jump), `gate`, `resolver`,
+//! Each file defines `export_stub!` (an exported function that is one indirect jump), `export_marked!`, `gate`, `resolver`,
 //! `pcontrol`, the thread-local block with `tls_address`, and `trampoline!` for user callbacks.
 
 #[cfg(target_arch = "x86_64")]

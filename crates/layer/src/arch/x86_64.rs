@@ -70,6 +70,31 @@ macro_rules! export_stub {
 }
 pub(crate) use export_stub;
 
+/// Defines an exported function that keeps where it was called from, as the gate does, unless a call is open, and goes on
+/// in `$body`.
+macro_rules! export_marked {
+    ($name:ident, $body:path) => {
+        #[allow(non_snake_case, missing_docs)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            ::std::arch::naked_asm!(
+                "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
+                "cmp dword ptr fs:[r10 + {depth}], 0",
+                "jne 2f",
+                "mov rax, qword ptr [rsp]",
+                "mov qword ptr fs:[r10 + {return_address}], rax",
+                "2:",
+                "jmp {body}",
+                body = sym $body,
+                depth = const $crate::tls::offset::DEPTH,
+                return_address = const $crate::tls::offset::RETURN_ADDRESS,
+            )
+        }
+    };
+}
+pub(crate) use export_marked;
+
 /// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside.
 #[unsafe(naked)]
 pub unsafe extern "C" fn gate() {
@@ -156,7 +181,8 @@ pub unsafe extern "C" fn pcontrol() {
 
 /// Body of all trampolines: calls the user's function number `r11` with a fresh depth.
 ///
-/// Up to six register arguments are passed on as they are. The former depth and callback stack are kept on the
+/// Up to six register arguments are passed on as they are, and two more on the stack: an attribute copy function of
+/// Fortran has seven. The former depth and callback stack are kept on the
 /// stack; they are lost (on purpose) when the user's function leaves by `longjmp` or an exception: then the
 /// program is back in its own code, where depth 0 is right.
 #[unsafe(naked)]
@@ -166,25 +192,30 @@ pub unsafe extern "C" fn enter_callback() {
         "push rbx",
         ".cfi_adjust_cfa_offset 8",
         ".cfi_rel_offset rbx, 0",
-        "sub rsp, 16",
-        ".cfi_adjust_cfa_offset 16",
+        "sub rsp, 32",
+        ".cfi_adjust_cfa_offset 32",
+        // Behind the frame, rbx and the return address.
+        "mov r10, qword ptr [rsp + 48]",
+        "mov qword ptr [rsp], r10",
+        "mov r10, qword ptr [rsp + 56]",
+        "mov qword ptr [rsp + 8], r10",
         "mov rbx, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
         "mov r10, qword ptr fs:[rbx + {callback_stack}]",
-        "mov qword ptr [rsp], r10",
+        "mov qword ptr [rsp + 16], r10",
         "mov r10d, dword ptr fs:[rbx + {depth}]",
-        "mov dword ptr [rsp + 8], r10d",
+        "mov dword ptr [rsp + 24], r10d",
         "mov dword ptr fs:[rbx + {depth}], 0",
         "add dword ptr fs:[rbx + {nested}], r10d",
         "mov qword ptr fs:[rbx + {callback_stack}], rsp",
         "lea r10, [rip + {targets}]",
         "call qword ptr [r10 + 8 * r11]",
-        "mov r10, qword ptr [rsp]",
+        "mov r10, qword ptr [rsp + 16]",
         "mov qword ptr fs:[rbx + {callback_stack}], r10",
-        "mov r10d, dword ptr [rsp + 8]",
+        "mov r10d, dword ptr [rsp + 24]",
         "mov dword ptr fs:[rbx + {depth}], r10d",
         "sub dword ptr fs:[rbx + {nested}], r10d",
-        "add rsp, 16",
-        ".cfi_adjust_cfa_offset -16",
+        "add rsp, 32",
+        ".cfi_adjust_cfa_offset -32",
         "pop rbx",
         ".cfi_adjust_cfa_offset -8",
         "ret",

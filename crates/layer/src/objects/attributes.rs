@@ -1,19 +1,19 @@
 //! Keyvals and attributes.
 //!
 //! The attributes of an object hang on it as a chain. When an object is duplicated the layer asks the library which
-//! of the parent's attributes the copy has. Attributes set through Fortran are not seen where the library's Fortran
-//! binding does not go through its C functions (MPICH and Open MPI).
+//! of the parent's attributes the copy has. Fortran bindings that do not go through the C functions are seen
+//! [beside](crate::beside::attributes) them.
 //!
 //! Memory: 120 bytes a keyval, 136 an attribute, and an index entry each.
 #![allow(unsafe_code)]
 
 use super::table::{Object, Table};
-use super::{Site, ask, comms, datatypes, facts, free, hash, language, succeeded, windows};
+use super::{Site, ask, comms, datatypes, facts, free, hash, language, recorder, succeeded, windows};
 use crate::call::Call;
 use crate::callbacks::target;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Attribute, Flag, Head, Keyval, keyval_handle};
+use mpiscope_image::objects::{Attribute, AttributeForm, Flag, Head, Keyval, keyval_handle};
 use mpiscope_image::{W64, Writer};
 use std::ffi::{c_int, c_void};
 
@@ -46,7 +46,7 @@ fn insert(
     writer: &'static Writer,
     kind: SectionKind,
     (first, owner): Owner,
-    (keyval, value): (c_int, u64),
+    (keyval, value, form): (c_int, u64, AttributeForm),
     copied: bool,
     site: Site,
 ) {
@@ -57,6 +57,7 @@ fn insert(
         record.keyval_uid.set(of_keyval.map_or(0, |k| k.head.uid.get()));
         record.value.set(value);
         record.copied.set(u32::from(copied));
+        record.form.set(form.0);
         record.next.set(first.get());
         first.set(writer.offset_of(record));
     });
@@ -70,17 +71,18 @@ fn set(
     writer: &'static Writer,
     kind: SectionKind,
     owner: Owner,
-    keyval: c_int,
-    value: *const c_void,
+    (keyval, value, form): (c_int, u64, AttributeForm),
     site: Site,
 ) {
-    let value = value.addr() as u64;
     match ATTRIBUTES.find(key(owner.1, keyval)) {
         Some(attribute) => {
-            attribute.head.seq.write(|| attribute.value.set(value));
+            attribute.head.seq.write(|| {
+                attribute.value.set(value);
+                attribute.form.set(form.0);
+            });
             facts::attached(kind, owner.1);
         }
-        None => insert(writer, kind, owner, (keyval, value), false, site),
+        None => insert(writer, kind, owner, (keyval, value, form), false, site),
     }
 }
 
@@ -131,8 +133,24 @@ pub fn copied<A: Abi>(
             _ => None,
         };
         if result == Some(A::SUCCESS) && flag != 0 {
-            insert(writer, kind, to, (keyval, value), true, site);
+            let form = AttributeForm(attribute.form.get());
+            insert(writer, kind, to, (keyval, told(value, form), form), true, site);
         }
+    }
+}
+
+/// The value of which C was told `word`: what Fortran set it is told the place of.
+fn told(word: u64, form: AttributeForm) -> u64 {
+    let place = word as usize;
+    match form {
+        // SAFETY: the library's own memory, as the standard says of attributes that are read in another language.
+        AttributeForm::ADDRESS_INTEGER => unsafe { (place as *const u64).as_ref() }.map_or(0, |v| *v),
+        AttributeForm::INTEGER => {
+            // SAFETY: as above.
+            let value = unsafe { (place as *const c_int).as_ref() };
+            value.map_or(0, |value| i64::from(*value).cast_unsigned())
+        }
+        _ => word,
     }
 }
 
@@ -150,7 +168,7 @@ macro_rules! kinds {
             let Some(writer) = succeeded::<A>(result) else { return };
             if let Some(record) = $find(object) {
                 let owner = (&record.attributes, &record.head);
-                set(writer, SectionKind::$kind, owner, keyval, value, Site::of(call));
+                set(writer, SectionKind::$kind, owner, (keyval, value.addr() as u64, AttributeForm::POINTER), Site::of(call));
             }
         }
 
@@ -207,13 +225,48 @@ fn create_keyval<A: Abi>(
     // SAFETY: the call succeeded, so the program gave a place for the keyval; null is looked at.
     let Some(number) = (unsafe { keyval.as_ref() }) else { return };
     let fortran = language::is_fortran(call.return_address());
-    let record = KEYVALS.insert(writer, keyval_handle(kind, *number), Site::of(call), |record| {
+    let functions = [copy, delete].map(|function| target(function.addr()) as u64);
+    let [copy, delete] = functions;
+    enter(writer, kind, *number, [copy, delete, extra.addr() as u64], fortran, Site::of(call));
+}
+
+/// A keyval was made past the traced functions: see [`beside::attributes`](crate::beside::attributes).
+pub fn keyval_made(kind: SectionKind, keyval: c_int, words: [u64; 3], fortran: bool, site: Site) {
+    if let Some(writer) = recorder() {
+        enter(writer, kind, keyval, words, fortran, site);
+    }
+}
+
+/// Enters a keyval with its copy function, delete function and extra state.
+fn enter(
+    writer: &'static Writer,
+    kind: SectionKind,
+    keyval: c_int,
+    [copy, delete, extra]: [u64; 3],
+    fortran: bool,
+    site: Site,
+) {
+    let record = KEYVALS.insert(writer, keyval_handle(kind, keyval), site, |record| {
         record.head.flags.set(if fortran { Flag::FORTRAN.0 } else { 0 });
-        record.copy.set(target(copy.addr()) as u64);
-        record.delete.set(target(delete.addr()) as u64);
-        record.extra.set(extra.addr() as u64);
+        record.copy.set(copy);
+        record.delete.set(delete);
+        record.extra.set(extra);
     });
     if let Some(record) = record {
         facts::created(SectionKind::KEYVALS, &record.head);
+    }
+}
+
+/// An attribute was set past the traced functions.
+pub fn given(kind: SectionKind, object: u64, value: (c_int, u64, AttributeForm), site: Site) {
+    let Some(writer) = recorder() else { return };
+    let owner: Option<Owner> = match kind {
+        SectionKind::COMMS => comms::COMMS.find(object).map(|r| (&r.attributes, &r.head)),
+        SectionKind::DATATYPES => datatypes::DATATYPES.find(object).map(|r| (&r.attributes, &r.head)),
+        SectionKind::WINDOWS => windows::WINDOWS.find(object).map(|r| (&r.attributes, &r.head)),
+        _ => None,
+    };
+    if let Some(owner) = owner {
+        set(writer, kind, owner, value, site);
     }
 }

@@ -5,7 +5,8 @@
 
 use super::table::{Object, Table};
 use super::{
-    Site, arena, comms, facts, files, free, language, new_handle, output, sessions, succeeded, windows,
+    Site, arena, comms, facts, files, free, is_null, language, new_handle, output, recorder, sessions,
+    succeeded, windows,
 };
 use crate::call::Call;
 use crate::callbacks::target;
@@ -63,12 +64,30 @@ pub fn create<A: Abi>(call: &Call<A>, result: c_int, function: *const c_void, er
         f::MPI_Session_create_errhandler => ErrhandlerKind::SESSION,
         _ => ErrhandlerKind::COMM,
     };
-    let fortran = if language::is_fortran(call.return_address()) { Flag::FORTRAN.0 } else { 0 };
-    let record = ERRHANDLERS.insert(writer, raw, Site::of(call), |record| {
-        record.head.flags.set(fortran);
+    let fortran = language::is_fortran(call.return_address());
+    enter(writer, raw, kind, (target(function.addr()) as u64, fortran), Site::of(call));
+}
+
+/// The same past the traced functions: see [`beside::errhandlers`](crate::beside::errhandlers).
+pub fn made(raw: u64, kind: ErrhandlerKind, function: u64, fortran: bool, site: Site) {
+    let Some(writer) = recorder() else { return };
+    if raw != 0 && !is_null(ObjectKind::ERRHANDLER, raw) {
+        enter(writer, raw, kind, (function, fortran), site);
+    }
+}
+
+fn enter(
+    writer: &'static Writer,
+    raw: u64,
+    kind: ErrhandlerKind,
+    (function, fortran): (u64, bool),
+    site: Site,
+) {
+    let record = ERRHANDLERS.insert(writer, raw, site, |record| {
+        record.head.flags.set(if fortran { Flag::FORTRAN.0 } else { 0 });
         record.kind.set(kind.0);
         record.handles.set(1);
-        record.function.set(target(function.addr()) as u64);
+        record.function.set(function);
     });
     if let Some(record) = record {
         facts::created(SectionKind::ERRHANDLERS, &record.head);

@@ -1,4 +1,4 @@
-//! Files. Memory: 272 bytes, an index entry, the name.
+//! Files. Memory: 280 bytes, an index entry, the name.
 
 use super::table::{Object, Table};
 use super::{Site, arena, comms, datatypes, facts, free, infos, new_handle, output, recorder, succeeded};
@@ -31,6 +31,21 @@ pub fn find(file: usize) -> Option<&'static File> {
     FILES.find(file as u64)
 }
 
+/// The library said which number stands for a file in Fortran.
+pub fn numbered(file: usize, number: c_int) {
+    let Some(record) = recorder().and_then(|_| find(file)) else { return };
+    let number = number.cast_unsigned();
+    if record.fortran_known.get() != 0 && record.fortran.get() == number {
+        return;
+    }
+    FILES.locked(|| {
+        record.head.seq.write(|| {
+            record.fortran.set(number);
+            record.fortran_known.set(1);
+        });
+    });
+}
+
 /// `MPI_File_open`.
 pub fn open<A: Abi>(
     call: &Call<A>,
@@ -41,12 +56,14 @@ pub fn open<A: Abi>(
     info: A::Handle,
     file: *mut usize,
 ) {
+    let parent = comms::find::<A>(comm);
+    let identity = comms::next_name_on(parent, SectionKind::FILES);
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::FILE, file) else { return };
     let name = resolve::text(name, 4096);
-    let parent = comms::find::<A>(comm).map_or(0, |c| c.head.uid.get());
     let record = FILES.insert(writer, raw, Site::of(call), |record| {
-        record.head.parent.set(parent);
+        record.head.parent.set(parent.map_or(0, |c| c.head.uid.get()));
+        record.head.identity.set(identity);
         record.comm.set(comm.raw());
         record.amode.set(amode.cast_unsigned());
         arena::put_text(writer, &record.name, name.as_bytes());

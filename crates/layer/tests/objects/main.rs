@@ -25,7 +25,7 @@ fn identities(runs: &[(Said, Images)]) {
     let mut by_name: BTreeMap<u64, &str> = BTreeMap::new();
     for (label, found) in &by_label {
         let other = by_name.insert(found[0], label);
-        assert_eq!(other, None, "{label} has the name of another communicator");
+        assert_eq!(other, None, "{label} has the name of another object");
     }
 }
 

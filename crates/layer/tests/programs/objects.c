@@ -239,7 +239,7 @@ static void files(void)
     say("filetype", "datatype", RAW(type), "combiner=4");
     MPI_File_set_view(file, 16, MPI_INT, type, "native", MPI_INFO_NULL);
     MPI_File_set_atomicity(file, 1);
-    say("file", "file", RAW(file), "name=%s amode=%d parent=@world hints=cb_nodes:1; info=@hints disp=16 etype=@int filetype=@filetype datarep=native atomicity=1",
+    say("file", "file", RAW(file), "same=file_of_all name=%s amode=%d parent=@world hints=cb_nodes:1; info=@hints disp=16 etype=@int filetype=@filetype datarep=native atomicity=1",
         name, MPI_MODE_CREATE | MPI_MODE_RDWR);
     MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &closed);
     opened = file;
@@ -264,12 +264,12 @@ static void windows(void)
 
     MPI_Win_create(memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &create);
     MPI_Win_set_name(create, "mine");
-    say("win", "win", RAW(create), "base=%" PRIu64 " bytes=32 unit=4 flavour=1 parent=@world epochs=0 name=mine", (uint64_t)(uintptr_t)memory);
+    say("win", "win", RAW(create), "base=%" PRIu64 " bytes=32 unit=4 same=win_of_all flavour=1 parent=@world epochs=0 name=mine", (uint64_t)(uintptr_t)memory);
     MPI_Win_allocate(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &fenced);
     MPI_Win_fence(0, fenced);
     MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, fenced);
     MPI_Accumulate(&value, 1, MPI_INT, (rank + 1) % size, 1, 1, MPI_INT, MPI_SUM, fenced);
-    say("fenced", "win", RAW(fenced), "base=%" PRIu64 " bytes=64 unit=8 flavour=2 epochs=1 last_sync=MPI_Win_fence puts=1 accumulates=1 pending=2", (uint64_t)(uintptr_t)base);
+    say("fenced", "win", RAW(fenced), "base=%" PRIu64 " bytes=64 unit=8 same=fenced_of_all flavour=2 epochs=1 last_sync=MPI_Win_fence puts=1 accumulates=1 pending=2", (uint64_t)(uintptr_t)base);
     MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &locked);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, (rank + 1) % size, 0, locked);
@@ -277,17 +277,17 @@ static void windows(void)
     MPI_Get(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, locked);
     MPI_Put(&value, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, locked);
     MPI_Win_flush(rank, locked);
-    say("locked", "win", RAW(locked), "epochs=8 locks=%d,%d last_sync=MPI_Win_lock puts=1 gets=1 pending=1", (rank + 1) % size, rank);
+    say("locked", "win", RAW(locked), "same=locked_of_all epochs=8 locks=%d,%d last_sync=MPI_Win_lock puts=1 gets=1 pending=1", (rank + 1) % size, rank);
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
     MPI_Win_attach(dynamic, memory, 16);
     MPI_Win_attach(dynamic, memory + 4, 16);
     MPI_Win_detach(dynamic, memory);
-    say("dynamic", "win", RAW(dynamic), "flavour=3 attached=%" PRIu64 ",16 epochs=0", (uint64_t)(uintptr_t)(memory + 4));
+    say("dynamic", "win", RAW(dynamic), "same=dynamic_of_all flavour=3 attached=%" PRIu64 ",16 epochs=0", (uint64_t)(uintptr_t)(memory + 4));
     MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &posted);
     MPI_Win_post(others, 0, posted);
     MPI_Win_start(others, 0, posted);
     say("others", "group", RAW(others), "size=%d", n);
-    say("posted", "win", RAW(posted), "epochs=6 start=@others post=@others start_members=%d,%d last_sync=MPI_Win_start", out[0], out[1]);
+    say("posted", "win", RAW(posted), "same=posted_of_all epochs=6 start=@others post=@others start_members=%d,%d last_sync=MPI_Win_start", out[0], out[1]);
     hand_over("epochs");
     made[0] = create;
     made[1] = fenced;

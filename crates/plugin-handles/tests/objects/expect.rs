@@ -357,6 +357,7 @@ fn codes(said: &Said<'_>) -> Result<()> {
     says("/garbage", "MPIDBG_ERR_NOT_FOUND")?;
     says("/other kind", "MPIDBG_ERR_OUT_OF_RANGE")?;
     says("/no address", "MPIDBG_ERR_NOT_FOUND")?;
+    says("/no number", "MPIDBG_ERR_NOT_FOUND")?;
     let length = if said.abi == Abi::OpenMpi { 64 } else { 128 };
     said.fields(
         "/about",
@@ -369,10 +370,6 @@ fn fortran(said: &Said<'_>) -> Result<()> {
     for (name, kind) in said.running.handles.keys() {
         let Some(kind) = kind.strip_prefix("fortran-") else { continue };
         let path = format!("/{name} from fortran");
-        // MPICH's files are addresses in C, and numbers of a table of its own in Fortran.
-        if kind == "file" && said.abi != Abi::OpenMpi {
-            continue;
-        }
         let c = if kind == "window" { "win" } else { kind };
         said.is(&path, json!(said.handle(name, c)?))?;
     }

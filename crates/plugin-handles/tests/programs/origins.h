@@ -89,6 +89,55 @@ static void synchronised(int rank, MPI_Comm mine) {
     SAY("win_errors", "errhandler", errors);
 }
 
+#ifdef FORTRAN_BINDING
+static void fortran_copy(int *comm, int *key, MPI_Aint *extra, MPI_Aint *in, MPI_Aint *out, int *flag, int *error) {
+    (void)comm, (void)key, (void)extra;
+    *out = *in + 1, *flag = 1, *error = 0;
+}
+static void fortran_delete(int *comm, int *key, MPI_Aint *value, MPI_Aint *extra, int *error) {
+    (void)comm, (void)key, (void)value, (void)extra;
+    *error = 0;
+}
+
+/* Where the binding has these, they bypass the C functions in all libraries seen so far. */
+static void attributes_from_fortran(void *binding) {
+    typedef void make_key(void *, void *, int *, MPI_Aint *, int *);
+    typedef void set(int *, int *, MPI_Aint *, int *);
+    make_key *make = binding ? (make_key *)dlsym(binding, "mpi_comm_create_keyval_") : NULL;
+    set *give = binding ? (set *)dlsym(binding, "mpi_comm_set_attr_") : NULL;
+    MPI_Aint extra = 0x99, value = 0x5678;
+    MPI_Comm owner, copied;
+    int key, error, number;
+    if (!make || !give)
+        return;
+    MPI_Comm_dup(MPI_COMM_SELF, &owner);
+    number = MPI_Comm_c2f(owner);
+    make((void *)fortran_copy, (void *)fortran_delete, &key, &extra, &error);
+    give(&number, &key, &value, &error);
+    /* The copy function is called here, with more arguments than fit into registers. */
+    MPI_Comm_dup(owner, &copied);
+    SAY("fortran_copy", "comm", copied);
+    SAY("fortran_owner", "comm", owner);
+    fprintf(list, "fortran_key keyval %#llx\n", 1ull << 32 | (unsigned)key);
+}
+
+/* The C handle comes from the library past the layer, which must know the number from the binding alone. */
+static void file_from_fortran(void *binding) {
+    typedef void open(int *, const char *, int *, int *, int *, int *, long);
+    typedef MPI_File to_c(int);
+    open *opened = binding ? (open *)dlsym(binding, "mpi_file_open_") : NULL;
+    to_c *handle = binding ? (to_c *)dlsym(binding, "MPI_File_f2c") : NULL;
+    int comm = MPI_Comm_c2f(MPI_COMM_SELF), info = MPI_Info_c2f(MPI_INFO_NULL), number, error;
+    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    const char name[] = "of_fortran";
+    if (!opened || !handle)
+        return;
+    opened(&comm, name, &mode, &info, &number, &error, sizeof name - 1);
+    SAY("fortran_file", "file", handle(number));
+    FORTRAN("fortran_file", "file", number);
+}
+#endif
+
 /* What a Fortran program would do, if the library comes with its binding. */
 static void from_fortran(void) {
 #ifdef FORTRAN_BINDING
@@ -102,14 +151,12 @@ static void from_fortran(void) {
         op(operation, &yes, &made, &error);
         SAY("fortran_op", "op", MPI_Op_f2c(made));
     }
-#ifdef OPEN_MPI
-    /* Its binding makes them past the C function. */
-    errhandler = NULL;
-#endif
     if (errhandler) {
         errhandler(handler, &made, &error);
         SAY("fortran_errors", "errhandler", MPI_Errhandler_f2c(made));
     }
+    attributes_from_fortran(binding);
+    file_from_fortran(binding);
 #endif
 }
 

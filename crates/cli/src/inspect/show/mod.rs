@@ -173,7 +173,9 @@ impl Context<'_> {
 
     fn attributes(&self, lines: &mut Vec<String>, attributes: &[mpiscope_job::objects::Attribute]) {
         for attribute in attributes.iter().take(MOST_REFERENCES) {
-            let key = attribute.name.clone().unwrap_or_else(|| format!("key {:#x}", attribute.keyval));
+            // An `int`, as a list of keys shows it.
+            let number = attribute.keyval.cast_unsigned() & u64::from(u32::MAX);
+            let key = attribute.name.clone().unwrap_or_else(|| format!("key {number:#x}"));
             let copied = if attribute.copied { " (copied)" } else { "" };
             lines.push(field("attribute", &format!("{key} = {}{copied}", attribute.value)));
         }

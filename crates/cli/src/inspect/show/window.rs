@@ -2,7 +2,7 @@
 
 use super::communicator::order;
 use super::{Context, field};
-use mpiscope_job::objects::{File, Window};
+use mpiscope_job::objects::{Access, File, Window};
 
 /// Pieces of memory or locks that are listed.
 const MOST: usize = 16;
@@ -89,6 +89,9 @@ fn mode(file: &File) -> String {
 
 /// Everything.
 pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<String>) {
+    if file.fortran_unasked {
+        lines.push(field("in Fortran", "none yet: nobody asked the library for one (MPI_File_c2f)"));
+    }
     if let Some(path) = &file.path {
         lines.push(field("path", path));
     }
@@ -105,8 +108,22 @@ pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<String>) {
     lines.push(field("  element type", &datatype(&view.etype, "bytes (default)")));
     lines.push(field("  file type", &datatype(&view.filetype, "bytes (default)")));
     lines.push(field("atomic mode", if file.atomic { "on" } else { "off" }));
+    lines.push(field("data access", &access(&file.access)));
+    if let Some(seconds) = file.access.seconds {
+        lines.push(field("  time in it", &format!("{seconds:.6} s")));
+    }
     context.given(lines, file.info.as_ref(), &file.hints);
     context.one(lines, "error handler", file.errhandler.as_ref());
     context.many(lines, "requests", &file.requests);
     context.calls(lines, &file.calls);
+}
+
+/// `2 reads of 96 bytes, 1 write of 8 bytes`.
+fn access(access: &Access) -> String {
+    let calls = |n: u64, what: &str, bytes: u64| {
+        let s = if n == 1 { "" } else { "s" };
+        format!("{n} {what}{s} of {bytes} bytes")
+    };
+    let reads = calls(access.reads, "read", access.read_bytes);
+    format!("{reads}, {}", calls(access.writes, "write", access.written_bytes))
 }

@@ -13,6 +13,8 @@
 //! | `MPI_Intercomm_create(_from_groups)` | tag, members of both sides, how many with the same before |
 //! | spawn, accept, connect, join, get_parent | this side's parent, until the sides meet: then one side's name holds on both |
 //!
+//! Windows and files have one too: from the communicator's, what they are, and how many had been made on it before.
+//!
 //! Sides meet when the other one is known to run under this library (see `debugger::dynamic`); else they keep different
 //! names. Members are told apart by their ranks in the parent where not all of them are of one world.
 //!
@@ -183,7 +185,21 @@ fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
     if name == 0 {
         return 0;
     }
-    hash::mix(hash::mix(name, u64::from(call.function().0)), parent.children.get())
+    hash::mix(hash::mix(name, u64::from(call.function().0)), u64::from(parent.children.get()))
+}
+
+/// The name of the next window or file (`kind`) on a communicator; zero if that has none.
+///
+/// Every call counts, also one that fails: whether a file can be opened may differ from member to member, that they all
+/// called does not. Large-count twins are not told apart from the others, members may differ in them.
+pub fn next_name_on(comm: Option<&'static Comm>, kind: SectionKind) -> u64 {
+    let Some(comm) = comm else { return 0 };
+    comm.made_on.add_mine(1);
+    let name = comm.head.identity.get();
+    if name == 0 {
+        return 0;
+    }
+    hash::words([name, u64::from(kind.0), u64::from(comm.made_on.get())])
 }
 
 /// The name of a communicator that was made by its members alone: `key` is the same on all of them, and they make

@@ -26,12 +26,14 @@ fn made<A: Abi>(
     comm: A::Handle,
     win: *const A::Handle,
 ) {
+    let parent = comms::find::<A>(comm);
+    let identity = comms::next_name_on(parent, SectionKind::WINDOWS);
     let Some(writer) = succeeded::<A>(result) else { return };
     let Some(raw) = new_handle(ObjectKind::WIN, win) else { return };
     let model = model::<A>(A::Handle::from_raw(raw));
-    let parent = comms::find::<A>(comm).map_or(0, |c| c.head.uid.get());
     let record = WINDOWS.insert(writer, raw, Site::of(call), |record| {
-        record.head.parent.set(parent);
+        record.head.parent.set(parent.map_or(0, |c| c.head.uid.get()));
+        record.head.identity.set(identity);
         record.comm.set(comm.raw());
         record.base.set(memory.base);
         record.size.set(memory.size as u64);

@@ -19,7 +19,7 @@ pub fn missing() -> Option<&'static str> {
 }
 
 /// What is asked in both cases.
-const QUESTIONS: [&str; 12] = [
+const QUESTIONS: [&str; 13] = [
     "print comm",
     "print type",
     "print request",
@@ -30,18 +30,20 @@ const QUESTIONS: [&str; 12] = [
     "info mpi comm",
     "info mpi handle type",
     "info mpi handle fortran_comm comm",
+    "info mpi handle fortran_file file",
     "info mpi handle comm",
     "info mpi leaks",
 ];
 
 /// What must be said in both cases.
-const ANSWERS: [&str; 12] = [
+const ANSWERS: [&str; 13] = [
     " \"solver\": 1 process, rank 0",
     " \"particle\": struct of MPI_INT, MPI_DOUBLE, MPI_CHAR, 29 bytes in 40",
     " receive from 0 tag 42 on \"solver\" 10 x MPI_INT, under way",
     " \"halo\": allocate on \"solver\", 80 bytes, unit 8, open: lock",
     " first_key=1, second_key=two words",
     "/data.0, create + rdwr",
+    "  mode              create + rdwr",
     "datatype     3 live",
     "MPI_COMM_WORLD: 1 process, rank 0",
     "0  Iiii....DdddddddDdddddddDddddddd",

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::Program;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -20,23 +21,35 @@ use crate::subject::{LIMIT, Subject};
 pub struct Job {
     child: Child,
     dir: TempDir,
+    ranks: usize,
     ended: bool,
 }
 
 impl Job {
     /// Starts the program in a mode, each rank below `wrapper`.
     pub fn start(subject: &Subject, library: &Library, mode: &str, wrapper: &[&str]) -> Result<Self> {
-        let binary = subject.binary(&PROGRAM, library)?;
+        Self::start_of(&PROGRAM, subject, library, &[mode], wrapper)
+    }
+
+    /// Starts a program; its last argument is the directory where it says that it is ready.
+    pub fn start_of(
+        program: &Program,
+        subject: &Subject,
+        library: &Library,
+        modes: &[&str],
+        wrapper: &[&str],
+    ) -> Result<Self> {
+        let binary = subject.binary(program, library)?;
         let dir = tempfile::tempdir()?;
         let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
         let mut command = Command::new(&mpiscope);
         command.args(["run", "--out"]).arg(dir.path().join("out"));
         library.set_environment(&mut command);
-        command.arg(&library.mpirun).args(library.launch_arguments(PROGRAM.ranks)).args(wrapper);
-        command.args([binary.as_os_str(), mode.as_ref(), dir.path().as_os_str()]);
+        command.arg(&library.mpirun).args(library.launch_arguments(program.ranks)).args(wrapper);
+        command.arg(binary).args(modes).arg(dir.path());
         let file = |name: &str| File::create(dir.path().join(name)).map(Stdio::from);
         command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?).process_group(0);
-        Ok(Self { child: command.spawn()?, dir, ended: false })
+        Ok(Self { child: command.spawn()?, dir, ranks: program.ranks, ended: false })
     }
 
     pub fn path(&self) -> &Path {
@@ -75,8 +88,7 @@ impl Job {
 
     /// Waits until every rank has said so.
     pub fn all_ready(&mut self) -> Result<()> {
-        let files: Vec<PathBuf> =
-            (0..PROGRAM.ranks).map(|r| self.path().join(format!("ready.{r}"))).collect();
+        let files: Vec<PathBuf> = (0..self.ranks).map(|r| self.path().join(format!("ready.{r}"))).collect();
         self.until("all ranks are ready", || Ok(files.iter().all(|file| file.exists())))
     }
 

@@ -115,6 +115,13 @@ fn file(target: &str, job: &Job, library: &Library) -> Result<()> {
     // See the program: on this library it sets no view.
     let without = (library.family, library.abi) == (Family::Intel, Abi::Standard);
     ensure!(without || view["displacement"] == 16 && view["etype"]["name"] == "MPI_FLOAT", "{file}");
+    // Nobody has asked: ROMIO has given no number, Open MPI numbers every file.
+    let numbered = library.family == Family::OpenMpi;
+    ensure!(file["fortran_unasked"] == !numbered && file["fortran"].is_null() != numbered, "{file}");
+    let handle = file["handle"].as_str().unwrap_or_default();
+    let told = text(&["inspect", target, "--rank", "2", "--kind", "file", "--handle", handle])?;
+    ensure!(told.contains("in Fortran        none yet: nobody asked") != numbered, "{told}");
+    ensure!(told.contains("data access       0 reads of 0 bytes, 0 writes of 0 bytes"), "{told}");
     Ok(())
 }
 

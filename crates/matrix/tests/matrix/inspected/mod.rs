@@ -2,8 +2,10 @@
 
 mod cores;
 mod debugger;
+mod fortran;
 pub mod job;
 mod live;
+mod merged;
 
 use std::sync::Arc;
 
@@ -20,8 +22,11 @@ const PROGRAM: Program = Program { name: "inspected", ranks: 4, needs: Needs::No
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check, Option<&'static str>); 3] = [
+    let checks: [(&str, Check, Option<&'static str>); 6] = [
         ("objects_are_shown_while_the_program_runs_and_leaks_at_its_end", live::check, None),
+        ("windows_and_files_of_several_ranks_are_one_and_no_others", merged::check, None),
+        ("what_fortran_made_is_known_by_its_numbers", fortran::check, fortran::missing(library)),
+        ("what_mpi_f08_made_is_known_by_its_numbers", fortran::f08_check, fortran::f08_missing(library)),
         ("core_files_tell_one_story", cores::check, cores::missing()),
         ("gdb_shows_objects_live_and_in_a_core_file", debugger::check, debugger::missing()),
     ];

@@ -1,0 +1,103 @@
+! Objects that Fortran makes, to be looked at from outside: `fortran_objects DIR`. The numbers of the handles stand in
+! DIR/handles.RANK; says so with DIR/ready.RANK, goes on when DIR/go is there.
+program fortran_objects
+  use, intrinsic :: iso_c_binding, only: c_int
+  implicit none
+  include 'mpif.h'
+  integer :: ierr, rank, comm, file, other, errors, win_errors, file_errors, keyval, numbers(4), second
+  logical :: there
+  integer(kind=MPI_ADDRESS_KIND) :: extra, value
+  character(len=1024) :: dir
+  interface
+    integer(c_int) function usleep(microseconds) bind(c)
+      import :: c_int
+      integer(c_int), value :: microseconds
+    end function
+  end interface
+  external :: on_error, on_win_error, on_file_error, copied, deleted
+
+  call get_command_argument(1, dir)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+  call MPI_Comm_set_name(comm, 'of fortran', ierr)
+  call MPI_File_open(MPI_COMM_WORLD, trim(dir)//'/first', MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, ierr)
+  call MPI_File_open(MPI_COMM_WORLD, trim(dir)//'/second', MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, other, ierr)
+  numbers = rank
+  call MPI_File_write_at(other, int(16 * rank, MPI_OFFSET_KIND), numbers, 4, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
+  call MPI_Comm_create_errhandler(on_error, errors, ierr)
+  call MPI_Comm_set_errhandler(comm, errors, ierr)
+  call MPI_Win_create_errhandler(on_win_error, win_errors, ierr)
+  call MPI_File_create_errhandler(on_file_error, file_errors, ierr)
+  call MPI_File_set_errhandler(other, file_errors, ierr)
+  extra = 77
+  call MPI_Comm_create_keyval(copied, deleted, keyval, extra, ierr)
+  value = 4660
+  call MPI_Comm_set_attr(comm, keyval, value, ierr)
+  ! The copy function is called here, with more arguments than fit into registers, and says yes.
+  call MPI_Comm_dup(comm, second, ierr)
+  call MPI_Comm_get_attr(second, keyval, value, there, ierr)
+  if (.not. there .or. value /= 4660) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)
+  call MPI_Comm_free(second, ierr)
+  call say('handles', [file, other, comm, errors, win_errors, file_errors, keyval])
+  call say('ready', [rank])
+  call wait_for_go()
+  call MPI_File_close(file, ierr)
+  call MPI_File_close(other, ierr)
+  call MPI_Errhandler_free(win_errors, ierr)
+  call MPI_Comm_free(comm, ierr)
+  call MPI_Finalize(ierr)
+contains
+  subroutine say(name, words)
+    character(len=*), intent(in) :: name
+    integer, intent(in) :: words(:)
+    character(len=16) :: number
+    write (number, '(a,i0)') '.', rank
+    open (unit=20, file=trim(dir)//'/'//name//trim(number), status='replace')
+    write (20, '(*(i0,1x))') words
+    close (20)
+  end subroutine
+
+  subroutine wait_for_go()
+    logical :: there
+    integer :: i
+    integer(c_int) :: done
+    do i = 1, 6000
+      inquire (file=trim(dir)//'/go', exist=there)
+      if (there) return
+      done = usleep(20000_c_int)
+    end do
+  end subroutine
+end program
+
+subroutine on_error(comm, code)
+  integer :: comm, code
+  print *, 'error', code, 'on', comm
+end subroutine
+
+subroutine on_win_error(win, code)
+  integer :: win, code
+  print *, 'error', code, 'on', win
+end subroutine
+
+subroutine on_file_error(file, code)
+  integer :: file, code
+  print *, 'error', code, 'on', file
+end subroutine
+
+subroutine copied(comm, keyval, extra, old, new, flag, ierr)
+  include 'mpif.h'
+  integer :: comm, keyval, ierr
+  integer(kind=MPI_ADDRESS_KIND) :: extra, old, new
+  logical :: flag
+  new = old + 0 * (extra + comm + keyval)
+  flag = .true.
+  ierr = MPI_SUCCESS
+end subroutine
+
+subroutine deleted(comm, keyval, value, extra, ierr)
+  include 'mpif.h'
+  integer :: comm, keyval, ierr
+  integer(kind=MPI_ADDRESS_KIND) :: value, extra
+  ierr = MPI_SUCCESS + 0 * int(value + extra + comm + keyval)
+end subroutine
