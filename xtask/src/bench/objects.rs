@@ -24,8 +24,10 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
     // What a request adds stands above the time stamps of its calls, which have a budget of their own.
     let above = [timing, Setting { name: "objects", record: Some(Some("calls,times,objects")) }, default];
     Ok(vec![
-        case("MPI_Comm_dup and MPI_Comm_free of one rank, ns", "dup", 1, &layers),
-        case("MPI_Comm_dup and MPI_Comm_free of two ranks, ns", "dup", 2, &layers),
+        case("MPI_Comm_dup of one rank, ns", "dup", 1, &layers),
+        case("MPI_Comm_dup of two ranks, ns", "dup", 2, &layers),
+        case("MPI_Comm_dup and MPI_Comm_free of one rank, ns", "dup_free", 1, &layers),
+        case("MPI_Comm_dup and MPI_Comm_free of two ranks, ns", "dup_free", 2, &layers),
         case("MPI_Type_vector and MPI_Type_free, ns", "type", 1, &layers),
         case("a request, started and completed, ns", "request", 1, &above),
         case("a datatype among a million that live, ns", "types", 1, &layers),
