@@ -457,7 +457,7 @@ struct mpidbg_request_extra_info_t {
     char rx_operation[MPIDBG_WORD];
     struct mpidbg_reference_t rx_of;   /* communicator, file or window */
     struct mpidbg_reference_t rx_datatype;
-    int64_t rx_peer;                   /* as the program gave it */
+    int64_t rx_peer;                   /* as the program gave it; -1 if it has none */
     int64_t rx_tag;
     uint64_t rx_count;
     mqs_taddr_t rx_buffer;

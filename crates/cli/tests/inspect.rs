@@ -73,7 +73,7 @@ fn comm(sample: &Sample, handle: u64, identity: u64) {
     });
 }
 
-fn receive(sample: &Sample, handle: u64, life: Life) {
+fn receive(sample: &Sample, handle: u64, life: Life) -> &Request {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
         made(sample, &request.head, SectionKind::REQUESTS, handle, "MPI_Irecv");
@@ -86,6 +86,7 @@ fn receive(sample: &Sample, handle: u64, life: Life) {
         request.count.set(10);
         request.datatype.set(INT);
     });
+    request
 }
 
 /// Two ranks that share a communicator; the second has a request too.
@@ -171,6 +172,34 @@ fn a_request_tells_what_it_waits_for() {
     for wanted in ["receive (point-to-point)", "from 3 tag 42", "10 x MPI_INT", "under way"] {
         assert!(told.contains(wanted), "no {wanted:?}: {told}");
     }
+}
+
+#[test]
+fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_record() {
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    comm(&sample, SOLVER, 1);
+    let barrier = receive(&sample, RECEIVE, Life::LIVE);
+    let broadcast = receive(&sample, RECEIVE + 1, Life::LIVE);
+    for (request, by) in [(barrier, "MPI_Ibarrier"), (broadcast, "MPI_Ibcast")] {
+        request.head.seq.write(|| {
+            request.kind.set(RequestKind::COLLECTIVE.0);
+            request.head.made_by.set(sample.number(by) as u32 + 1);
+        });
+    }
+    let saved = Saved::new(&[sample]);
+    let (told, _) = saved.told(&["--kind", "request"]);
+    assert!(told.contains("MPI_Ibarrier on \"solver\", under way"), "{told}");
+    assert!(told.contains("MPI_Ibcast root 3 on \"solver\" 10 x MPI_INT, under way"), "{told}");
+    let (told, _) = saved.told(&["--handle", "0xac000000"]);
+    assert!(told.contains("operation         MPI_Ibarrier (collective)"), "{told}");
+    for wrong in ["MPI_INT", "buffer", "peer", "tag"] {
+        assert!(!told.contains(wrong), "{wrong:?} in {told}");
+    }
+    let (told, _) = saved.told(&["--handle", "MPI_INT"]);
+    assert!(told.contains("request 0xac000001") && !told.contains("request 0xac000000"), "{told}");
+    let request = &saved.json(&["--handle", "0xac000000"])["ranks"][0]["objects"][0];
+    assert!(request.get("datatype").is_none() && request.get("peer").is_none(), "{request}");
 }
 
 #[test]
