@@ -62,7 +62,7 @@ fn made(sample: &Sample, head: &Head, kind: SectionKind, handle: u64, by: &str) 
     head.made_from.set(0x1234);
 }
 
-fn comm(sample: &Sample, handle: u64, identity: u64) {
+fn comm(sample: &Sample, handle: u64, identity: u64) -> &'static Comm {
     let (_, comm) = sample.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
     comm.head.seq.write(|| {
         made(sample, &comm.head, SectionKind::COMMS, handle, "MPI_Comm_dup");
@@ -71,9 +71,10 @@ fn comm(sample: &Sample, handle: u64, identity: u64) {
         let name = mpiscope_image::layout::Chars::new(b"solver");
         sample.writer.put_chars(&comm.name, &name);
     });
+    comm
 }
 
-fn receive(sample: &Sample, handle: u64, life: Life) -> &Request {
+fn receive(sample: &Sample, handle: u64, life: Life) -> &'static Request {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
         made(sample, &request.head, SectionKind::REQUESTS, handle, "MPI_Irecv");
@@ -150,7 +151,7 @@ fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
 fn a_handle_is_found_in_every_notation_and_by_name() {
     let saved = two();
     let negative = (SOLVER as u32).cast_signed().to_string();
-    for handle in ["0x84000001", "2214592513", &negative, "solver", "\"solver\""] {
+    for handle in ["0x84000001", "0xffffffff84000001", "2214592513", &negative, "solver", "\"solver\""] {
         let (told, status) = saved.told(&["--rank", "0", "--handle", handle]);
         assert!(
             status == Some(0) && told.contains("MPI_Comm \"solver\", handle 0x84000001"),
@@ -164,6 +165,35 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
     assert!(told.contains("0x84000001") && told.contains("0x84000002"), "each rank's own handle: {told}");
     let (told, _) = saved.told(&["--handle", "MPI_COMM_WORLD", "--rank", "1"]);
     assert!(told.contains("MPI_COMM_WORLD") && told.contains("predefined"), "{told}");
+}
+
+#[test]
+fn the_colour_of_a_split_is_told_also_if_it_is_zero() {
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    comm(&sample, SOLVER, 1);
+    comm(&sample, SOLVER + 1, 2).head.made_by.set(sample.number("MPI_Comm_split") as u32 + 1);
+    let saved = Saved::new(&[sample]);
+    assert!(!saved.told(&["--handle", "0x84000001"]).0.contains("colour"));
+    let (told, _) = saved.told(&["--handle", "0x84000002"]);
+    assert!(told.contains("  colour            0\n"), "{told}");
+}
+
+#[test]
+fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
+    let samples = [0, 1].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        let unnamed = comm(&sample, SOLVER + u64::from(rank), 0x77aa_0000_0000_0001);
+        sample.writer.put_chars(&unnamed.name, &mpiscope_image::layout::Chars::new(b""));
+        let request = receive(&sample, RECEIVE + u64::from(rank), Life::LIVE);
+        request.object.set(unnamed.head.handle.get());
+        sample
+    });
+    let (told, _) = Saved::new(&samples).told(&["--kind", "request"]);
+    let line = "differs  [0-1]  live   receive from 3 tag 42 on id:77aa0000 10 x MPI_INT, under way";
+    assert!(told.lines().any(|told| told == line), "{told}");
+    assert!(told.contains("handles differ where it says so: those of one rank with --rank N"), "{told}");
 }
 
 #[test]
@@ -250,6 +280,8 @@ fn a_handle_of_nothing_and_of_another_kind_is_status_2_with_the_reason() {
     assert!(status == Some(2) && told.contains("no comm has the handle 0x4d"), "{told}");
     let (told, status) = saved.told(&["--rank", "0", "--kind", "datatype", "--handle", "0x84000001"]);
     assert!(status == Some(2) && told.contains("it is the handle of a comm"), "{told}");
+    let (told, status) = saved.told(&["--rank", "0", "--handle", "77"]);
+    assert!(status == Some(2) && told.contains("no object has the handle 77"), "{told}");
     let (told, status) = saved.told(&["--handle", "nobody"]);
     assert!(status == Some(2) && told.contains("no object has the handle or name nobody"), "{told}");
     let (told, status) = saved.told(&["--rank", "7"]);

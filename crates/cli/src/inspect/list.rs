@@ -37,6 +37,9 @@ pub fn lines(found: &mut Found, kind: Kind, freed: bool) -> Vec<String> {
     } else {
         lines.extend(align(&std::iter::once(head).chain(rows.iter().map(Row::cells)).collect::<Vec<_>>()));
     }
+    if rows.iter().any(|row| row.handle.is_none() && row.identity == 0) {
+        lines.push("handles differ where it says so: those of one rank with --rank N".into());
+    }
     if hidden > 0 {
         lines
             .push(format!("{hidden} predefined ones are not listed; show one by its name: --handle MPI_..."));

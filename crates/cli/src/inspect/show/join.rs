@@ -52,7 +52,9 @@ fn join(texts: &[View<'_>]) -> Vec<String> {
     let mut lines: Vec<Line> = Vec::new();
     for ((world, rank), text) in texts {
         let mut next = 0;
-        for (at, line) in text.iter().enumerate() {
+        // What points at one process is of no use where all are told of.
+        let lines_of = text.iter().map(|line| line.strip_suffix(super::HERE).unwrap_or(line));
+        for (at, line) in lines_of.enumerate() {
             let label = label(at, line);
             let known = lines.iter().skip(next).position(|known| known.label == label).map(|i| next + i);
             let place = known.unwrap_or_else(|| {
@@ -63,7 +65,7 @@ fn join(texts: &[View<'_>]) -> Vec<String> {
             let Some(joined) = lines.get_mut(place) else { continue };
             match joined.values.iter_mut().find(|(_, known)| known == line) {
                 Some((ranks, _)) => ranks.add(*world, *rank),
-                None => joined.values.push((Members::from_iter([(*world, *rank)]), line.clone())),
+                None => joined.values.push((Members::from_iter([(*world, *rank)]), line.to_owned())),
             }
         }
     }

@@ -106,7 +106,12 @@ pub fn session(context: &Context<'_>, session: &Session, lines: &mut Vec<String>
 
 pub fn keyval_brief(context: &Context<'_>, keyval: &Keyval) -> String {
     let of = keyval.of.map_or("objects", |kind| kind.name());
-    format!("key {:#x} for {of}, copy {}", keyval.keyval, callback(context, keyval.copy.0))
+    let copy = match keyval.copy.0 {
+        predefined @ 0..SMALL => format!("predefined ({predefined})"),
+        // Its address differs from process to process.
+        _ => context.function_name(keyval.copy),
+    };
+    format!("key {} ({:#x}) for {of}, copy {copy}", keyval.keyval, keyval.keyval)
 }
 
 pub fn keyval(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<String>) {
@@ -117,10 +122,13 @@ pub fn keyval(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<String>) {
     lines.push(field("extra state", &keyval.extra_state.to_string()));
 }
 
-/// A function of the program; a null pointer or a small number stands for a predefined one.
+/// Below are no functions: a null pointer or a small number stands for a predefined one.
+const SMALL: u64 = 4096;
+
+/// A function of the program, or a predefined one.
 fn callback(context: &Context<'_>, address: u64) -> String {
     match address {
-        0..4096 => format!("predefined ({address})"),
+        0..SMALL => format!("predefined ({address})"),
         _ => context.function(mpiscope_job::objects::Hex(address)),
     }
 }
