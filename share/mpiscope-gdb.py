@@ -8,6 +8,7 @@ or by itself for every program that runs under the layer: libmpiscope.so carries
 directory of libmpiscope.so is allowed (`add-auto-load-safe-path DIR` in ~/.config/gdb/gdbinit).
 
     (gdb) print comm                              an MPI_Comm, MPI_Datatype, MPI_Request, ... shows its object
+    (gdb) print status                            an MPI_Status: source, tag, error, bytes
     (gdb) info mpi                                how many objects there are
     (gdb) info mpi comm                           all of a kind
     (gdb) info mpi handle comm                    everything about the object of a variable
@@ -46,6 +47,8 @@ KINDS = {
 WORDS = sorted(KINDS.values()) + ["keyval"]
 # What a C++ or Fortran type may be called: MPI_Comm, mpi_comm, Type mpi_comm.
 BY_NAME = {name.lower(): kind for name, kind in KINDS.items()}
+# The fields of a status that programs may use.
+STATUS = ("MPI_SOURCE", "MPI_TAG", "MPI_ERROR")
 # A question is answered in a moment; only a broken installation takes longer.
 PATIENCE_S = 60
 
@@ -256,9 +259,14 @@ class Handle:
         return "%s %s" % (shown, brief(found))
 
 
+def clean(told):
+    """What programs put into names cannot control the terminal."""
+    return "".join(one if one.isprintable() else "?" for one in told)
+
+
 def brief(found):
     """An object in one line, with what the line for all ranks leaves out."""
-    told = found["brief"]
+    told = clean(found["brief"])
     if found["kind"] == "comm" and found.get("rank") is not None and found["size"] > 1:
         told += ", rank %d here" % found["rank"]
     if found["standing"] != "live" and found["standing"] != "null":
@@ -266,8 +274,40 @@ def brief(found):
     return told
 
 
+class Status:
+    """A status: what the standard names, and the length of the message where the library's own fields tell it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        try:
+            told = ["%s = %d" % (name, int(self.value[name])) for name in STATUS]
+            count = self.bytes({field.name for field in self.value.type.strip_typedefs().fields()})
+        except gdb.error as error:
+            return "<cannot be read: %s>" % error
+        return "{%s}" % ", ".join(told + (["%d bytes" % count] if count is not None else []))
+
+    def bytes(self, names):
+        """MPICH keeps the upper half beside a flag; Open MPI has one number."""
+        if {"count_lo", "count_hi_and_cancelled"} <= names:
+            low, high = (int(self.value[name]) & 0xFFFFFFFF for name in ("count_lo", "count_hi_and_cancelled"))
+            return high >> 1 << 32 | low
+        return int(self.value["_ucount"]) if "_ucount" in names else None
+
+
+def is_status(type_):
+    """Whether a value of this type is an MPI_Status of C."""
+    plain = type_.strip_typedefs()
+    if "MPI_Status" not in (type_.unqualified().name, plain.name) or plain.code != gdb.TYPE_CODE_STRUCT:
+        return False
+    return set(STATUS) <= {field.name for field in plain.fields()}
+
+
 def printer(value):
     """Called by gdb for every value that it prints."""
+    if is_status(value.type):
+        return Status(value)
     kind = kind_of(value.type)
     return Handle(value, kind) if kind else None
 
@@ -292,7 +332,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
         words = gdb.string_to_argv(argument)
         try:
             for line in self.lines(words):
-                print(line)
+                print(clean(line))
         except CannotSee as why:
             raise gdb.GdbError("%s" % why)
 

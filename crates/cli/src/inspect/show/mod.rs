@@ -134,7 +134,7 @@ impl Context<'_> {
             Ok(Some(Object::Communicator(comm))) if comm.common.identity.0 != 0 => {
                 Some(identity::told(comm.common.identity.0))
             }
-            Ok(Some(Object::Datatype(old))) => Some(format!("a {}", old.combiner)),
+            Ok(Some(Object::Datatype(old))) => Some(format!("a {} type", old.combiner)),
             _ => None,
         };
         other.unwrap_or(told)

@@ -19,14 +19,16 @@ pub fn missing() -> Option<&'static str> {
 }
 
 /// What is asked in both cases.
-const QUESTIONS: [&str; 12] = [
+const QUESTIONS: [&str; 14] = [
     "print comm",
     "print type",
     "print request",
     "print win",
     "print info",
     "print file",
+    "print status",
     "info mpi",
+    "info mpi datatype",
     "info mpi comm",
     "info mpi handle type",
     "info mpi handle fortran_comm comm",
@@ -35,13 +37,15 @@ const QUESTIONS: [&str; 12] = [
 ];
 
 /// What must be said in both cases.
-const ANSWERS: [&str; 12] = [
+const ANSWERS: [&str; 14] = [
     " \"solver\": 1 process, rank 0",
     " \"particle\": struct of MPI_INT, MPI_DOUBLE, MPI_CHAR, 29 bytes in 40",
     " receive from 0 tag 42 on \"solver\" 10 x MPI_INT, under way",
     " \"halo\": allocate on \"solver\", 80 bytes, unit 8, open: lock",
     " first_key=1, second_key=two words",
     "/data.0, create + rdwr",
+    " = {MPI_SOURCE = 3, MPI_TAG = 42, MPI_ERROR = 0",
+    "\"red ?[31m\": vector of \"particle\"",
     "datatype     3 live",
     "MPI_COMM_WORLD: 1 process, rank 0",
     "0  Iiii....DdddddddDdddddddDddddddd",
@@ -108,6 +112,7 @@ fn all(told: &str, which: &str) -> Result<()> {
     for wanted in ANSWERS {
         ensure!(told.contains(wanted), "{which}: no {wanted:?} in\n{told}");
     }
+    ensure!(!told.contains('\x1b'), "{which}: a name controls the terminal:\n{told:?}");
     ensure!(!told.contains("Traceback") && !told.contains("Python Exception"), "{which}:\n{told}");
     Ok(())
 }
