@@ -1,7 +1,7 @@
 //! `mpiscope inspect` on images that are made here: what is shown, what is said of what cannot be seen, exit status,
 //! and images that lie. Real programs are looked at by the test matrix.
 
-use mpiscope_image::layout::{Recording, SectionKind, State};
+use mpiscope_image::layout::{Loss, Recording, SectionKind, State};
 use mpiscope_image::objects::{Comm, Flag, Head, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::sample::Sample;
@@ -258,6 +258,23 @@ fn freed_objects_are_shown_when_asked_for_and_say_so() {
     let (told, status) = saved.told(&["--handle", "0xac000000"]);
     assert!(status == Some(0) && told.contains("handle 0xac000000, freed"), "{told}");
     assert_eq!(saved.told(&["--leaks"]).1, Some(0), "what is freed is no leak");
+}
+
+#[test]
+fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
+    let samples = [0, 1, 2].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        sample.writer.header().lost[Loss::TOMBSTONES.0 as usize].set(40 + u64::from(rank));
+        sample
+    });
+    let saved = Saved::new(&samples);
+    let line = "  no longer known on rank [0-2]: 40 to 42 freed objects";
+    assert!(!saved.told(&[]).0.contains("40"));
+    let (told, _) = saved.told(&["--freed"]);
+    assert_eq!(told.matches(line).count(), 1, "{told}");
+    let (told, _) = saved.told(&["--handle", "0x84000077"]);
+    assert_eq!(told.matches(line).count(), 1, "{told}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ const MOST: usize = 1000;
 /// The lines.
 pub fn lines(found: &mut Found, kind: Kind, freed: bool) -> Vec<String> {
     let rows = collect(found, kind, freed);
-    let mut lines = table::head(found);
+    let mut lines = table::head(found, freed);
     if rows.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
             let freed = if freed { "" } else { " that is not freed" };

@@ -82,6 +82,8 @@ impl Context<'_> {
         let name = named(common).map_or_else(String::new, |name| format!(" {name}"));
         let state = match common.standing {
             Standing::Live if common.predefined => "predefined",
+            // Its handle is gone, so nobody sees the end of it.
+            Standing::Marked if common.kind == Kind::Request => "freed by the program while it was under way",
             Standing::Marked => "freed by the program, MPI still works on it",
             other => table_state(other),
         };
@@ -281,8 +283,10 @@ pub fn lines(found: &Found) -> Vec<String> {
         lines.extend(join::lines(group, found.looks.len()));
         lines.extend(communicator::hosts(found, group));
     }
-    lines.extend(missing(found));
+    let missing = missing(found);
     lines.extend(table::blind(found));
+    lines.extend(table::losses(found, !missing.is_empty()));
+    lines.extend(missing);
     lines
 }
 
