@@ -168,6 +168,21 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
 }
 
 #[test]
+fn objects_of_one_process_each_that_look_alike_are_told_once() {
+    let samples = [0, 1, 2].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        let request = receive(&sample, RECEIVE, Life::LIVE);
+        request.tag.set(if rank == 2 { 43 } else { 42 });
+        sample
+    });
+    let (told, _) = Saved::new(&samples).told(&["--handle", "0xac000000"]);
+    assert!(told.starts_with("alike on rank [0-1]:\nMPI_Request, handle 0xac000000, live\n"), "{told}");
+    assert_eq!(told.matches("from 3 tag 42").count(), 1, "{told}");
+    assert!(told.contains("\nrank 2: MPI_Request, handle") && told.contains("from 3 tag 43"), "{told}");
+}
+
+#[test]
 fn the_colour_of_a_split_is_told_also_if_it_is_zero() {
     let sample = Sample::new("look", 0, 4);
     sample.records(Recording::OBJECTS);

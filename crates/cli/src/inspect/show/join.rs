@@ -35,7 +35,8 @@ pub fn lines(group: &Same<'_>, processes: usize) -> Vec<String> {
         .map(|(look, view)| ((look.world, look.process.rank), view.text.as_slice()))
         .collect();
     let told = join(&texts);
-    std::iter::once(format!("the same object on rank {}:", group.members)).chain(told).collect()
+    let what = if group.one { "the same object" } else { "alike" };
+    std::iter::once(format!("{what} on rank {}:", group.members)).chain(told).collect()
 }
 
 /// The label of a line: of the first line nothing, of a line that is not labelled all of it.

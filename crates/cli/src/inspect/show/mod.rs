@@ -274,7 +274,7 @@ impl Heading for Kind {
 
 /// The lines about all objects that were asked for.
 pub fn lines(found: &Found) -> Vec<String> {
-    let groups = same::groups(found);
+    let groups = same::alike(same::groups(found));
     let mut lines = Vec::new();
     for group in &groups {
         if !lines.is_empty() {
