@@ -640,10 +640,9 @@ int mpidbg_session_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_session, mqs_taddr_t *c
 
 #ifdef __cplusplus
 }
-#define MPISCOPE_ASSERT(what) static_assert(what, #what)
-#else
-#define MPISCOPE_ASSERT(what) _Static_assert(what, #what)
 #endif
+/* In the words of every C and C++; an array that nobody defines. */
+#define MPISCOPE_ASSERT(what) extern char mpiscope_layout_is_right[(what) ? 1 : -1]
 #define MPISCOPE_SIZE(type, size) MPISCOPE_ASSERT(sizeof(struct type) == (size))
 #define MPISCOPE_OFFSET(type, field, at) MPISCOPE_ASSERT(offsetof(struct type, field) == (at))
 

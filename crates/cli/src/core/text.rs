@@ -8,6 +8,8 @@ use mpiscope_job::story::{Death, First, Place, Story, Wait, What};
 
 /// Messages that are shown.
 const MOST_MESSAGES: usize = 6;
+/// Our own library.
+const LAYER: &str = "libmpiscope.so";
 /// Frames of the first to fail that are shown.
 const FRAMES: usize = 8;
 
@@ -102,7 +104,9 @@ fn first_lines(story: &Story, first: &First) -> Vec<String> {
     // The first frame is worth showing when it is not the program's own.
     if death.stack.first() != death.place.as_ref() || death.place.is_none() {
         let frames = death.stack.iter().take_while(|f| Some(*f) != death.place.as_ref());
-        let frames = frames.filter(|frame| !frame.module.is_empty()).take(FRAMES);
+        // What stands between the program and the MPI library is of no interest.
+        let others = |frame: &&Place| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
+        let frames = frames.filter(others).take(FRAMES);
         lines.extend(frames.map(|frame| format!("    {}", shown(frame))));
     }
     lines
