@@ -248,6 +248,31 @@ fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_
 }
 
 #[test]
+fn a_handle_that_stood_for_several_requests_tells_nothing_that_was_one_of_thems() {
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    let request = receive(&sample, RECEIVE, Life::LIVE);
+    request.head.seq.write(|| {
+        request.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
+        request.head.made_by.set(sample.number("MPI_Isend") as u32 + 1);
+        request.kind.set(RequestKind::SEND.0);
+        request.starts.set(3);
+        request.outstanding.set(2);
+    });
+    let saved = Saved::new(&[sample]);
+    let (told, _) = saved.told(&["--kind", "request"]);
+    assert!(told.contains("standard send, complete, the last of 3 with this handle"), "{told}");
+    let (told, _) = saved.told(&["--handle", "0xac000000"]);
+    assert!(
+        told.contains("3 requests so far, all complete at start; 2 not completed by the program"),
+        "{told}"
+    );
+    for wrong in ["tag", "MPI_INT", "peer"] {
+        assert!(!told.contains(wrong), "{wrong:?} in {told}");
+    }
+}
+
+#[test]
 fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
     let saved = two();
     let (told, status) = saved.told(&["--leaks"]);

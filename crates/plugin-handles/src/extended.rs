@@ -201,7 +201,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resu
         (model.active, flag::ACTIVE),
         (model.complete, flag::COMPLETE),
         (model.cancelled, flag::CANCELLED),
-        (model.tag.is_none() && model.class == "point-to-point", flag::ANY_TAG),
+        (model.tag.is_none() && model.peer.is_some() && model.class == "point-to-point", flag::ANY_TAG),
         (model.peer.as_ref().is_some_and(|peer| peer.name == Some("MPI_ANY_SOURCE")), flag::ANY_SOURCE),
     ];
     let at = |when: &Option<mpiscope_job::objects::request::When>| {

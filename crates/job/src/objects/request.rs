@@ -79,6 +79,9 @@ pub struct Request {
     pub starts: u64,
     /// Of a handle that stands for several requests: how many are not completed by the program.
     pub outstanding: u32,
+    /// The handle has stood for several requests, all complete when they were made. Peer, count and the like were each
+    /// one's own: they are not told.
+    pub several: bool,
 }
 
 /// A rank, or a word for one.
@@ -145,7 +148,8 @@ impl Build for Request {
         let both = code == RequestKind::SENDRECV;
         let receives = code.receives() && complete && seen && !shared;
         let of = |applies: bool, word: &W64| if applies { word.get() } else { 0 };
-        let has = significant(reader, code, record);
+        let several = shared && record.starts.get() > 1;
+        let has = if several { Fields::default() } else { significant(reader, code, record) };
         Self {
             operation: code.name(),
             code: code.0,
@@ -156,22 +160,26 @@ impl Build for Request {
             complete,
             cancelled: common.has(Flag::CANCELLED),
             marked: common.standing == Standing::Marked,
-            object: object(reader, code, record),
+            object: if several { None } else { object(reader, code, record) },
             peer: has.peer.filter(|_| seen).map(|_| rank(reader, signed(record.peer.get()))),
             root: has.peer == Some(Role::Root),
-            tag: (message && Some(tag) != constant::value_of(reader.abi(), "MPI_ANY_TAG")).then_some(tag),
+            tag: (message && !several && Some(tag) != constant::value_of(reader.abi(), "MPI_ANY_TAG"))
+                .then_some(tag),
             send: both.then(|| (signed(record.dest.get()), signed(record.send_tag.get()))),
             count: of(has.count, &record.count),
             datatype: datatype(reader, record).filter(|_| has.datatype),
-            reduction: reduction(reader, record).and_then(|handle| reader.attached(Kind::Op, handle, 0)),
+            reduction: reduction(reader, record)
+                .filter(|_| !several)
+                .and_then(|handle| reader.attached(Kind::Op, handle, 0)),
             buffer: Hex(of(has.count, &record.buffer)),
             partitions: if code.is_partitioned() { record.partitions.get() } else { 0 },
             start: start(reader, &common, record),
             completion: if shared { None } else { completion(reader, &common, record) },
             received: receives.then(|| (signed(record.source.get()), signed(record.actual_tag.get()))),
-            bytes: of(message && (!code.receives() || both || complete), &record.bytes),
+            bytes: of(message && !several && (!code.receives() || both || complete), &record.bytes),
             error: if complete { record.error.get() } else { 0 },
             starts: of(persistent || shared, &record.starts),
+            several,
             outstanding: if shared { record.outstanding.get() } else { 0 },
             common,
         }

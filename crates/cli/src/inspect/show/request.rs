@@ -65,8 +65,8 @@ fn state(request: &Request) -> String {
         _ => "inactive",
     };
     let cancelled = if request.cancelled { ", cancelled" } else { "" };
-    let shared = if request.outstanding > 1 {
-        format!(", {} with this handle", request.outstanding)
+    let shared = if request.several {
+        format!(", the last of {} with this handle", request.starts)
     } else {
         String::new()
     };
@@ -85,7 +85,10 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
     context.one(lines, "on", request.object.as_ref());
     if request.count > 0 || request.datatype.is_some() {
         let datatype = request.datatype.as_ref().map_or_else(|| "elements".to_owned(), |d| context.refer(d));
-        lines.push(field("buffer", &format!("{} x {datatype} at {}", request.count, request.buffer)));
+        // Of a collective, which may have several, none is recorded.
+        let at =
+            if request.class == "collective" { String::new() } else { format!(" at {}", request.buffer) };
+        lines.push(field("buffer", &format!("{} x {datatype}{at}", request.count)));
     }
     context.one(lines, "reduction", request.reduction.as_ref());
     if request.partitions > 0 {
@@ -110,8 +113,12 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
     if request.error != 0 {
         lines.push(field("error", &format!("code {}", request.error)));
     }
-    if request.outstanding > 1 {
-        let told = format!("{} requests; the fields are those of the one made last", request.outstanding);
+    if request.several {
+        let open = request.outstanding;
+        let told = format!(
+            "{} requests so far, all complete at start; {open} not completed by the program",
+            request.starts
+        );
         lines.push(field("handle of", &told));
     }
 }
