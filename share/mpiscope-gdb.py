@@ -49,6 +49,8 @@ WORDS = sorted(KINDS.values()) + ["keyval"]
 BY_NAME = {name.lower(): kind for name, kind in KINDS.items()}
 # The fields of a status that programs may use.
 STATUS = ("MPI_SOURCE", "MPI_TAG", "MPI_ERROR")
+# gdb forgets it when the script has been read.
+HERE = globals().get("__file__")
 # A question is answered in a moment; only a broken installation takes longer.
 PATIENCE_S = 60
 
@@ -62,10 +64,10 @@ def command():
     named = os.environ.get("MPISCOPE")
     if named:
         return named
-    near = [__file__] if "__file__" in globals() else []
+    near = [HERE] if HERE else []
     near += [one.filename for one in gdb.objfiles() if os.path.basename(one.filename or "") == "libmpiscope.so"]
     for file in near:
-        for place in ("mpiscope", "../bin/mpiscope", "../../bin/mpiscope"):
+        for place in ("mpiscope", "../bin/mpiscope", "../../bin/mpiscope", "../target/release/mpiscope"):
             path = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(file)), place))
             if os.access(path, os.X_OK) and os.path.isfile(path):
                 return path
