@@ -41,8 +41,8 @@ pub fn lines(found: &mut Found, kind: Kind, freed: bool) -> Vec<String> {
         lines.push("handles differ where it says so: those of one rank with --rank N".into());
     }
     if hidden > 0 {
-        lines
-            .push(format!("{hidden} predefined ones are not listed; show one by its name: --handle MPI_..."));
+        let told = if hidden == 1 { "predefined one is" } else { "predefined ones are" };
+        lines.push(format!("{hidden} {told} not listed; show one by its name: --handle MPI_..."));
     }
     lines
 }

@@ -44,7 +44,7 @@ impl Context<'_> {
             Object::Info(info) => small::info_brief(info),
             Object::File(file) => window::file_brief(file),
             Object::Window(window) => window::brief(self, window),
-            Object::Session(session) => small::session_brief(self, session),
+            Object::Session(session) => small::session_brief(session),
             Object::Keyval(keyval) => small::keyval_brief(self, keyval),
         };
         match (name, what.is_empty()) {

@@ -55,7 +55,7 @@ pub fn op(context: &Context<'_>, op: &Op, lines: &mut Vec<String>) {
 pub fn errhandler_brief(context: &Context<'_>, handler: &Errhandler) -> String {
     let used = match handler.attached.len() {
         0 => "not attached".to_owned(),
-        n => format!("attached to {n}"),
+        n => format!("attached to {}", count(n, "object")),
     };
     if handler.function.0 == 0 {
         used
@@ -93,9 +93,16 @@ pub fn info(context: &Context<'_>, info: &Info, lines: &mut Vec<String>) {
     context.many(lines, "used by", &info.used_by);
 }
 
-pub fn session_brief(context: &Context<'_>, session: &Session) -> String {
-    let info = session.info.as_ref().map_or_else(String::new, |info| format!(", {}", context.call(info)));
-    format!("{} groups made from it{info}", session.groups.len())
+pub fn session_brief(session: &Session) -> String {
+    // What it was given is alike on all ranks; the info's handle is not.
+    let hints: Vec<String> =
+        session.hints.iter().take(MOST_PAIRS).map(|(key, value)| format!(", {key}={value}")).collect();
+    format!("{} made from it{}", count(session.groups.len(), "group"), hints.concat())
+}
+
+/// `1 group`, `2 groups`.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 pub fn session(context: &Context<'_>, session: &Session, lines: &mut Vec<String>) {
@@ -130,5 +137,14 @@ fn callback(context: &Context<'_>, address: u64) -> String {
     match address {
         0..SMALL => format!("predefined ({address})"),
         _ => context.function(mpiscope_job::objects::Hex(address)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn one_of_something_is_not_several() {
+        let told = [0, 1, 2].map(|n| super::count(n, "group"));
+        assert_eq!(told, ["0 groups", "1 group", "2 groups"]);
     }
 }
