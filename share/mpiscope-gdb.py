@@ -14,6 +14,7 @@ directory of libmpiscope.so is allowed (`add-auto-load-safe-path DIR` in ~/.conf
     (gdb) info mpi handle comm                    everything about the object of a variable
     (gdb) info mpi handle 1140850688 comm         the same for an INTEGER of Fortran
     (gdb) info mpi leaks                          what is not freed, by the place that made it
+    (gdb) mpi pin comm                            keep what is known of it when it is freed; `mpi release` ends that
 
 The program must have been started under the layer (`mpiscope run`, or LD_PRELOAD=libmpiscope.so). Live processes and core
 files show the same. The answers come from the `mpiscope` command: $MPISCOPE, or the one near this file or libmpiscope.so, or in PATH. What
@@ -43,6 +44,19 @@ KINDS = {
     "MPI_File": "file",
     "MPI_Win": "win",
     "MPI_Session": "session",
+}
+# Kinds of which what is freed can be kept, and their numbers in mpiscope_pin.
+SECTIONS = {
+    "comm": 16,
+    "group": 17,
+    "datatype": 18,
+    "op": 21,
+    "errhandler": 22,
+    "info": 23,
+    "file": 24,
+    "win": 25,
+    "session": 26,
+    "keyval": 27,
 }
 WORDS = sorted(KINDS.values()) + ["keyval"]
 # What a C++ or Fortran type may be called: MPI_Comm, mpi_comm, Type mpi_comm.
@@ -351,7 +365,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
             shape = "{count} of kind {kind}, {function} at {place}"
             return [shape.format(**leak) for leak in answer["leaks"]] or ["everything that was made has been freed"]
         if words[0] == "handle":
-            return self.handle(words[1:])
+            return meant(words[1:], "info mpi handle VARIABLE, or info mpi handle NUMBER KIND")["text"]
         kind = KINDS.get(words[0], words[0].lower())
         if kind not in WORDS:
             raise CannotSee("no such kind: %s; kinds are %s" % (words[0], ", ".join(WORDS)))
@@ -379,29 +393,60 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
             lines.append("(%d predefined ones are not listed)" % (len(objects) - len(own)))
         return lines or ["no object of this kind"]
 
-    @staticmethod
-    def handle(words):
-        if not words or len(words) > 2:
-            raise CannotSee("info mpi handle VARIABLE, or info mpi handle NUMBER KIND")
-        kind = KINDS.get(words[1], words[1].lower()) if len(words) == 2 else None
-        if kind and kind not in WORDS:
-            raise CannotSee("no such kind: %s; kinds are %s" % (words[1], ", ".join(WORDS)))
+
+def meant(words, usage):
+    """The object that a variable, or a number and a kind, stand for."""
+    if not words or len(words) > 2:
+        raise CannotSee(usage)
+    kind = KINDS.get(words[1], words[1].lower()) if len(words) == 2 else None
+    if kind and kind not in WORDS:
+        raise CannotSee("no such kind: %s; kinds are %s" % (words[1], ", ".join(WORDS)))
+    try:
+        value = gdb.parse_and_eval(words[0])
+        kind = kind or kind_of(value.type)
+        number, fortran = number_of(value)
+    except (gdb.error, ValueError) as error:
+        raise CannotSee("%s: %s" % (words[0], error))
+    if not kind:
+        raise CannotSee("which kind of object? name it behind %s: %s" % (words[0], ", ".join(WORDS)))
+    # An integer that stands for an object is Fortran's; in most libraries it is C's as well.
+    plain = kind_of(value.type) is None and -(1 << 31) <= number < 1 << 31
+    try:
+        return find(kind, number, fortran or plain)
+    except CannotSee:
+        if fortran or not plain:
+            raise
+        return find(kind, number)
+
+
+class Keep(gdb.Command):
+    """Keep what is known of an MPI object after it has been freed, or end that.
+
+mpi pin X, mpi pin N KIND         keep it, also if it is freed and many others after it
+mpi release X, mpi release N KIND end that
+
+The process must be alive: a function of libmpiscope.so is called in it."""
+
+    def __init__(self, verb):
+        super().__init__("mpi " + verb, gdb.COMMAND_DATA)
+        self.verb = verb
+
+    def invoke(self, argument, _from_tty):
         try:
-            value = gdb.parse_and_eval(words[0])
-            kind = kind or kind_of(value.type)
-            number, fortran = number_of(value)
-        except (gdb.error, ValueError) as error:
-            raise CannotSee("%s: %s" % (words[0], error))
-        if not kind:
-            raise CannotSee("which kind of object? info mpi handle %s KIND" % words[0])
-        # An integer that stands for an object is Fortran's; in most libraries it is C's as well.
-        plain = kind_of(value.type) is None and -(1 << 31) <= number < 1 << 31
-        try:
-            return find(kind, number, fortran or plain)["text"]
-        except CannotSee:
-            if fortran or not plain:
-                raise
-            return find(kind, number)["text"]
+            print(clean(self.answer(gdb.string_to_argv(argument))))
+        except (CannotSee, gdb.error) as why:
+            raise gdb.GdbError("%s" % why)
+
+    def answer(self, words):
+        found = meant(words, "mpi %s VARIABLE, or mpi %s NUMBER KIND" % (self.verb, self.verb))
+        section = SECTIONS.get(found["kind"])
+        if section is None:
+            raise CannotSee("what is freed of kind %s is not kept: its records are used again at once" % found["kind"])
+        call = "((int (*)(int, unsigned long))mpiscope_%s)(%d, %s)" % (self.verb, section, found["handle"])
+        code = int(gdb.parse_and_eval(call))
+        done = {"pin": "kept from now on: ", "release": "no longer kept: "}[self.verb]
+        why = {1: "the process knows no such object: ", 3: "a stopped thread is changing the table, try later: "}
+        return why.get(code, done if code == 0 else "it cannot be kept: ") + "%s %s" % (found["handle"], brief(found))
 
 
 def load():
@@ -409,6 +454,9 @@ def load():
     gdb.pretty_printers[:] = [known for known in gdb.pretty_printers if getattr(known, "name", "") != "mpiscope"]
     gdb.pretty_printers.append(printer)
     InfoMpi()
+    gdb.Command("mpi", gdb.COMMAND_DATA, prefix=True)
+    for verb in ("pin", "release"):
+        Keep(verb)
     for event in ("cont", "exited", "new_objfile", "inferior_call", "memory_changed", "register_changed"):
         registry = getattr(gdb.events, event, None)
         if registry is not None:

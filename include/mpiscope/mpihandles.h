@@ -22,6 +22,13 @@
  * the process has not been through MPI_Init, or its image cannot be read (other byte order, other version, damaged).
  * MPIDBG_ERR_NOT_SUPPORTED: the layer is not in the process, or the function cannot be had. MPIDBG_ERR_NO_MEM.
  * A freed object that is remembered is a success, with the bits FREED_HANDLE and FREED_OBJECT.
+ *
+ * In the process itself libmpiscope.so exports two functions for debuggers, to be called while it is stopped:
+ *     int mpiscope_pin(int kind, uint64_t handle);      what is known of the object stays when it is freed
+ *     int mpiscope_release(int kind, uint64_t handle);  it may go again
+ * kind: 16 communicator, 17 group, 18 datatype, 21 operation, 22 error handler, 23 info, 24 file, 25 window, 26 session,
+ * 27 key; handle: as in C, zero-extended. 0: done; 1: no such object; 2: no such kind, or MPI has not been called yet;
+ * 3: a thread that is stopped is changing the table, try later.
  */
 #ifndef MPISCOPE_MPIHANDLES_H
 #define MPISCOPE_MPIHANDLES_H

@@ -71,10 +71,14 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     first.push("python targets = lambda: iter([COPY.make])".into());
     first.push("python forget()".into());
     first.extend(["print win".into(), "echo ---copy\\n".into(), "print type".into()]);
+    first.extend(["mpi pin type".into(), "mpi release type".into()]);
     first.push(format!("generate-core-file {}", core.display()));
     first.push("kill".into());
     let live = gdb(library, &first, &[program.clone().into()], true)?;
     all(&live, "live")?;
+    for said in ["kept from now on: 0x", "no longer kept: 0x"] {
+        ensure!(live.contains(said), "no {said:?} in\n{live}");
+    }
     let copied = live.split_once("---copy").map(|(_, after)| after).unwrap_or_default();
     ensure!(copied.contains(" \"particle\": struct"), "not through gdb's memory:\n{live}");
     let questions: Vec<String> = std::iter::once("up").chain(QUESTIONS).map(str::to_owned).collect();
