@@ -8,11 +8,13 @@ or by itself for every program that runs under the layer: libmpiscope.so carries
 directory of libmpiscope.so is allowed (`add-auto-load-safe-path DIR` in ~/.config/gdb/gdbinit).
 
     (gdb) print comm                              an MPI_Comm, MPI_Datatype, MPI_Request, ... shows its object
+    (gdb) print status                            an MPI_Status: source, tag, error, bytes
     (gdb) info mpi                                how many objects there are
     (gdb) info mpi comm                           all of a kind
     (gdb) info mpi handle comm                    everything about the object of a variable
     (gdb) info mpi handle 1140850688 comm         the same for an INTEGER of Fortran
     (gdb) info mpi leaks                          what is not freed, by the place that made it
+    (gdb) mpi pin comm                            keep what is known of it when it is freed; `mpi release` ends that
 
 The program must have been started under the layer (`mpiscope run`, or LD_PRELOAD=libmpiscope.so). Live processes and core
 files show the same. The answers come from the `mpiscope` command: $MPISCOPE, or the one near this file or libmpiscope.so, or in PATH. What
@@ -43,9 +45,26 @@ KINDS = {
     "MPI_Win": "win",
     "MPI_Session": "session",
 }
+# Kinds of which what is freed can be kept, and their numbers in mpiscope_pin.
+SECTIONS = {
+    "comm": 16,
+    "group": 17,
+    "datatype": 18,
+    "op": 21,
+    "errhandler": 22,
+    "info": 23,
+    "file": 24,
+    "win": 25,
+    "session": 26,
+    "keyval": 27,
+}
 WORDS = sorted(KINDS.values()) + ["keyval"]
 # What a C++ or Fortran type may be called: MPI_Comm, mpi_comm, Type mpi_comm.
 BY_NAME = {name.lower(): kind for name, kind in KINDS.items()}
+# The fields of a status that programs may use.
+STATUS = ("MPI_SOURCE", "MPI_TAG", "MPI_ERROR")
+# gdb forgets it when the script has been read.
+HERE = globals().get("__file__")
 # A question is answered in a moment; only a broken installation takes longer.
 PATIENCE_S = 60
 
@@ -59,10 +78,10 @@ def command():
     named = os.environ.get("MPISCOPE")
     if named:
         return named
-    near = [__file__] if "__file__" in globals() else []
+    near = [HERE] if HERE else []
     near += [one.filename for one in gdb.objfiles() if os.path.basename(one.filename or "") == "libmpiscope.so"]
     for file in near:
-        for place in ("mpiscope", "../bin/mpiscope", "../../bin/mpiscope"):
+        for place in ("mpiscope", "../bin/mpiscope", "../../bin/mpiscope", "../target/release/mpiscope"):
             path = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(file)), place))
             if os.access(path, os.X_OK) and os.path.isfile(path):
                 return path
@@ -256,9 +275,14 @@ class Handle:
         return "%s %s" % (shown, brief(found))
 
 
+def clean(told):
+    """What programs put into names cannot control the terminal."""
+    return "".join(one if one.isprintable() else "?" for one in told)
+
+
 def brief(found):
     """An object in one line, with what the line for all ranks leaves out."""
-    told = found["brief"]
+    told = clean(found["brief"])
     if found["kind"] == "comm" and found.get("rank") is not None and found["size"] > 1:
         told += ", rank %d here" % found["rank"]
     if found["standing"] != "live" and found["standing"] != "null":
@@ -266,8 +290,40 @@ def brief(found):
     return told
 
 
+class Status:
+    """A status: what the standard names, and the length of the message where the library's own fields tell it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        try:
+            told = ["%s = %d" % (name, int(self.value[name])) for name in STATUS]
+            count = self.bytes({field.name for field in self.value.type.strip_typedefs().fields()})
+        except gdb.error as error:
+            return "<cannot be read: %s>" % error
+        return "{%s}" % ", ".join(told + (["%d bytes" % count] if count is not None else []))
+
+    def bytes(self, names):
+        """MPICH keeps the upper half beside a flag; Open MPI has one number."""
+        if {"count_lo", "count_hi_and_cancelled"} <= names:
+            low, high = (int(self.value[name]) & 0xFFFFFFFF for name in ("count_lo", "count_hi_and_cancelled"))
+            return high >> 1 << 32 | low
+        return int(self.value["_ucount"]) if "_ucount" in names else None
+
+
+def is_status(type_):
+    """Whether a value of this type is an MPI_Status of C."""
+    plain = type_.strip_typedefs()
+    if "MPI_Status" not in (type_.unqualified().name, plain.name) or plain.code != gdb.TYPE_CODE_STRUCT:
+        return False
+    return set(STATUS) <= {field.name for field in plain.fields()}
+
+
 def printer(value):
     """Called by gdb for every value that it prints."""
+    if is_status(value.type):
+        return Status(value)
     kind = kind_of(value.type)
     return Handle(value, kind) if kind else None
 
@@ -292,7 +348,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
         words = gdb.string_to_argv(argument)
         try:
             for line in self.lines(words):
-                print(line)
+                print(clean(line))
         except CannotSee as why:
             raise gdb.GdbError("%s" % why)
 
@@ -309,7 +365,7 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
             shape = "{count} of kind {kind}, {function} at {place}"
             return [shape.format(**leak) for leak in answer["leaks"]] or ["everything that was made has been freed"]
         if words[0] == "handle":
-            return self.handle(words[1:])
+            return meant(words[1:], "info mpi handle VARIABLE, or info mpi handle NUMBER KIND")["text"]
         kind = KINDS.get(words[0], words[0].lower())
         if kind not in WORDS:
             raise CannotSee("no such kind: %s; kinds are %s" % (words[0], ", ".join(WORDS)))
@@ -337,29 +393,60 @@ info mpi handle N KIND   the same for a number: an INTEGER of Fortran, or a hand
             lines.append("(%d predefined ones are not listed)" % (len(objects) - len(own)))
         return lines or ["no object of this kind"]
 
-    @staticmethod
-    def handle(words):
-        if not words or len(words) > 2:
-            raise CannotSee("info mpi handle VARIABLE, or info mpi handle NUMBER KIND")
-        kind = KINDS.get(words[1], words[1].lower()) if len(words) == 2 else None
-        if kind and kind not in WORDS:
-            raise CannotSee("no such kind: %s; kinds are %s" % (words[1], ", ".join(WORDS)))
+
+def meant(words, usage):
+    """The object that a variable, or a number and a kind, stand for."""
+    if not words or len(words) > 2:
+        raise CannotSee(usage)
+    kind = KINDS.get(words[1], words[1].lower()) if len(words) == 2 else None
+    if kind and kind not in WORDS:
+        raise CannotSee("no such kind: %s; kinds are %s" % (words[1], ", ".join(WORDS)))
+    try:
+        value = gdb.parse_and_eval(words[0])
+        kind = kind or kind_of(value.type)
+        number, fortran = number_of(value)
+    except (gdb.error, ValueError) as error:
+        raise CannotSee("%s: %s" % (words[0], error))
+    if not kind:
+        raise CannotSee("which kind of object? name it behind %s: %s" % (words[0], ", ".join(WORDS)))
+    # An integer that stands for an object is Fortran's; in most libraries it is C's as well.
+    plain = kind_of(value.type) is None and -(1 << 31) <= number < 1 << 31
+    try:
+        return find(kind, number, fortran or plain)
+    except CannotSee:
+        if fortran or not plain:
+            raise
+        return find(kind, number)
+
+
+class Keep(gdb.Command):
+    """Keep what is known of an MPI object after it has been freed, or end that.
+
+mpi pin X, mpi pin N KIND         keep it, also if it is freed and many others after it
+mpi release X, mpi release N KIND end that
+
+The process must be alive: a function of libmpiscope.so is called in it."""
+
+    def __init__(self, verb):
+        super().__init__("mpi " + verb, gdb.COMMAND_DATA)
+        self.verb = verb
+
+    def invoke(self, argument, _from_tty):
         try:
-            value = gdb.parse_and_eval(words[0])
-            kind = kind or kind_of(value.type)
-            number, fortran = number_of(value)
-        except (gdb.error, ValueError) as error:
-            raise CannotSee("%s: %s" % (words[0], error))
-        if not kind:
-            raise CannotSee("which kind of object? info mpi handle %s KIND" % words[0])
-        # An integer that stands for an object is Fortran's; in most libraries it is C's as well.
-        plain = kind_of(value.type) is None and -(1 << 31) <= number < 1 << 31
-        try:
-            return find(kind, number, fortran or plain)["text"]
-        except CannotSee:
-            if fortran or not plain:
-                raise
-            return find(kind, number)["text"]
+            print(clean(self.answer(gdb.string_to_argv(argument))))
+        except (CannotSee, gdb.error) as why:
+            raise gdb.GdbError("%s" % why)
+
+    def answer(self, words):
+        found = meant(words, "mpi %s VARIABLE, or mpi %s NUMBER KIND" % (self.verb, self.verb))
+        section = SECTIONS.get(found["kind"])
+        if section is None:
+            raise CannotSee("what is freed of kind %s is not kept: its records are used again at once" % found["kind"])
+        call = "((int (*)(int, unsigned long))mpiscope_%s)(%d, %s)" % (self.verb, section, found["handle"])
+        code = int(gdb.parse_and_eval(call))
+        done = {"pin": "kept from now on: ", "release": "no longer kept: "}[self.verb]
+        why = {1: "the process knows no such object: ", 3: "a stopped thread is changing the table, try later: "}
+        return why.get(code, done if code == 0 else "it cannot be kept: ") + "%s %s" % (found["handle"], brief(found))
 
 
 def load():
@@ -367,6 +454,9 @@ def load():
     gdb.pretty_printers[:] = [known for known in gdb.pretty_printers if getattr(known, "name", "") != "mpiscope"]
     gdb.pretty_printers.append(printer)
     InfoMpi()
+    gdb.Command("mpi", gdb.COMMAND_DATA, prefix=True)
+    for verb in ("pin", "release"):
+        Keep(verb)
     for event in ("cont", "exited", "new_objfile", "inferior_call", "memory_changed", "register_changed"):
         registry = getattr(gdb.events, event, None)
         if registry is not None:

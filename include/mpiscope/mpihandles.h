@@ -22,6 +22,13 @@
  * the process has not been through MPI_Init, or its image cannot be read (other byte order, other version, damaged).
  * MPIDBG_ERR_NOT_SUPPORTED: the layer is not in the process, or the function cannot be had. MPIDBG_ERR_NO_MEM.
  * A freed object that is remembered is a success, with the bits FREED_HANDLE and FREED_OBJECT.
+ *
+ * In the process itself libmpiscope.so exports two functions for debuggers, to be called while it is stopped:
+ *     int mpiscope_pin(int kind, uint64_t handle);      what is known of the object stays when it is freed
+ *     int mpiscope_release(int kind, uint64_t handle);  it may go again
+ * kind: 16 communicator, 17 group, 18 datatype, 21 operation, 22 error handler, 23 info, 24 file, 25 window, 26 session,
+ * 27 key; handle: as in C, zero-extended. 0: done; 1: no such object; 2: no such kind, or MPI has not been called yet;
+ * 3: a thread that is stopped is changing the table, try later.
  */
 #ifndef MPISCOPE_MPIHANDLES_H
 #define MPISCOPE_MPIHANDLES_H
@@ -457,7 +464,7 @@ struct mpidbg_request_extra_info_t {
     char rx_operation[MPIDBG_WORD];
     struct mpidbg_reference_t rx_of;   /* communicator, file or window */
     struct mpidbg_reference_t rx_datatype;
-    int64_t rx_peer;                   /* as the program gave it */
+    int64_t rx_peer;                   /* as the program gave it; -1 if it has none */
     int64_t rx_tag;
     uint64_t rx_count;
     mqs_taddr_t rx_buffer;
@@ -647,10 +654,9 @@ int mpidbg_session_f2c(MPISCOPE_CONTEXT, mqs_taddr_t f77_session, mqs_taddr_t *c
 
 #ifdef __cplusplus
 }
-#define MPISCOPE_ASSERT(what) static_assert(what, #what)
-#else
-#define MPISCOPE_ASSERT(what) _Static_assert(what, #what)
 #endif
+/* In the words of every C and C++; an array that nobody defines. */
+#define MPISCOPE_ASSERT(what) extern char mpiscope_layout_is_right[(what) ? 1 : -1]
 #define MPISCOPE_SIZE(type, size) MPISCOPE_ASSERT(sizeof(struct type) == (size))
 #define MPISCOPE_OFFSET(type, field, at) MPISCOPE_ASSERT(offsetof(struct type, field) == (at))
 

@@ -186,14 +186,61 @@ fn an_abort_is_the_cause_although_the_signal_came_from_outside() {
     assert!(told.contains("no core file here of ranks [2-3]: what they did is not known"), "{told}");
 }
 
+#[test]
+fn ranks_that_waited_for_each_other_in_a_circle_are_a_deadlock_and_no_one_is_to_blame() {
+    let cores = Cores::new();
+    for r in 0..4 {
+        let ring = rank(r);
+        ring.enters("MPI_Recv", [SOLVER, INT, 1], (r as i32 + 1) % 4, 7);
+        cores.add(&format!("core.{r}"), &ring, Some(TERM), 100 * u64::from(r));
+    }
+    let told = cores.told();
+    let circle = "-> deadlock: 4 ranks waited for each other in a circle, 0 -> 1 -> 2 -> 3 -> 0\n";
+    assert!(told.contains(circle) && !told.contains("directly or through others"), "{told}");
+    assert_eq!(cores.json()["circles"], serde_json::json!([[0, 1, 2, 3]]));
+}
+
+#[test]
+fn a_rank_that_died_outside_of_mpi_shows_where_its_last_call_was() {
+    let cores = four();
+    let computing = rank(2);
+    computing.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
+    computing.leaves();
+    cores.add("core.2", &computing, Some(SEGV), 500);
+    let told = cores.told();
+    let row = told.lines().find(|line| line.starts_with("2 ")).unwrap();
+    assert!(row.trim_end().ends_with("after 0x1234"), "{told}");
+}
+
+#[test]
+fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others() {
+    let cores = four();
+    for r in [0, 1, 3] {
+        let waiting = rank(r);
+        // A barrier has no count and no datatype; the record has those of the request that it was used for before.
+        started(&waiting, 0xac00_0000, RequestKind::COLLECTIVE, "MPI_Ibarrier");
+        started(&waiting, 0xac00_0001, RequestKind::COLLECTIVE, "MPI_Ibcast");
+        cores.add(&format!("core.{r}"), &waiting, Some(TERM), 300);
+    }
+    let told = cores.told();
+    assert!(told.contains("\n  ranks [0-1,3]: MPI_Ibarrier on \"solver\"\n"), "{told}");
+    assert!(told.contains("\n  ranks [0-1,3]: MPI_Ibcast root 2 on \"solver\", 3 x MPI_INT\n"), "{told}");
+}
+
 /// A receive from rank 2 under way.
 fn receive(sample: &Sample, handle: u64) {
+    started(sample, handle, RequestKind::RECV, "MPI_Irecv");
+}
+
+/// A request under way.
+fn started(sample: &Sample, handle: u64, kind: RequestKind, by: &str) {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
         request.head.handle.set(handle);
         request.head.life.set(Life::LIVE.0);
+        request.head.made_by.set(sample.number(by) as u32 + 1);
         request.head.flags.set(Flag::STARTED.0 | Flag::ACTIVE.0);
-        request.kind.set(RequestKind::RECV.0);
+        request.kind.set(kind.0);
         request.object.set(SOLVER);
         request.peer.set(2);
         request.tag.set(9);

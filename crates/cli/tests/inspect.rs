@@ -1,7 +1,7 @@
 //! `mpiscope inspect` on images that are made here: what is shown, what is said of what cannot be seen, exit status,
 //! and images that lie. Real programs are looked at by the test matrix.
 
-use mpiscope_image::layout::{Recording, SectionKind, State};
+use mpiscope_image::layout::{Loss, Recording, SectionKind, State};
 use mpiscope_image::objects::{Comm, Flag, Head, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::sample::Sample;
@@ -62,7 +62,7 @@ fn made(sample: &Sample, head: &Head, kind: SectionKind, handle: u64, by: &str) 
     head.made_from.set(0x1234);
 }
 
-fn comm(sample: &Sample, handle: u64, identity: u64) {
+fn comm(sample: &Sample, handle: u64, identity: u64) -> &'static Comm {
     let (_, comm) = sample.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
     comm.head.seq.write(|| {
         made(sample, &comm.head, SectionKind::COMMS, handle, "MPI_Comm_dup");
@@ -71,9 +71,10 @@ fn comm(sample: &Sample, handle: u64, identity: u64) {
         let name = mpiscope_image::layout::Chars::new(b"solver");
         sample.writer.put_chars(&comm.name, &name);
     });
+    comm
 }
 
-fn receive(sample: &Sample, handle: u64, life: Life) {
+fn receive(sample: &Sample, handle: u64, life: Life) -> &'static Request {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
         made(sample, &request.head, SectionKind::REQUESTS, handle, "MPI_Irecv");
@@ -86,6 +87,7 @@ fn receive(sample: &Sample, handle: u64, life: Life) {
         request.count.set(10);
         request.datatype.set(INT);
     });
+    request
 }
 
 /// Two ranks that share a communicator; the second has a request too.
@@ -149,7 +151,7 @@ fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
 fn a_handle_is_found_in_every_notation_and_by_name() {
     let saved = two();
     let negative = (SOLVER as u32).cast_signed().to_string();
-    for handle in ["0x84000001", "2214592513", &negative, "solver", "\"solver\""] {
+    for handle in ["0x84000001", "0xffffffff84000001", "2214592513", &negative, "solver", "\"solver\""] {
         let (told, status) = saved.told(&["--rank", "0", "--handle", handle]);
         assert!(
             status == Some(0) && told.contains("MPI_Comm \"solver\", handle 0x84000001"),
@@ -166,10 +168,107 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
 }
 
 #[test]
+fn objects_of_one_process_each_that_look_alike_are_told_once() {
+    let samples = [0, 1, 2].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        let request = receive(&sample, RECEIVE, Life::LIVE);
+        request.tag.set(if rank == 2 { 43 } else { 42 });
+        sample
+    });
+    let (told, _) = Saved::new(&samples).told(&["--handle", "0xac000000"]);
+    assert!(told.starts_with("alike on rank [0-1]:\nMPI_Request, handle 0xac000000, live\n"), "{told}");
+    assert_eq!(told.matches("from 3 tag 42").count(), 1, "{told}");
+    assert!(told.contains("\nrank 2: MPI_Request, handle") && told.contains("from 3 tag 43"), "{told}");
+}
+
+#[test]
+fn the_colour_of_a_split_is_told_also_if_it_is_zero() {
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    comm(&sample, SOLVER, 1);
+    comm(&sample, SOLVER + 1, 2).head.made_by.set(sample.number("MPI_Comm_split") as u32 + 1);
+    let saved = Saved::new(&[sample]);
+    assert!(!saved.told(&["--handle", "0x84000001"]).0.contains("colour"));
+    let (told, _) = saved.told(&["--handle", "0x84000002"]);
+    assert!(told.contains("  colour            0\n"), "{told}");
+}
+
+#[test]
+fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
+    let samples = [0, 1].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        let unnamed = comm(&sample, SOLVER + u64::from(rank), 0x77aa_0000_0000_0001);
+        sample.writer.put_chars(&unnamed.name, &mpiscope_image::layout::Chars::new(b""));
+        let request = receive(&sample, RECEIVE + u64::from(rank), Life::LIVE);
+        request.object.set(unnamed.head.handle.get());
+        sample
+    });
+    let (told, _) = Saved::new(&samples).told(&["--kind", "request"]);
+    let line = "differs  [0-1]  live   receive from 3 tag 42 on id:77aa0000 10 x MPI_INT, under way";
+    assert!(told.lines().any(|told| told == line), "{told}");
+    assert!(told.contains("handles differ where it says so: those of one rank with --rank N"), "{told}");
+}
+
+#[test]
 fn a_request_tells_what_it_waits_for() {
     let (told, _) = two().told(&["--handle", "0xac000000", "--rank", "1"]);
     for wanted in ["receive (point-to-point)", "from 3 tag 42", "10 x MPI_INT", "under way"] {
         assert!(told.contains(wanted), "no {wanted:?}: {told}");
+    }
+}
+
+#[test]
+fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_record() {
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    comm(&sample, SOLVER, 1);
+    let barrier = receive(&sample, RECEIVE, Life::LIVE);
+    let broadcast = receive(&sample, RECEIVE + 1, Life::LIVE);
+    for (request, by) in [(barrier, "MPI_Ibarrier"), (broadcast, "MPI_Ibcast")] {
+        request.head.seq.write(|| {
+            request.kind.set(RequestKind::COLLECTIVE.0);
+            request.head.made_by.set(sample.number(by) as u32 + 1);
+        });
+    }
+    let saved = Saved::new(&[sample]);
+    let (told, _) = saved.told(&["--kind", "request"]);
+    assert!(told.contains("MPI_Ibarrier on \"solver\", under way"), "{told}");
+    assert!(told.contains("MPI_Ibcast root 3 on \"solver\" 10 x MPI_INT, under way"), "{told}");
+    let (told, _) = saved.told(&["--handle", "0xac000000"]);
+    assert!(told.contains("operation         MPI_Ibarrier (collective)"), "{told}");
+    for wrong in ["MPI_INT", "buffer", "peer", "tag"] {
+        assert!(!told.contains(wrong), "{wrong:?} in {told}");
+    }
+    let (told, _) = saved.told(&["--handle", "MPI_INT"]);
+    assert!(told.contains("request 0xac000001") && !told.contains("request 0xac000000"), "{told}");
+    let request = &saved.json(&["--handle", "0xac000000"])["ranks"][0]["objects"][0];
+    assert!(request.get("datatype").is_none() && request.get("peer").is_none(), "{request}");
+}
+
+#[test]
+fn a_handle_that_stood_for_several_requests_tells_nothing_that_was_one_of_thems() {
+    let sample = Sample::new("look", 0, 4);
+    sample.records(Recording::OBJECTS);
+    let request = receive(&sample, RECEIVE, Life::LIVE);
+    request.head.seq.write(|| {
+        request.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
+        request.head.made_by.set(sample.number("MPI_Isend") as u32 + 1);
+        request.kind.set(RequestKind::SEND.0);
+        request.starts.set(3);
+        request.outstanding.set(2);
+    });
+    let saved = Saved::new(&[sample]);
+    let (told, _) = saved.told(&["--kind", "request"]);
+    assert!(told.contains("standard send, complete, the last of 3 with this handle"), "{told}");
+    let (told, _) = saved.told(&["--handle", "0xac000000"]);
+    assert!(
+        told.contains("3 requests so far, all complete at start; 2 not completed by the program"),
+        "{told}"
+    );
+    for wrong in ["tag", "MPI_INT", "peer"] {
+        assert!(!told.contains(wrong), "{wrong:?} in {told}");
     }
 }
 
@@ -202,6 +301,23 @@ fn freed_objects_are_shown_when_asked_for_and_say_so() {
 }
 
 #[test]
+fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
+    let samples = [0, 1, 2].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        sample.writer.header().lost[Loss::TOMBSTONES.0 as usize].set(40 + u64::from(rank));
+        sample
+    });
+    let saved = Saved::new(&samples);
+    let line = "  no longer known on rank [0-2]: 40 to 42 freed objects";
+    assert!(!saved.told(&[]).0.contains("40"));
+    let (told, _) = saved.told(&["--freed"]);
+    assert_eq!(told.matches(line).count(), 1, "{told}");
+    let (told, _) = saved.told(&["--handle", "0x84000077"]);
+    assert_eq!(told.matches(line).count(), 1, "{told}");
+}
+
+#[test]
 fn what_cannot_be_seen_is_said_and_never_shown_as_nothing() {
     let sample = Sample::new("look", 0, 4);
     let (told, status) = Saved::new(&[sample]).told(&[]);
@@ -221,6 +337,8 @@ fn a_handle_of_nothing_and_of_another_kind_is_status_2_with_the_reason() {
     assert!(status == Some(2) && told.contains("no comm has the handle 0x4d"), "{told}");
     let (told, status) = saved.told(&["--rank", "0", "--kind", "datatype", "--handle", "0x84000001"]);
     assert!(status == Some(2) && told.contains("it is the handle of a comm"), "{told}");
+    let (told, status) = saved.told(&["--rank", "0", "--handle", "77"]);
+    assert!(status == Some(2) && told.contains("no object has the handle 77"), "{told}");
     let (told, status) = saved.told(&["--handle", "nobody"]);
     assert!(status == Some(2) && told.contains("no object has the handle or name nobody"), "{told}");
     let (told, status) = saved.told(&["--rank", "7"]);

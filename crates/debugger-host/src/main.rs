@@ -1,5 +1,6 @@
 //! The command: `debugger-host --plugin X.so (--pid N | --core FILE) comm 0x44000000`.
 
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,9 +13,18 @@ use debugger_host::{memory, published, queues};
 use mpiscope_target::{Core, Live, Target};
 use serde_json::{Value, json};
 
+/// What the help of external subcommands would say.
+const KINDS: &str = "\
+An object is asked for by its kind and its handle, several by turns; their answers are JSON:
+  debugger-host --pid 1532 comm 0x84000002
+  debugger-host --core core datatype 0xcc000000 request 0xac000001
+
+Kinds: comm, group, datatype, request, message, op, errhandler, info, file, win, session, keyval;
+of a status the handle is its address.";
+
 /// Loads an MPI debugger plug-in and answers its callbacks from a process or a core file.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, after_help = KINDS, override_usage = "debugger-host [OPTIONS] <--pid <PID>|--core <CORE>> <COMMAND>\n       debugger-host [OPTIONS] <--pid <PID>|--core <CORE>> <KIND> <HANDLE> [<KIND> <HANDLE>]...")]
 struct Arguments {
     /// The plug-in: a shared library with mpidbg_* or mqs_* functions. Without it: the first one that can be loaded of those
     /// that the process names.
@@ -94,7 +104,11 @@ fn answer(arguments: &Arguments) -> Result<()> {
             }
         }
     };
-    println!("{}", serde_json::to_string_pretty(&answer)?);
+    match writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&answer)?) {
+        // The reader has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        written => written?,
+    }
     let left = memory::ledger();
     if left.blocks != 0 || left.wrong_frees != 0 {
         eprintln!(
@@ -134,11 +148,34 @@ fn several(handles: &Handles<'_>, words: &[String]) -> Result<Value> {
     Ok(Value::Array(answers))
 }
 
-/// A handle in base 16 or 10.
+/// A handle in base 16 or 10; an `int` may be negative.
 fn number(text: &str) -> Result<u64> {
+    if let Some(int) = text.strip_prefix('-').and_then(|_| text.parse::<i32>().ok()) {
+        return Ok(u64::from(int.cast_unsigned()));
+    }
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
     parsed.with_context(|| format!("{text:?} is no handle: give a number, as 0x44000000"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_a_number_in_either_base_and_may_have_a_sign() {
+        let of = |text| number(text).ok();
+        assert_eq!((of("0x84000002"), of("77")), (Some(0x8400_0002), Some(77)));
+        assert_eq!(of("-2080374782"), Some(0x8400_0002));
+        assert_eq!((of("solver"), of("-x"), of("-1.5")), (None, None, None));
+    }
+
+    #[test]
+    fn the_help_names_the_kinds_and_an_example() {
+        use clap::CommandFactory;
+        let help = Arguments::command().render_help().to_string();
+        assert!(help.contains("comm 0x84000002") && help.contains("errhandler"), "{help}");
+    }
 }

@@ -2,6 +2,7 @@
 //! by the files in the process.
 
 use crate::identity;
+use crate::objects::{ImageOnly, Kind, Object, Reader};
 use crate::process::{ModuleFacts, Process};
 use mpi_abi::{AbiKind, ObjectKind, constant, predefined};
 use mpiscope_image::layout::{AbiCode, SectionKind};
@@ -58,7 +59,11 @@ pub struct Names<'a> {
     comms: HashMap<u64, CommFacts>,
     modules: &'a [ModuleFacts],
     locate: &'a dyn Locate,
+    given: Box<Given<'a>>,
 }
+
+/// What the program calls an object of a kind with this handle.
+type Given<'a> = dyn Fn(Kind, u64) -> Option<String> + 'a;
 
 /// The crates number the ABIs differently; the names are what they share.
 pub fn abi_kind(code: AbiCode) -> AbiKind {
@@ -72,8 +77,14 @@ pub fn abi_kind(code: AbiCode) -> AbiKind {
 
 impl<'a> Names<'a> {
     /// The names in the process that `image` belongs to.
-    pub fn new<S: Source>(image: &Image<S>, process: &'a Process, locate: &'a dyn Locate) -> Self {
-        Self { abi: abi_kind(process.abi), comms: comms(image), modules: &process.modules, locate }
+    pub fn new<S: Source>(image: &'a Image<S>, process: &'a Process, locate: &'a dyn Locate) -> Self {
+        Self {
+            abi: abi_kind(process.abi),
+            comms: comms(image),
+            modules: &process.modules,
+            locate,
+            given: Box::new(given(image)),
+        }
     }
 
     /// What turns addresses into lines.
@@ -110,9 +121,11 @@ impl<'a> Names<'a> {
         Some((*name).to_owned())
     }
 
-    /// A datatype: predefined ones by name.
+    /// A datatype: predefined ones and those that the program named by name.
     pub fn datatype(&self, handle: u64) -> String {
-        self.predefined(ObjectKind::DATATYPE, handle).unwrap_or_else(|| format!("derived {handle:#x}"))
+        let known = self.predefined(ObjectKind::DATATYPE, handle);
+        let known = known.or_else(|| (self.given)(Kind::Datatype, handle));
+        known.unwrap_or_else(|| format!("derived {handle:#x}"))
     }
 
     /// Any object. A communicator that the program named has that name, another one its identity.
@@ -129,8 +142,18 @@ impl<'a> Names<'a> {
             }
             Some(comm) if comm.size > 0 => format!("{handle:#x} (size {})", comm.size),
             _ if kind == ObjectKind::COMM => format!("{handle:#x}"),
-            _ => format!("{} {handle:#x}", kind.name().trim_start_matches("MPI_")),
+            _ => self.other(kind, handle),
         }
+    }
+
+    /// Neither predefined nor a communicator: a window's name, a file's path, or kind and handle.
+    fn other(&self, kind: ObjectKind, handle: u64) -> String {
+        let given = match kind {
+            ObjectKind::WIN => (self.given)(Kind::Window, handle),
+            ObjectKind::FILE => (self.given)(Kind::File, handle),
+            _ => None,
+        };
+        given.unwrap_or_else(|| format!("{} {handle:#x}", kind.name().trim_start_matches("MPI_")))
     }
 
     fn predefined(&self, kind: ObjectKind, handle: u64) -> Option<String> {
@@ -161,6 +184,19 @@ pub fn place(modules: &[ModuleFacts], locate: &dyn Locate, return_address: u64) 
         let name = module.path.rsplit('/').next().unwrap_or_default();
         format!("{name}+{:#x}", return_address.wrapping_sub(module.bias))
     }))
+}
+
+/// Finds names that the program gave, and looks at the tables only when it is asked.
+fn given<'a, S: Source>(image: &'a Image<S>) -> impl Fn(Kind, u64) -> Option<String> + 'a {
+    let reader = Reader::new(image, &ImageOnly).ok();
+    move |kind, handle| {
+        let name = match reader.as_ref()?.object(kind, handle).ok()? {
+            Object::File(file) => file.path?,
+            object if object.common().predefined => return object.common().name.clone(),
+            object => object.common().name.clone()?,
+        };
+        (!name.is_empty()).then(|| format!("\"{name}\""))
+    }
 }
 
 /// Communicators by handle; of several with one handle the living one.

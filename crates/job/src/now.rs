@@ -41,6 +41,9 @@ pub struct ThreadNow {
     pub tid: u32,
     /// The open call, if there is one.
     pub call: Option<CallNow>,
+    /// Outside of MPI: the source line, or module and offset, of the call that ended last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_place: Option<String>,
     /// Seconds since the call began or, outside of MPI, since the last one ended.
     pub age_s: Option<f64>,
 }
@@ -118,10 +121,12 @@ fn gone(process: &Process) -> String {
 
 fn thread_now(process: &Process, thread: &ThreadFacts, names: &Names<'_>) -> ThreadNow {
     let age = || process.clock.end_ns().saturating_sub(process.clock.ns_at(thread.since)) as f64 / 1e9;
+    let last = thread.call.is_none().then_some(thread.return_address);
     ThreadNow {
         thread: thread.index,
         tid: thread.tid,
         age_s: (thread.since != 0).then(age),
+        last_place: last.filter(|address| *address != 0).and_then(|address| names.place(address)),
         call: thread.call.as_ref().map(|call| call_now(process, call, thread.torn, names)),
     }
 }

@@ -96,6 +96,8 @@ pub struct ThreadFacts {
     pub calls: u64,
     /// The open call, if there is one.
     pub call: Option<Call>,
+    /// The address behind the open call, or behind the last one; zero before the first.
+    pub return_address: u64,
     /// The call changed while it was copied.
     pub torn: bool,
     /// When the open call began, or the last one ended, in ticks; zero if times are not recorded.
@@ -262,6 +264,7 @@ fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, Error> {
             calls: thread.value.call.completed.get(),
             torn: call.torn,
             since: call.value.since.get(),
+            return_address: call.value.return_address.get(),
             call: open.then_some(call.value),
             counters: counters(&thread.value.counters),
         });

@@ -3,7 +3,8 @@
 //! The layer writes only what the standard makes significant on every process and leaves the other fields as they
 //! were, so a reader must know the same rules. They are compared with the layer's hooks in a test.
 
-use mpi_abi::{Dir, Function, Kind, Len, ObjectKind, Param};
+use mpi_abi::{Dir, Function, FunctionId, Kind, Len, ObjectKind, Param};
+use mpiscope_image::traffic::RequestKind;
 
 /// Fields of the open call that a function sets.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,16 @@ pub fn fields(function: &Function) -> Fields {
     }
 }
 
+/// The fields of a request that `function` has made: the others hold what another request left in its record.
+pub fn of_request(kind: RequestKind, function: Option<&str>) -> Fields {
+    // A message has them all, also one that was matched before and names no source.
+    if kind.is_point_to_point() {
+        let peer = Some(if kind.receives() { Role::Source } else { Role::Destination });
+        return Fields { peer, count: true, datatype: true, ..Fields::default() };
+    }
+    function.and_then(FunctionId::from_name).and_then(FunctionId::function).map(fields).unwrap_or_default()
+}
+
 fn role(p: &Param) -> Option<Role> {
     if !p.kind.name().starts_with("RANK") || !p.shape.is_empty() {
         return None;
@@ -94,7 +105,6 @@ fn base(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpi_abi::FunctionId;
 
     fn of(name: &str) -> Fields {
         fields(FunctionId::from_name(name).unwrap().function().unwrap())

@@ -201,8 +201,8 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resu
         (model.active, flag::ACTIVE),
         (model.complete, flag::COMPLETE),
         (model.cancelled, flag::CANCELLED),
-        (model.tag.is_none() && model.class == "point-to-point", flag::ANY_TAG),
-        (model.peer.name == Some("MPI_ANY_SOURCE"), flag::ANY_SOURCE),
+        (model.tag.is_none() && model.peer.is_some() && model.class == "point-to-point", flag::ANY_TAG),
+        (model.peer.as_ref().is_some_and(|peer| peer.name == Some("MPI_ANY_SOURCE")), flag::ANY_SOURCE),
     ];
     let at = |when: &Option<mpiscope_job::objects::request::When>| {
         when.as_ref().map_or((0, 0), |when| (when.address.0, nanoseconds(when.seconds)))
@@ -216,7 +216,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resu
         rx_operation: chars(model.operation.unwrap_or_default()),
         rx_of: reference(model.object.as_ref()),
         rx_datatype: reference(model.datatype.as_ref()),
-        rx_peer: model.peer.value,
+        rx_peer: model.peer.map_or(-1, |peer| peer.value),
         rx_tag: model.tag.unwrap_or(-1),
         rx_count: model.count,
         rx_buffer: model.buffer.0,

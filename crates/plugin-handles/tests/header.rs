@@ -29,7 +29,10 @@ const CXX: &[&str] = &["c++", "-std=c++17", "-x", "c++"];
 
 #[test]
 fn the_header_compiles_alone_in_c_and_in_cxx() {
-    for compiler in [C, CXX] {
+    let old_c = ["-std=c89", "-std=c99"].map(|standard| vec!["cc", standard, "-x", "c"]);
+    let old_cxx = ["-std=c++98", "-std=c++11"].map(|standard| vec!["c++", standard, "-x", "c++"]);
+    let old: Vec<&[&str]> = old_c.iter().chain(&old_cxx).map(Vec::as_slice).collect();
+    for compiler in [&[C, CXX], old.as_slice()].concat() {
         compile(compiler, "#include <mpiscope/mpihandles.h>\n").unwrap();
         compile(compiler, "#define MPIDBG_MAX_OBJECT_NAME 64\n#include <mpiscope/mpihandles.h>\n").unwrap();
     }

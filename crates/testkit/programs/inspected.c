@@ -28,6 +28,9 @@ __attribute__((noinline, noclone)) void stopped(void) { __asm__ volatile("" ::: 
 __attribute__((noinline, noclone, optimize("O0"))) void
 here(MPI_Comm comm, MPI_Datatype type, MPI_Request request, MPI_Win win, MPI_Info info, MPI_Op op, MPI_Group group,
           MPI_Errhandler handler, MPI_File file) {
+    MPI_Status status;
+    memset(&status, 0, sizeof status);
+    status.MPI_SOURCE = 3, status.MPI_TAG = 42;
     stopped();
     (void)comm, (void)type, (void)request, (void)win, (void)info, (void)op, (void)group, (void)handler, (void)file;
 }
@@ -84,6 +87,8 @@ static void objects(const char *mode, const char *dir) {
     MPI_Type_set_name(particle, "particle");
     MPI_Type_commit(&particle);
     MPI_Type_vector(4, 2, 5, particle, &columns);
+    // Names are the program's: what shows them must not be controlled by them.
+    MPI_Type_set_name(columns, "red \033[31m");
     int sizes[2] = {4, 8}, parts[2] = {2, 2}, starts[2] = {1, 4};
     MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_FLOAT, &corner);
     MPI_Type_commit(&corner);

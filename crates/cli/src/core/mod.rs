@@ -1,6 +1,7 @@
 //! `mpiscope core`: one story of the core files of a job.
 
 mod files;
+mod requests;
 mod text;
 
 use crate::exit;

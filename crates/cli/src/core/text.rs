@@ -1,15 +1,15 @@
 //! The story for people: who failed first, a row for each kind of end, who waited for whom.
 
+use super::requests;
 use crate::ps::{rows, table};
 use mpiscope_job::RankSet;
 use mpiscope_job::now::ThreadNow;
-use mpiscope_job::significant::Role;
-use mpiscope_job::story::{Death, First, Pending, Place, Story, Wait, What};
+use mpiscope_job::story::{Death, First, Place, Story, Wait, What};
 
-/// Requests or messages of one process that are shown.
-const MOST_PENDING: usize = 6;
-/// Processes whose requests are shown.
-const MOST_PENDING_RANKS: usize = 8;
+/// Messages that are shown.
+const MOST_MESSAGES: usize = 6;
+/// Our own library.
+const LAYER: &str = "libmpiscope.so";
 /// Frames of the first to fail that are shown.
 const FRAMES: usize = 8;
 
@@ -25,13 +25,30 @@ pub fn lines(story: &Story) -> Vec<String> {
         lines.push(String::new());
         lines.extend(story.waits.iter().map(wait));
     }
-    if let (Some(rank), 1..) = (story.first.as_ref().and_then(|f| f.rank), story.held_up.0.len()) {
+    lines.extend(story.circles.iter().map(|circle| closed(circle)));
+    let circled = |rank: u32| story.circles.iter().any(|circle| circle.contains(&rank));
+    let first_rank = story.first.as_ref().and_then(|first| first.rank).filter(|rank| !circled(*rank));
+    if let (Some(rank), 1..) = (first_rank, story.held_up.0.len()) {
         lines.push(format!("-> {} waited, directly or through others, for rank {rank}", who(&story.held_up)));
     }
-    lines.extend(pending(story));
+    lines.extend(requests::lines(story));
     lines.extend(messages(story));
     lines.extend(left_out(story));
     lines.iter().map(|line| clean(line)).collect()
+}
+
+/// A circle of ranks, shortened in the middle if it is long.
+fn closed(circle: &[u32]) -> String {
+    const ENDS: usize = 8;
+    let mut steps: Vec<String> = circle.iter().chain(circle.first()).map(u32::to_string).collect();
+    if let [rank, _] = steps.as_slice() {
+        return format!("-> rank {rank} waited for itself: it could not have gone on");
+    }
+    if steps.len() > 2 * ENDS {
+        let hidden = steps.len() - 2 * ENDS;
+        steps.splice(ENDS..steps.len() - ENDS, [format!("({hidden} more)")]);
+    }
+    format!("-> deadlock: {} ranks waited for each other in a circle, {}", circle.len(), steps.join(" -> "))
 }
 
 /// What programs put into names cannot control the terminal.
@@ -39,7 +56,7 @@ fn clean(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-fn who(ranks: &RankSet) -> String {
+pub(super) fn who(ranks: &RankSet) -> String {
     let plural = if ranks.0.len() == 1 { "" } else { "s" };
     if ranks.0.is_empty() { "a process of unknown rank".into() } else { format!("rank{plural} {ranks}") }
 }
@@ -87,7 +104,9 @@ fn first_lines(story: &Story, first: &First) -> Vec<String> {
     // The first frame is worth showing when it is not the program's own.
     if death.stack.first() != death.place.as_ref() || death.place.is_none() {
         let frames = death.stack.iter().take_while(|f| Some(*f) != death.place.as_ref());
-        let frames = frames.filter(|frame| !frame.module.is_empty()).take(FRAMES);
+        // What stands between the program and the MPI library is of no interest.
+        let others = |frame: &&Place| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
+        let frames = frames.filter(others).take(FRAMES);
         lines.extend(frames.map(|frame| format!("    {}", shown(frame))));
     }
     lines
@@ -160,7 +179,11 @@ fn cells(death: &Death) -> Vec<String> {
         (None, None) => "-".to_owned(),
     };
     let at = death.place.as_ref().map_or_else(|| "-".to_owned(), |place| place.place.clone());
-    let mut call = rows::call_cells(main_thread(death).and_then(|t| t.call.as_ref()));
+    let thread = main_thread(death);
+    let mut call = rows::call_cells(thread.and_then(|t| t.call.as_ref()));
+    if let (Some(last), Some(place)) = (thread.and_then(|t| t.last_place.as_ref()), call.last_mut()) {
+        *place = format!("after {last}");
+    }
     let host = if death.now.host.is_empty() { "-".to_owned() } else { death.now.host.clone() };
     call.splice(0..0, [host, end, at]);
     call
@@ -187,50 +210,13 @@ fn wait(wait: &Wait) -> String {
     }
 }
 
-/// Requests under way, those of one process together.
-fn pending(story: &Story) -> Vec<String> {
-    let mut lines = Vec::new();
-    let ranks = story.deaths.iter().filter(|d| !d.pending.is_empty()).count();
-    if ranks > 0 {
-        lines.push(String::new());
-        lines.push("requests under way:".to_owned());
-    }
-    for death in story.deaths.iter().filter(|d| !d.pending.is_empty()).take(MOST_PENDING_RANKS) {
-        let rank: RankSet = death.now.rank.into_iter().collect();
-        for request in death.pending.iter().take(MOST_PENDING) {
-            lines.push(format!("  {}: {}", who(&rank), told(request)));
-        }
-        if death.pending.len() > MOST_PENDING {
-            lines.push(format!("  {}: and {} more", who(&rank), death.pending.len() - MOST_PENDING));
-        }
-    }
-    if ranks > MOST_PENDING_RANKS {
-        lines.push(format!("  ... and on {} more ranks: --json has all", ranks - MOST_PENDING_RANKS));
-    }
-    lines
-}
-
-fn told(request: &Pending) -> String {
-    let way = match (request.role, &request.peer) {
-        (Some(Role::Source), Some(peer)) => format!(" from {peer}"),
-        (Some(_), Some(peer)) => format!(" to {peer}"),
-        _ => String::new(),
-    };
-    let tag = request.tag.as_ref().map_or_else(String::new, |tag| format!(" tag {tag}"));
-    let datatype =
-        request.datatype.as_ref().map_or_else(String::new, |d| format!(", {} x {d}", request.count));
-    let place = request.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
-    let age = request.age_s.map_or_else(String::new, |age| format!(", for {}", table::age((age, age))));
-    format!("{}{way}{tag} on {}{datatype}{age}{place}", request.operation, request.on)
-}
-
 /// The last messages of the first to fail.
 fn messages(story: &Story) -> Vec<String> {
     let death = story.first.as_ref().and_then(|first| story.deaths.get(first.index));
     let Some(death) = death.filter(|death| !death.messages.is_empty()) else { return Vec::new() };
     let rank: RankSet = death.now.rank.into_iter().collect();
     let mut lines = vec![String::new(), format!("last messages of {}, newest first:", who(&rank))];
-    lines.extend(death.messages.iter().take(MOST_PENDING).map(|message| {
+    lines.extend(death.messages.iter().take(MOST_MESSAGES).map(|message| {
         let way = if message.sent { "sent to" } else { "received from" };
         let comm = message.comm.as_ref().map_or_else(String::new, |comm| format!(" on {comm}"));
         let open = if message.complete { "" } else { ", not known to be complete" };

@@ -28,6 +28,14 @@ fn values(number: i128) -> Vec<u64> {
         values.push(u64::from(value.cast_unsigned()));
         values.push(i64::from(value).cast_unsigned());
     }
+    // Printed as a number of 64 bits, an `int` has its sign in the upper half; an address in the standard ABI may want it.
+    if let Ok(low) = u32::try_from(number & 0xffff_ffff)
+        && low.cast_signed() < 0
+        && matches!(number >> 32, 0 | 0xffff_ffff)
+    {
+        values.push(u64::from(low));
+        values.push(i64::from(low.cast_signed()).cast_unsigned());
+    }
     let mut seen = Vec::new();
     values.retain(|value| {
         !seen.contains(value) && {
@@ -36,6 +44,16 @@ fn values(number: i128) -> Vec<u64> {
         }
     });
     values
+}
+
+/// The same for an attribute's key: the `int` that the program has, or with what it is for in the upper half.
+fn keys(number: i128) -> Vec<u64> {
+    let mut keys = values(number);
+    if let Some(key) = keys.iter().find_map(|value| u32::try_from(*value).ok()) {
+        let kinds = [Kind::Communicator, Kind::Datatype, Kind::Window];
+        keys.extend(kinds.map(|kind| u64::from(kind.section().0) << 32 | u64::from(key)));
+    }
+    keys
 }
 
 /// The objects of a process that `text` may mean: by handle, by Fortran's handle, by identity, or by name.
@@ -55,6 +73,7 @@ pub fn find<S: Source>(
     let (mut found, mut why) = (Vec::new(), None);
     for kind in kinds {
         let values = match (fortran, i32::try_from(number)) {
+            (false, _) if kind == Kind::Keyval => keys(number),
             (false, _) => values(number),
             (true, Ok(value)) => reader.fortran_to_c(kind, value),
             (true, Err(_)) => Vec::new(),
@@ -79,6 +98,11 @@ pub fn find<S: Source>(
                 Err(e) => why = why.or(Some(e.to_string())),
             }
         }
+    }
+    if kind.is_none() && found.is_empty() && !fortran {
+        why = Some(format!(
+            "no object has the handle {text}: it was never made, or freed so long ago that its record was reused"
+        ));
     }
     // A small number may be the null handle of many kinds.
     (living(found), why)
@@ -132,6 +156,12 @@ mod tests {
         assert_eq!(number("1140850688"), Some(0x4400_0000));
         assert_eq!(values(number("-2080374783").unwrap()), [0x8400_0001, 0xffff_ffff_8400_0001]);
         assert_eq!(values(number("0x44000000").unwrap()), [0x4400_0000]);
+        for long in ["0xffffffff84000001", "2214592513"] {
+            let values = values(number(long).unwrap());
+            assert!(values.contains(&0x8400_0001) && values.contains(&0xffff_ffff_8400_0001), "{long}");
+        }
+        assert_eq!(values(number("0x7fffffff84000001").unwrap()), [0x7fff_ffff_8400_0001]);
+        assert_eq!(keys(13)[1..], [0x10_0000_000d, 0x12_0000_000d, 0x19_0000_000d]);
         assert_eq!((number("solver"), number("0xzz"), number("")), (None, None, None));
     }
 }

@@ -19,7 +19,7 @@ const MOST: usize = 1000;
 /// The lines.
 pub fn lines(found: &mut Found, kind: Kind, freed: bool) -> Vec<String> {
     let rows = collect(found, kind, freed);
-    let mut lines = table::head(found);
+    let mut lines = table::head(found, freed);
     if rows.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
             let freed = if freed { "" } else { " that is not freed" };
@@ -37,9 +37,12 @@ pub fn lines(found: &mut Found, kind: Kind, freed: bool) -> Vec<String> {
     } else {
         lines.extend(align(&std::iter::once(head).chain(rows.iter().map(Row::cells)).collect::<Vec<_>>()));
     }
+    if rows.iter().any(|row| row.handle.is_none() && row.identity == 0) {
+        lines.push("handles differ where it says so: those of one rank with --rank N".into());
+    }
     if hidden > 0 {
-        lines
-            .push(format!("{hidden} predefined ones are not listed; show one by its name: --handle MPI_..."));
+        let told = if hidden == 1 { "predefined one is" } else { "predefined ones are" };
+        lines.push(format!("{hidden} {told} not listed; show one by its name: --handle MPI_..."));
     }
     lines
 }

@@ -81,8 +81,10 @@ impl Groups {
     }
 }
 
-/// One object, wherever it is.
+/// One object, wherever it is; or objects of one process each that look alike.
 pub struct Same<'a> {
+    /// It is one.
+    pub one: bool,
     /// Who has it.
     pub members: Members,
     /// Each process's view of it.
@@ -99,7 +101,7 @@ pub fn groups(found: &Found) -> Vec<Same<'_>> {
             let place = groups.place(common, number, look.world);
             groups.put(&place, common, number, look.world);
             if let Place::New = place {
-                same.push(Same { members: Members::default(), views: Vec::new() });
+                same.push(Same { one: true, members: Members::default(), views: Vec::new() });
             }
             let at = match place {
                 Place::Known(known) => same.get_mut(known),
@@ -112,4 +114,34 @@ pub fn groups(found: &Found) -> Vec<Same<'_>> {
         }
     }
     same
+}
+
+/// Those of one process each that say the same in one line are joined.
+pub fn alike(groups: Vec<Same<'_>>) -> Vec<Same<'_>> {
+    let mut joined: Vec<Same<'_>> = Vec::new();
+    for group in groups {
+        let alike = private(&group).and_then(|own| {
+            let same = |known: &&mut Same<'_>| {
+                !known.members.meets(&group.members)
+                    && private(known).is_some_and(|other| other.0 == own.0 && other.1 == own.1)
+            };
+            joined.iter_mut().find(same)
+        });
+        match alike {
+            Some(known) if !group.members.is_empty() => {
+                known.one = false;
+                known.members.join(group.members);
+                known.views.extend(group.views);
+            }
+            _ => joined.push(group),
+        }
+    }
+    joined
+}
+
+/// Kind and line of what belongs to one process alone.
+fn private<'a>(group: &Same<'a>) -> Option<(Kind, &'a str)> {
+    let (_, shown) = group.views.first()?;
+    let common = shown.object.common();
+    (!may_be_shared(common)).then_some((common.kind, shown.brief.as_str()))
 }

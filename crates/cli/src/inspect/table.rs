@@ -9,7 +9,7 @@ use mpiscope_job::leaks::{self, Count, Leak, Site};
 use mpiscope_job::objects::Kind;
 
 /// Who is looked at, and what cannot be seen.
-pub fn head(found: &Found) -> Vec<String> {
+pub fn head(found: &Found, freed: bool) -> Vec<String> {
     let ranks = who(found.looks.iter());
     let one = found.looks.iter().all(|look| look.world == 0);
     let size = found.looks.iter().filter_map(|look| look.process.size).max().filter(|_| one);
@@ -24,6 +24,7 @@ pub fn head(found: &Found) -> Vec<String> {
         lines.push(format!("  rank {}: after MPI_Finalize", who(found.looks.iter().filter(ended))));
     }
     lines.extend(blind(found));
+    lines.extend(losses(found, freed));
     lines
 }
 
@@ -37,15 +38,39 @@ pub fn blind(found: &Found) -> Vec<String> {
             None => reasons.push((reason, who([look].into_iter()))),
         }
     }
-    let mut lines: Vec<String> =
-        reasons.iter().map(|(why, ranks)| format!("  cannot see rank {}: {why}", told(ranks))).collect();
+    reasons.iter().map(|(why, ranks)| format!("  cannot see rank {}: {why}", told(ranks))).collect()
+}
+
+/// What the images had no room for, of objects. Forgetting what was freed long ago is no loss for whom does not ask for it.
+pub fn losses(found: &Found, freed: bool) -> Vec<String> {
+    let mut lost: Vec<(&str, u64, u64, Members)> = Vec::new();
     for look in &found.looks {
-        for (what, count) in look.process.losses.iter().filter(|(what, _)| of_objects(what)) {
-            let rank = look.process.rank.map_or_else(|| "?".into(), |_| who([look].into_iter()).to_string());
-            lines.push(format!("  not seen on rank {rank}: {count} {what}"));
+        let losses = look.process.losses.iter().filter(|(what, _)| of_objects(what));
+        for (what, count) in losses.filter(|(what, _)| freed || !is_tombstone(what)) {
+            match lost.iter_mut().find(|(known, ..)| known == what) {
+                Some((_, least, most, ranks)) => {
+                    *least = (*least).min(*count);
+                    *most = (*most).max(*count);
+                    ranks.add(look.world, look.process.rank);
+                }
+                None => lost.push((what, *count, *count, who([look].into_iter()))),
+            }
         }
     }
-    lines
+    let line = |(what, least, most, ranks): &(&str, u64, u64, Members)| {
+        let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let rank = if ranks.is_empty() { "?".to_owned() } else { ranks.to_string() };
+        if is_tombstone(what) {
+            let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
+            return format!("  no longer known on rank {rank}: {count} freed objects ({more})");
+        }
+        format!("  not seen on rank {rank}: {count} {what}")
+    };
+    lost.iter().map(line).collect()
+}
+
+fn is_tombstone(what: &str) -> bool {
+    what.contains("tombstone")
 }
 
 /// Losses that concern objects.
@@ -55,7 +80,7 @@ fn of_objects(what: &str) -> bool {
 
 /// The counts.
 pub fn lines(found: &Found, freed: bool) -> Vec<String> {
-    let mut lines = head(found);
+    let mut lines = head(found, freed);
     let mut rows: Vec<(Kind, Count, Members)> = Vec::new();
     for kind in Kind::ALL {
         for look in found.looks.iter().filter(|look| look.blind.is_none()) {
@@ -91,7 +116,7 @@ pub fn lines(found: &Found, freed: bool) -> Vec<String> {
 
 /// What is not freed, by place.
 pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
-    let mut lines = head(found);
+    let mut lines = head(found, false);
     let leaks = joined(found, kind);
     let running = found.looks.iter().any(|look| look.process.state != State::FINALIZED);
     if leaks.is_empty() {

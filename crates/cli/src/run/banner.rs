@@ -291,7 +291,10 @@ fn leaks(report: &JobReport) -> Vec<String> {
     let rest = report.leaks.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
         let count = rest.iter().fold(0u64, |sum, leak| sum.saturating_add(leak.count));
-        lines.push(format!("  not freed: {count} more objects, made at {} other places", rest.len()));
+        lines.push(format!(
+            "  not freed: {count} more objects, made at {} other places; --out DIR has all",
+            rest.len()
+        ));
     }
     lines
 }

@@ -5,6 +5,7 @@ use super::common::{Common, Reference};
 use super::kind::Kind;
 use super::ongoing::{self, Ongoing};
 use super::reader::{Build, Reader};
+use super::request;
 use super::tree::Tree;
 use super::typemap::TypeMap;
 use mpi_abi::constant;
@@ -154,10 +155,12 @@ fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference>
 
 fn requests<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {
     // Only what is built in is named by its handle alone; another datatype may have had the handle before.
-    if common.predefined {
-        return reader.referring(Kind::Request, offset_of!(traffic::Request, datatype), common.handle.0);
-    }
-    reader.referring(Kind::Request, offset_of!(traffic::Request, datatype_uid), common.uid)
+    let (field, value) = if common.predefined {
+        (offset_of!(traffic::Request, datatype), common.handle.0)
+    } else {
+        (offset_of!(traffic::Request, datatype_uid), common.uid)
+    };
+    request::with_datatype(reader, reader.referring(Kind::Request, field, value))
 }
 
 fn constituents<S: Source>(reader: &Reader<'_, S>, record: Option<&objects::Datatype>) -> Vec<Reference> {

@@ -179,11 +179,11 @@ impl<'a> FortranTables<'a> {
     fn table_at(&self, at: u64, signs: &[(usize, u64)]) -> Option<Vec<u64>> {
         let mut structure = [0; STRUCTURE];
         self.around.memory(at, &mut structure).then_some(())?;
-        let mut arrays = words(&structure).filter(|address| *address != 0);
+        let mut arrays = words(&structure).zip(0..).filter(|(address, _)| *address != 0);
         let is_table =
             |array: u64| signs.iter().all(|(place, value)| self.word(array, *place) == Some(*value));
-        let array = arrays.find(|array| is_table(*array))?;
-        Some(self.entries(array, &structure))
+        let (array, place) = arrays.find(|(array, _)| is_table(*array))?;
+        Some(self.entries(array, length(&structure, 8 * place)?))
     }
 
     fn word(&self, array: u64, place: usize) -> Option<u64> {
@@ -192,12 +192,8 @@ impl<'a> FortranTables<'a> {
         self.around.memory(address, &mut bytes).then(|| u64::from_ne_bytes(bytes))
     }
 
-    /// The array's entries. Its length stands in the structure as an `int` somewhere; it is not looked for: what lies
-    /// behind the end is no handle that anybody has, so reading on is harmless and bounded.
-    fn entries(&self, array: u64, structure: &[u8]) -> Vec<u64> {
-        let ints = structure.chunks_exact(4).filter_map(|c| c.try_into().ok().map(i32::from_ne_bytes));
-        let longest =
-            ints.filter_map(|n| usize::try_from(n).ok()).filter(|n| *n <= MOST).max().unwrap_or(PIECE);
+    /// The array's entries, as far as they can be read.
+    fn entries(&self, array: u64, longest: usize) -> Vec<u64> {
         let mut entries = Vec::new();
         let mut piece = PIECE;
         while entries.len() < longest && piece > 0 {
@@ -213,6 +209,18 @@ impl<'a> FortranTables<'a> {
         }
         entries
     }
+}
+
+/// The array's length. In all versions of the structure five `int`s, padding and the bits of free places stand before the
+/// array: lowest free place, number of free ones, length, greatest length, block. What lies behind the end must not be
+/// taken for entries: it may be any address, also one of an object.
+fn length(structure: &[u8], array: usize) -> Option<usize> {
+    let int = |at: usize| structure.get(at..at + 4)?.try_into().ok().map(i32::from_ne_bytes);
+    let first = array.checked_sub(32)?;
+    let (lowest, free, length) = (int(first)?, int(first + 4)?, int(first + 8)?);
+    let (greatest, block) = (int(first + 12)?, int(first + 16)?);
+    let right = 0 <= lowest && 0 <= free && lowest.max(free) <= length && length <= greatest && block > 0;
+    usize::try_from(length).ok().filter(|length| right && *length <= MOST)
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
@@ -239,8 +247,10 @@ mod tests {
 
         fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
             let words: Vec<u64> = match address {
-                0x1000 => (0..32).map(|i| if i == 9 { 0x2000 } else { i }).collect(),
-                0x2000.. => vec![0x10, 0x20, 0x30, 0xabc0],
+                // Lowest free place 4 and 4 of 8 places free; room for a million in blocks of 8; bits; array.
+                0x1000 => vec![7, 7, 7, 7, 4 | 4 << 32, 8 | 1_000_000 << 32, 8, 0xf, 0x2000, 7],
+                // Behind the end somebody else keeps an address.
+                0x2000.. => vec![0x10, 0x20, 0x30, 0xabc0, 0, 0, 0, 0, 0xdef0],
                 _ => return false,
             };
             let skip = if address >= 0x2000 { (address - 0x2000) as usize } else { 0 };
@@ -259,6 +269,8 @@ mod tests {
         assert_eq!(tables.to_c(Kind::Communicator, 4), [0u64; 0]);
         assert_eq!(tables.to_c(Kind::Communicator, -1), [0u64; 0]);
         assert!(!tables.knows(Kind::Datatype));
+        assert_eq!(tables.index_of(Kind::Communicator, 0xabc0), Some(3));
+        assert_eq!(tables.index_of(Kind::Communicator, 0xdef0), None, "no entry of the table");
     }
 
     /// An object at 0x7f00_0000_1000 that begins with the handle of a datatype in MPICH's own ABI.

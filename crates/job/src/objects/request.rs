@@ -3,8 +3,8 @@
 use super::common::{Common, Deed, Reference, Standing};
 use super::kind::{Hex, Kind};
 use super::reader::{Build, Reader};
-use crate::significant::fields;
-use mpi_abi::{FunctionId, constant};
+use crate::significant::{Fields, Role, of_request};
+use mpi_abi::constant;
 use mpiscope_image::objects::{Flag, Head};
 use mpiscope_image::traffic::{self, RequestKind};
 use mpiscope_image::{Source, W64};
@@ -40,8 +40,11 @@ pub struct Request {
     /// Communicator, file or window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<Reference>,
-    /// Source, destination, root or target as the program gave it.
-    pub peer: Rank,
+    /// Source, destination, root or target as the program gave it; none if the operation has no such rank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<Rank>,
+    /// The peer is the root of a collective.
+    pub root: bool,
     /// The tag as the program gave it; none if it named any.
     pub tag: Option<i64>,
     /// Send and receive: destination and tag of the send.
@@ -76,6 +79,9 @@ pub struct Request {
     pub starts: u64,
     /// Of a handle that stands for several requests: how many are not completed by the program.
     pub outstanding: u32,
+    /// The handle has stood for several requests, all complete when they were made. Peer, count and the like were each
+    /// one's own: they are not told.
+    pub several: bool,
 }
 
 /// A rank, or a word for one.
@@ -142,6 +148,8 @@ impl Build for Request {
         let both = code == RequestKind::SENDRECV;
         let receives = code.receives() && complete && seen && !shared;
         let of = |applies: bool, word: &W64| if applies { word.get() } else { 0 };
+        let several = shared && record.starts.get() > 1;
+        let has = if several { Fields::default() } else { significant(reader, code, record) };
         Self {
             operation: code.name(),
             code: code.0,
@@ -152,34 +160,46 @@ impl Build for Request {
             complete,
             cancelled: common.has(Flag::CANCELLED),
             marked: common.standing == Standing::Marked,
-            object: object(reader, code, record),
-            peer: rank(reader, signed(record.peer.get())),
-            tag: (message && Some(tag) != constant::value_of(reader.abi(), "MPI_ANY_TAG")).then_some(tag),
+            object: if several { None } else { object(reader, code, record) },
+            peer: has.peer.filter(|_| seen).map(|_| rank(reader, signed(record.peer.get()))),
+            root: has.peer == Some(Role::Root),
+            tag: (message && !several && Some(tag) != constant::value_of(reader.abi(), "MPI_ANY_TAG"))
+                .then_some(tag),
             send: both.then(|| (signed(record.dest.get()), signed(record.send_tag.get()))),
-            count: record.count.get(),
-            datatype: reader.attached(Kind::Datatype, record.datatype.get(), record.datatype_uid.get()),
-            reduction: reduction(reader, record).and_then(|handle| reader.attached(Kind::Op, handle, 0)),
-            buffer: Hex(record.buffer.get()),
+            count: of(has.count, &record.count),
+            datatype: datatype(reader, record).filter(|_| has.datatype),
+            reduction: reduction(reader, record)
+                .filter(|_| !several)
+                .and_then(|handle| reader.attached(Kind::Op, handle, 0)),
+            buffer: Hex(of(has.count, &record.buffer)),
             partitions: if code.is_partitioned() { record.partitions.get() } else { 0 },
             start: start(reader, &common, record),
             completion: if shared { None } else { completion(reader, &common, record) },
             received: receives.then(|| (signed(record.source.get()), signed(record.actual_tag.get()))),
-            bytes: of(message && (!code.receives() || both || complete), &record.bytes),
+            bytes: of(message && !several && (!code.receives() || both || complete), &record.bytes),
             error: if complete { record.error.get() } else { 0 },
             starts: of(persistent || shared, &record.starts),
+            several,
             outstanding: if shared { record.outstanding.get() } else { 0 },
             common,
         }
     }
 }
 
+/// Which fields mean something.
+fn significant<S: Source>(reader: &Reader<'_, S>, code: RequestKind, record: &traffic::Request) -> Fields {
+    of_request(code, reader.function(record.head.made_by.get()).as_deref())
+}
+
+fn datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<Reference> {
+    reader.attached(Kind::Datatype, record.datatype.get(), record.datatype_uid.get())
+}
+
 /// The handle of its operation, if the function that made it has one.
 fn reduction<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<u64> {
-    if !matches!(RequestKind(record.kind.get()), RequestKind::COLLECTIVE | RequestKind::RMA) {
-        return None;
-    }
-    let function = FunctionId::from_name(&reader.function(record.head.made_by.get())?)?.function()?;
-    fields(function).op.then(|| record.entry.get())
+    let code = RequestKind(record.kind.get());
+    let may = matches!(code, RequestKind::COLLECTIVE | RequestKind::RMA);
+    (may && significant(reader, code, record).op).then(|| record.entry.get())
 }
 
 /// Requests of some kinds that name a communicator, file or window by its handle.
@@ -190,6 +210,12 @@ pub(super) fn of_kind<S: Source>(
 ) -> Vec<Reference> {
     let named = reader.referring(Kind::Request, offset_of!(traffic::Request, object), handle.0);
     named.into_iter().filter(|found| record(reader, found).is_some_and(|r| is_one(kind_of(&r)))).collect()
+}
+
+/// Those of some requests that really have a datatype.
+pub(super) fn with_datatype<S: Source>(reader: &Reader<'_, S>, named: Vec<Reference>) -> Vec<Reference> {
+    let has = |r: &traffic::Request| significant(reader, kind_of(r), r).datatype;
+    named.into_iter().filter(|found| record(reader, found).is_some_and(|r| has(&r))).collect()
 }
 
 /// Requests with an operation.

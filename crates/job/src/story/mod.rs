@@ -10,6 +10,7 @@
 //! fault, `abort`, `MPI_Abort`): a launcher kills the others, later. The schema is `mpiscope.core/1`; fields may be
 //! added, none changes its meaning.
 
+mod circle;
 mod death;
 mod join;
 mod signal;
@@ -51,6 +52,8 @@ pub struct Story {
     pub waits: Vec<Wait>,
     /// Ranks that waited, directly or through others, for the one that failed first.
     pub held_up: RankSet,
+    /// Ranks that waited for each other: in each list every rank for the next one, and the last for the first.
+    pub circles: Vec<Vec<u32>>,
     /// Ranks of the world without a core file.
     pub absent: RankSet,
     /// Files that could not be read, and why.
@@ -79,6 +82,7 @@ impl Story {
             size,
             absent: join::absent(&deaths),
             held_up: held_up.unwrap_or_default(),
+            circles: circle::circles(&waits),
             waits,
             first,
             deaths,

@@ -3,7 +3,7 @@
 use super::wait::{members, world};
 use crate::names::{Names, place};
 use crate::process::Process;
-use crate::significant::Role;
+use crate::significant::{Role, of_request};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{Entry, Request, RequestKind, Traffic};
@@ -30,6 +30,8 @@ pub struct Pending {
     pub role: Option<Role>,
     /// The other side, as the program gave it.
     pub peer: Option<String>,
+    /// That is the root of a collective.
+    pub root: bool,
     /// Ranks of the world that it may wait for.
     #[serde(skip)]
     pub ranks: Vec<u32>,
@@ -39,8 +41,8 @@ pub struct Pending {
     pub count: u64,
     /// Their type.
     pub datatype: Option<String>,
-    /// Communicator, file or window.
-    pub on: String,
+    /// Communicator, file or window; a generalised request has none.
+    pub on: Option<String>,
     /// Where it was started.
     pub place: Option<String>,
     /// How long before the death of the process, in seconds.
@@ -96,7 +98,7 @@ fn one(request: &Request, process: &Process, names: &Names<'_>) -> Pending {
     let handle = request.object.get();
     let peer = i64::from(request.peer.get().cast_signed());
     let message = kind.is_point_to_point();
-    let special = names.rank(peer).filter(|_| message);
+    let special = names.rank(peer);
     let comm = names.comm(handle);
     let any = special.as_deref() == Some("MPI_ANY_SOURCE");
     let ranks = match (message, any, &special) {
@@ -104,20 +106,32 @@ fn one(request: &Request, process: &Process, names: &Names<'_>) -> Pending {
         (true, false, None) => world(process, comm, peer),
         _ => Vec::new(),
     };
+    let function = process.function((request.head.made_by.get() as usize).wrapping_sub(1));
+    let has = of_request(kind, Some(&function));
+    let from =
+        if request.is(Flag::PERSISTENT) { &request.started_from } else { &request.head.made_from }.get();
+    let root = has.peer == Some(Role::Root);
     Pending {
         handle: request.head.handle.get(),
-        operation: kind.name().unwrap_or("operation that is not known").to_owned(),
+        operation: operation(kind, function),
         role: message.then_some(if kind.receives() { Role::Source } else { Role::Destination }),
-        peer: message.then(|| special.unwrap_or_else(|| peer.to_string())),
+        peer: has.peer.map(|_| special.unwrap_or_else(|| peer.to_string())),
+        root,
         ranks,
         tag: message.then(|| names.tag(i64::from(request.tag.get().cast_signed()))),
-        count: request.count.get(),
-        datatype: (request.datatype.get() != 0).then(|| names.datatype(request.datatype.get())),
-        on: names.object(object, handle),
-        place: place(&process.modules, names.locate(), request.started_from.get()),
+        count: if has.count { request.count.get() } else { 0 },
+        datatype: has.datatype.then(|| names.datatype(request.datatype.get())),
+        on: (handle != 0).then(|| names.object(object, handle)),
+        place: place(&process.modules, names.locate(), from),
         age_s: None,
-        since: request.started_at.get(),
+        since: request.started(),
     }
+}
+
+/// A message by its kind, anything else by the function that made it.
+fn operation(kind: RequestKind, function: String) -> String {
+    let told = kind.is_point_to_point() || kind == RequestKind::GENERALIZED || function.is_empty();
+    if told { kind.name().unwrap_or("operation that is not known").to_owned() } else { function }
 }
 
 /// The newest messages of the ledger, newest first.

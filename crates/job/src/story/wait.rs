@@ -125,8 +125,8 @@ fn completion(
         let waiting = Waiting {
             function: function.clone(),
             what,
-            comm: request.on.clone(),
-            comm_name: request.on.clone(),
+            comm: request.on.clone().unwrap_or_default(),
+            comm_name: request.on.clone().unwrap_or_default(),
             number: None,
             ranks: ranks.collect(),
             place: names.place(call.return_address.get()),

@@ -113,14 +113,10 @@ pub fn text(context: &Context<'_>, comm: &Communicator, lines: &mut Vec<String>)
     if let Some(topology) = &comm.topology {
         self::topology(topology, comm, lines);
     }
-    if comm.colour != 0
-        && comm
-            .common
-            .created
-            .as_ref()
-            .is_some_and(|c| c.function.as_deref().is_some_and(|f| f.contains("split")))
-    {
-        lines.push(field("colour", &comm.colour.to_string()));
+    match comm.common.created.as_ref().and_then(|created| created.function.as_deref()) {
+        Some("MPI_Comm_split") => lines.push(field("colour", &comm.colour.to_string())),
+        Some("MPI_Comm_split_type") => lines.push(field("split type", &comm.colour.to_string())),
+        _ => {}
     }
     lines.push(field("collectives", &format!("{} entered", comm.collectives)));
     context.one(lines, "error handler", comm.errhandler.as_ref());
@@ -156,7 +152,7 @@ fn topology(topology: &Topology, comm: &Communicator, lines: &mut Vec<String>) {
                 let end = usize::try_from(*end).unwrap_or(0);
                 let to: Vec<String> =
                     edges.get(start..end).unwrap_or_default().iter().map(i64::to_string).collect();
-                let own = if comm.rank == u32::try_from(node).ok() { "  <- this process" } else { "" };
+                let own = if comm.rank == u32::try_from(node).ok() { super::HERE } else { "" };
                 lines.push(format!("{:20}{node} -> {}{own}", "", to.join(", ")));
                 start = end;
             }

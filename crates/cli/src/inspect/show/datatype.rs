@@ -1,6 +1,7 @@
 //! Datatypes: constructor, parts, type map.
 
 use super::{Context, drawing, field};
+use mpi_abi::constant;
 use mpiscope_job::objects::datatype::Arguments;
 use mpiscope_job::objects::{Datatype, Reference};
 
@@ -70,7 +71,7 @@ pub fn text(context: &Context<'_>, datatype: &Datatype, lines: &mut Vec<String>)
 fn tree(context: &Context<'_>, datatype: &Datatype, depth: usize, most: usize, lines: &mut Vec<String>) {
     let name = super::named(&datatype.common).map_or_else(String::new, |name| format!(" {name}"));
     let indent = "  ".repeat(depth);
-    lines.push(format!("{indent}{}({}){name}", datatype.combiner, arguments(&datatype.arguments)));
+    lines.push(format!("{indent}{}({}){name}", datatype.combiner, arguments(context, &datatype.arguments)));
     for part in &datatype.constituents {
         if lines.len() >= most || depth > DEEPEST {
             lines.push(format!("{indent}  ..."));
@@ -89,7 +90,7 @@ fn derived(context: &Context<'_>, part: &Reference) -> Option<Datatype> {
     (!old.common.predefined).then_some(old)
 }
 
-fn arguments(arguments: &Arguments) -> String {
+fn arguments(context: &Context<'_>, arguments: &Arguments) -> String {
     let word =
         |name: &str| arguments.words.iter().find(|(known, _)| *known == name).map(|(_, word)| word.clone());
     let numbers = arguments
@@ -97,7 +98,8 @@ fn arguments(arguments: &Arguments) -> String {
         .iter()
         .map(|(name, n)| format!("{name} {}", word(name).unwrap_or_else(|| n.to_string())));
     let arrays = arguments.arrays.iter().map(|(name, values)| {
-        let mut told: Vec<String> = values.iter().take(MOST_NUMBERS).map(i64::to_string).collect();
+        let mut told: Vec<String> =
+            values.iter().take(MOST_NUMBERS).map(|n| distribution(context, name, *n)).collect();
         if values.len() > MOST_NUMBERS {
             told.push("...".into());
         }
@@ -106,12 +108,25 @@ fn arguments(arguments: &Arguments) -> String {
     numbers.chain(arrays).collect::<Vec<_>>().join(", ")
 }
 
+/// A number of an array; of a distributed array a word, where it stands for one.
+fn distribution(context: &Context<'_>, array: &str, number: i64) -> String {
+    const KINDS: &[&str] = &["MPI_DISTRIBUTE_BLOCK", "MPI_DISTRIBUTE_CYCLIC", "MPI_DISTRIBUTE_NONE"];
+    let words = match array {
+        "distribs" => KINDS,
+        "dargs" => &["MPI_DISTRIBUTE_DFLT_DARG"],
+        _ => &[],
+    };
+    let word = words.iter().find(|word| constant::value_of(context.reader.abi(), word) == Some(number));
+    word.map_or_else(|| number.to_string(), |word| word.trim_start_matches("MPI_DISTRIBUTE_").to_lowercase())
+}
+
 fn type_map(datatype: &Datatype, lines: &mut Vec<String>) {
     let map = &datatype.type_map;
     if map.incomplete {
         lines.push(field("type map", "cannot be seen whole: the making of a part of it was not seen"));
     }
-    if map.runs.is_empty() || datatype.common.predefined && map.runs.len() == 1 {
+    // A built-in type of one element is its own type map.
+    if map.runs.is_empty() || datatype.common.predefined && matches!(&*map.runs, [one] if one.count == 1) {
         return;
     }
     let holes: u64 = map.holes.iter().map(|hole| hole.length).sum();

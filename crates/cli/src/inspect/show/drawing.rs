@@ -6,12 +6,13 @@
 //! ```
 
 use mpiscope_job::objects::TypeMap;
+use mpiscope_job::objects::typemap::Run;
 use std::collections::BTreeMap;
 
 /// Bytes of a line.
 const WIDTH: i64 = 32;
-/// Lines that are drawn.
-const MOST_LINES: i64 = 16;
+/// Lines with data that are drawn.
+const MOST_LINES: usize = 16;
 /// Elements that are drawn.
 const MOST_ELEMENTS: u64 = 4096;
 
@@ -37,54 +38,126 @@ pub fn lines(map: &TypeMap, lb: i64, extent: i64) -> Vec<String> {
         return Vec::new();
     }
     let letters = letters(map);
-    let shown = extent.min(WIDTH * MOST_LINES);
-    let Ok(len) = usize::try_from(shown) else { return Vec::new() };
-    let mut bytes = vec!['.'; len];
-    let mut elements = 0;
-    let mut outside = false;
+    let mut drawing = Drawing::new(map, lb, extent);
     for run in &map.runs {
-        let letter = letters.get(run.datatype.as_str()).copied().unwrap_or('x');
-        for element in 0..run.count {
-            elements += 1;
-            let offset = element.saturating_mul(run.size);
-            let start = run.displacement.saturating_sub(lb).saturating_add_unsigned(offset);
-            if start >= shown || elements > MOST_ELEMENTS {
-                break;
-            }
-            for byte in 0..i64::try_from(run.size).unwrap_or(0) {
-                let at = usize::try_from(start.saturating_add(byte)).ok().and_then(|at| bytes.get_mut(at));
-                match at {
-                    // A byte that belongs to two elements.
-                    Some(at) if *at != '.' => *at = '#',
-                    Some(at) => *at = if byte == 0 { letter.to_ascii_uppercase() } else { letter },
-                    None => outside = true,
+        drawing.draw(run, letters.get(run.datatype.as_str()).copied().unwrap_or('x'));
+    }
+    let mut lines = drawing.told();
+    let legend: Vec<String> = letters.iter().map(|(name, letter)| format!("{letter} {name}")).collect();
+    let overlap = if drawing.holds('#') { ", # overlap" } else { "" };
+    let hole =
+        if drawing.holds('.') || lines.iter().any(|line| line.ends_with(HOLE)) { ", . hole" } else { "" };
+    lines.push(format!("{:>14}  {}{hole}{overlap}; capitals begin an element", "", legend.join(", ")));
+    lines
+}
+
+/// How a line for several lines without data ends.
+const HOLE: &str = "bytes, all hole";
+
+/// The first lines that have data, by their number.
+struct Drawing {
+    lines: BTreeMap<i64, String>,
+    lb: i64,
+    extent: i64,
+    elements: u64,
+    /// Data lies beyond the extent.
+    outside: bool,
+    /// Not all lines with data have room.
+    more: bool,
+}
+
+impl Drawing {
+    /// Lines with data, all holes yet.
+    fn new(map: &TypeMap, lb: i64, extent: i64) -> Self {
+        let mut drawing =
+            Self { lines: BTreeMap::new(), lb, extent, elements: 0, outside: false, more: false };
+        for run in &map.runs {
+            let bytes = i64::try_from(run.count.saturating_mul(run.size)).unwrap_or(i64::MAX);
+            let first = run.displacement.saturating_sub(lb);
+            let end = first.saturating_add(bytes);
+            drawing.outside |= first < 0 || end > extent;
+            let last = end.min(extent).saturating_sub(1).div_euclid(WIDTH);
+            let numbers = first.max(0).div_euclid(WIDTH)..=last;
+            for number in numbers.take(MOST_LINES + 1) {
+                let wide = usize::try_from((extent - number * WIDTH).min(WIDTH)).unwrap_or(0);
+                drawing.lines.insert(number, ".".repeat(wide));
+                drawing.more |= drawing.lines.len() > MOST_LINES;
+                if drawing.more && drawing.lines.len() > MOST_LINES {
+                    drawing.lines.pop_last();
                 }
             }
         }
+        drawing
     }
-    let mut lines: Vec<String> = bytes
-        .chunks(WIDTH as usize)
-        .zip(0i64..)
-        .map(|(chunk, line)| {
-            format!("{:>14}  {}", lb.saturating_add(line * WIDTH), chunk.iter().collect::<String>())
-        })
-        .collect();
-    if extent > shown {
-        lines.push(format!("{:>14}  {} more bytes", "...", extent - shown));
-    } else if outside {
-        lines.push(format!("{:>14}  data beyond the extent is not drawn", ""));
+
+    fn draw(&mut self, run: &Run, letter: char) {
+        let Some((last, _)) = self.lines.last_key_value() else { return };
+        let end = (last + 1).saturating_mul(WIDTH);
+        for element in 0..run.count {
+            self.elements += 1;
+            let offset = element.saturating_mul(run.size);
+            let start = run.displacement.saturating_sub(self.lb).saturating_add_unsigned(offset);
+            if start >= end || self.elements > MOST_ELEMENTS {
+                break;
+            }
+            for byte in 0..i64::try_from(run.size).unwrap_or(0).min(end - start) {
+                let letter = if byte == 0 { letter.to_ascii_uppercase() } else { letter };
+                self.put(start.saturating_add(byte), letter);
+            }
+        }
     }
-    let legend: Vec<String> = letters.iter().map(|(name, letter)| format!("{letter} {name}")).collect();
-    let overlap = if bytes.contains(&'#') { ", # overlap" } else { "" };
-    let hole = if bytes.contains(&'.') { ", . hole" } else { "" };
-    lines.push(format!("{:>14}  {}{hole}{overlap}; capitals begin an element", "", legend.join(", ")));
-    lines
+
+    fn put(&mut self, at: i64, letter: char) {
+        let Some(line) = self.lines.get_mut(&at.div_euclid(WIDTH)) else { return };
+        let Ok(column) = usize::try_from(at.rem_euclid(WIDTH)) else { return };
+        // A byte that belongs to two elements.
+        let letter = if line.get(column..=column) == Some(".") { letter } else { '#' };
+        if column < line.len() {
+            line.replace_range(column..=column, letter.encode_utf8(&mut [0; 4]));
+        }
+    }
+
+    fn holds(&self, letter: char) -> bool {
+        self.lines.values().any(|line| line.contains(letter))
+    }
+
+    fn told(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        let mut next = 0;
+        for (number, line) in &self.lines {
+            self.gap(next, *number, &mut told);
+            told.push(format!("{:>14}  {line}", self.lb.saturating_add(number * WIDTH)));
+            next = number + 1;
+        }
+        let rest = self.extent.saturating_sub(next.saturating_mul(WIDTH));
+        if self.more {
+            told.push(format!("{:>14}  {rest} more bytes", "..."));
+        } else {
+            self.gap(next, next + rest.max(0).saturating_add(WIDTH - 1) / WIDTH, &mut told);
+        }
+        if self.outside {
+            told.push(format!("{:>14}  data beyond the extent is not drawn", ""));
+        }
+        told
+    }
+
+    /// Lines without data: one is drawn, of several their length is told.
+    fn gap(&self, from: i64, to: i64, told: &mut Vec<String>) {
+        let bytes = to.saturating_mul(WIDTH).min(self.extent).saturating_sub(from * WIDTH);
+        match to - from {
+            ..=0 => {}
+            1 => {
+                let dots = ".".repeat(usize::try_from(bytes).unwrap_or(0));
+                told.push(format!("{:>14}  {dots}", self.lb.saturating_add(from * WIDTH)));
+            }
+            _ => told.push(format!("{:>14}  {bytes} {HOLE}", "...")),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::objects::typemap::Run;
 
     fn run(datatype: &str, displacement: i64, count: u64, size: u64) -> Run {
         Run { datatype: datatype.into(), displacement, count, size }
@@ -112,6 +185,23 @@ mod tests {
     fn two_types_with_the_same_first_letter_have_different_ones() {
         let runs = vec![run("MPI_INT", 0, 1, 4), run("MPI_INTEGER", 4, 1, 4)];
         assert_eq!(lines(&TypeMap { runs, ..TypeMap::default() }, 0, 8)[0].trim(), "0  IiiiNnnn");
+    }
+
+    #[test]
+    fn long_holes_take_one_line_and_the_data_behind_them_is_drawn() {
+        let runs = vec![run("MPI_INT", 4, 1, 4), run("MPI_INT", 64, 1, 4), run("MPI_INT", 3200, 2, 4)];
+        let told = lines(&TypeMap { runs, ..TypeMap::default() }, 0, 6400);
+        let drawn: Vec<&str> = told.iter().map(|line| line.trim()).collect();
+        let wanted = [
+            "0  ....Iiii........................".to_owned(),
+            format!("32  {}", ".".repeat(32)),
+            format!("64  Iiii{}", ".".repeat(28)),
+            "...  3104 bytes, all hole".to_owned(),
+            format!("3200  IiiiIiii{}", ".".repeat(24)),
+            "...  3168 bytes, all hole".to_owned(),
+            "i MPI_INT, . hole; capitals begin an element".to_owned(),
+        ];
+        assert_eq!(drawn, wanted);
     }
 
     #[test]

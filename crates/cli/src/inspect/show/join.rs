@@ -35,7 +35,8 @@ pub fn lines(group: &Same<'_>, processes: usize) -> Vec<String> {
         .map(|(look, view)| ((look.world, look.process.rank), view.text.as_slice()))
         .collect();
     let told = join(&texts);
-    std::iter::once(format!("the same object on rank {}:", group.members)).chain(told).collect()
+    let what = if group.one { "the same object" } else { "alike" };
+    std::iter::once(format!("{what} on rank {}:", group.members)).chain(told).collect()
 }
 
 /// The label of a line: of the first line nothing, of a line that is not labelled all of it.
@@ -52,7 +53,9 @@ fn join(texts: &[View<'_>]) -> Vec<String> {
     let mut lines: Vec<Line> = Vec::new();
     for ((world, rank), text) in texts {
         let mut next = 0;
-        for (at, line) in text.iter().enumerate() {
+        // What points at one process is of no use where all are told of.
+        let lines_of = text.iter().map(|line| line.strip_suffix(super::HERE).unwrap_or(line));
+        for (at, line) in lines_of.enumerate() {
             let label = label(at, line);
             let known = lines.iter().skip(next).position(|known| known.label == label).map(|i| next + i);
             let place = known.unwrap_or_else(|| {
@@ -63,7 +66,7 @@ fn join(texts: &[View<'_>]) -> Vec<String> {
             let Some(joined) = lines.get_mut(place) else { continue };
             match joined.values.iter_mut().find(|(_, known)| known == line) {
                 Some((ranks, _)) => ranks.add(*world, *rank),
-                None => joined.values.push((Members::from_iter([(*world, *rank)]), line.clone())),
+                None => joined.values.push((Members::from_iter([(*world, *rank)]), line.to_owned())),
             }
         }
     }

@@ -11,7 +11,10 @@ mod window;
 use super::look::Found;
 use super::same;
 use super::table;
-use mpiscope_job::objects::{Common, Deed, Hex, Kind, Object, Ongoing, Reader, Reference, Standing};
+use mpiscope_job::identity;
+use mpiscope_job::objects::{
+    Attribute, Common, Deed, Hex, Keyval, Kind, Object, Ongoing, Reader, Reference, Standing,
+};
 use mpiscope_job::{Bytes, Members, Process};
 use std::collections::BTreeMap;
 
@@ -41,7 +44,7 @@ impl Context<'_> {
             Object::Info(info) => small::info_brief(info),
             Object::File(file) => window::file_brief(file),
             Object::Window(window) => window::brief(self, window),
-            Object::Session(session) => small::session_brief(self, session),
+            Object::Session(session) => small::session_brief(session),
             Object::Keyval(keyval) => small::keyval_brief(self, keyval),
         };
         match (name, what.is_empty()) {
@@ -79,6 +82,8 @@ impl Context<'_> {
         let name = named(common).map_or_else(String::new, |name| format!(" {name}"));
         let state = match common.standing {
             Standing::Live if common.predefined => "predefined",
+            // Its handle is gone, so nobody sees the end of it.
+            Standing::Marked if common.kind == Kind::Request => "freed by the program while it was under way",
             Standing::Marked => "freed by the program, MPI still works on it",
             other => table_state(other),
         };
@@ -117,10 +122,24 @@ impl Context<'_> {
         known.map_or_else(String::new, |place| format!(" at {place}"))
     }
 
-    /// Another object: by its name alone, if it has one.
+    /// Another object as all ranks may call it: by its name alone if it has one, else by what is no handle, if there is
+    /// such a thing.
     fn call(&self, reference: &Reference) -> String {
         let told = self.refer(reference);
-        told.split_once("\" (").map_or_else(|| told.clone(), |(name, _)| format!("{name}\""))
+        if let Some((name, _)) = told.split_once("\" (") {
+            return format!("{name}\"");
+        }
+        if reference.name.is_some() || reference.uid == 0 {
+            return told;
+        }
+        let other = match self.reader.object_by_uid(reference.uid) {
+            Ok(Some(Object::Communicator(comm))) if comm.common.identity.0 != 0 => {
+                Some(identity::told(comm.common.identity.0))
+            }
+            Ok(Some(Object::Datatype(old))) => Some(format!("a {} type", old.combiner)),
+            _ => None,
+        };
+        other.unwrap_or(told)
     }
 
     /// Another object: by its name and its handle.
@@ -171,14 +190,22 @@ impl Context<'_> {
         }
     }
 
-    fn attributes(&self, lines: &mut Vec<String>, attributes: &[mpiscope_job::objects::Attribute]) {
+    fn attributes(&self, lines: &mut Vec<String>, attributes: &[Attribute]) {
         for attribute in attributes.iter().take(MOST_REFERENCES) {
-            // An `int`, as a list of keys shows it.
-            let number = attribute.keyval.cast_unsigned() & u64::from(u32::MAX);
-            let key = attribute.name.clone().unwrap_or_else(|| format!("key {number:#x}"));
+            let key = attribute.name.clone().unwrap_or_else(|| self.key(attribute));
             let copied = if attribute.copied { " (copied)" } else { "" };
             lines.push(field("attribute", &format!("{key} = {}{copied}", attribute.value)));
         }
+    }
+
+    /// An attribute's key: a number says little, the place where it was made more.
+    fn key(&self, attribute: &Attribute) -> String {
+        // Keys are C's `int`s.
+        let number = attribute.keyval as i32;
+        let key = self.reader.by_uid::<Keyval>(attribute.keyval_uid).ok().flatten();
+        let place = key.and_then(|key| key.common.created?.place);
+        let made = place.map_or_else(String::new, |place| format!(", made at {place}"));
+        format!("key {number} ({number:#x}{made})")
     }
 
     /// A function of the program by its address.
@@ -226,6 +253,9 @@ fn when(label: &str, seconds: f64) -> String {
 /// How a moment ends.
 const AFTER: &str = " s after the start";
 
+/// How a line ends that is about the process that tells it.
+const HERE: &str = "  <- this process";
+
 /// A labelled line.
 fn field(label: &str, value: &str) -> String {
     format!("  {label:<17} {value}").trim_end().to_owned()
@@ -244,7 +274,7 @@ impl Heading for Kind {
 
 /// The lines about all objects that were asked for.
 pub fn lines(found: &Found) -> Vec<String> {
-    let groups = same::groups(found);
+    let groups = same::alike(same::groups(found));
     let mut lines = Vec::new();
     for group in &groups {
         if !lines.is_empty() {
@@ -253,8 +283,10 @@ pub fn lines(found: &Found) -> Vec<String> {
         lines.extend(join::lines(group, found.looks.len()));
         lines.extend(communicator::hosts(found, group));
     }
-    lines.extend(missing(found));
+    let missing = missing(found);
     lines.extend(table::blind(found));
+    lines.extend(table::losses(found, !missing.is_empty()));
+    lines.extend(missing);
     lines
 }
 

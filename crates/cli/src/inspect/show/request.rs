@@ -9,7 +9,7 @@ pub fn brief(context: &Context<'_>, request: &Request) -> String {
     if request.common.standing == Standing::Null {
         return String::new();
     }
-    let mut parts = vec![request.operation.unwrap_or("operation that is not known").to_owned()];
+    let mut parts = vec![operation(request).to_owned()];
     if let Some(way) = way(request) {
         parts.push(way);
     }
@@ -24,10 +24,18 @@ pub fn brief(context: &Context<'_>, request: &Request) -> String {
     format!("{}, {}", parts.join(" "), state(request))
 }
 
+/// What it stands for: of what is no message, the function says more than its kind.
+fn operation(request: &Request) -> &str {
+    let made_by = request.common.created.as_ref().and_then(|created| created.function.as_deref());
+    let function = made_by.filter(|_| matches!(request.class, "collective" | "one-sided" | "file"));
+    function.or(request.operation).unwrap_or("operation that is not known")
+}
+
 /// From or to whom, with which tag.
 fn way(request: &Request) -> Option<String> {
     let operation = request.operation?;
-    let peer = || peer(&request.peer);
+    let rank = peer(request.peer.as_ref()?);
+    let peer = || &rank;
     let tag = request.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
     Some(match (request.class, operation.contains("receive")) {
         ("point-to-point", _) if request.send.is_some() => {
@@ -37,6 +45,7 @@ fn way(request: &Request) -> Option<String> {
         ("point-to-point", true) => format!("from {} {tag}", peer()),
         ("point-to-point", false) => format!("to {} {tag}", peer()),
         ("one-sided", _) => format!("target {}", peer()),
+        _ if request.root => format!("root {}", peer()),
         _ => return None,
     })
 }
@@ -56,8 +65,8 @@ fn state(request: &Request) -> String {
         _ => "inactive",
     };
     let cancelled = if request.cancelled { ", cancelled" } else { "" };
-    let shared = if request.outstanding > 1 {
-        format!(", {} with this handle", request.outstanding)
+    let shared = if request.several {
+        format!(", the last of {} with this handle", request.starts)
     } else {
         String::new()
     };
@@ -66,10 +75,9 @@ fn state(request: &Request) -> String {
 
 /// Everything.
 pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
-    lines.push(field(
-        "operation",
-        &format!("{} ({})", request.operation.unwrap_or("not known"), request.class),
-    ));
+    let operation = operation(request);
+    let class = if operation == request.class { String::new() } else { format!(" ({})", request.class) };
+    lines.push(field("operation", &format!("{operation}{class}")));
     lines.push(field("state", &state(request)));
     if let Some(way) = way(request) {
         lines.push(field("peer", &way));
@@ -77,7 +85,10 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
     context.one(lines, "on", request.object.as_ref());
     if request.count > 0 || request.datatype.is_some() {
         let datatype = request.datatype.as_ref().map_or_else(|| "elements".to_owned(), |d| context.refer(d));
-        lines.push(field("buffer", &format!("{} x {datatype} at {}", request.count, request.buffer)));
+        // Of a collective, which may have several, none is recorded.
+        let at =
+            if request.class == "collective" { String::new() } else { format!(" at {}", request.buffer) };
+        lines.push(field("buffer", &format!("{} x {datatype}{at}", request.count)));
     }
     context.one(lines, "reduction", request.reduction.as_ref());
     if request.partitions > 0 {
@@ -102,8 +113,12 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<String>) {
     if request.error != 0 {
         lines.push(field("error", &format!("code {}", request.error)));
     }
-    if request.outstanding > 1 {
-        let told = format!("{} requests; the fields are those of the one made last", request.outstanding);
+    if request.several {
+        let open = request.outstanding;
+        let told = format!(
+            "{} requests so far, all complete at start; {open} not completed by the program",
+            request.starts
+        );
         lines.push(field("handle of", &told));
     }
 }

@@ -55,7 +55,7 @@ pub fn op(context: &Context<'_>, op: &Op, lines: &mut Vec<String>) {
 pub fn errhandler_brief(context: &Context<'_>, handler: &Errhandler) -> String {
     let used = match handler.attached.len() {
         0 => "not attached".to_owned(),
-        n => format!("attached to {n}"),
+        n => format!("attached to {}", count(n, "object")),
     };
     if handler.function.0 == 0 {
         used
@@ -93,9 +93,16 @@ pub fn info(context: &Context<'_>, info: &Info, lines: &mut Vec<String>) {
     context.many(lines, "used by", &info.used_by);
 }
 
-pub fn session_brief(context: &Context<'_>, session: &Session) -> String {
-    let info = session.info.as_ref().map_or_else(String::new, |info| format!(", {}", context.call(info)));
-    format!("{} groups made from it{info}", session.groups.len())
+pub fn session_brief(session: &Session) -> String {
+    // What it was given is alike on all ranks; the info's handle is not.
+    let hints: Vec<String> =
+        session.hints.iter().take(MOST_PAIRS).map(|(key, value)| format!(", {key}={value}")).collect();
+    format!("{} made from it{}", count(session.groups.len(), "group"), hints.concat())
+}
+
+/// `1 group`, `2 groups`.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 pub fn session(context: &Context<'_>, session: &Session, lines: &mut Vec<String>) {
@@ -106,7 +113,12 @@ pub fn session(context: &Context<'_>, session: &Session, lines: &mut Vec<String>
 
 pub fn keyval_brief(context: &Context<'_>, keyval: &Keyval) -> String {
     let of = keyval.of.map_or("objects", |kind| kind.name());
-    format!("key {:#x} for {of}, copy {}", keyval.keyval, callback(context, keyval.copy.0))
+    let copy = match keyval.copy.0 {
+        predefined @ 0..SMALL => format!("predefined ({predefined})"),
+        // Its address differs from process to process.
+        _ => context.function_name(keyval.copy),
+    };
+    format!("key {} ({:#x}) for {of}, copy {copy}", keyval.keyval, keyval.keyval)
 }
 
 pub fn keyval(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<String>) {
@@ -117,10 +129,22 @@ pub fn keyval(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<String>) {
     lines.push(field("extra state", &keyval.extra_state.to_string()));
 }
 
-/// A function of the program; a null pointer or a small number stands for a predefined one.
+/// Below are no functions: a null pointer or a small number stands for a predefined one.
+const SMALL: u64 = 4096;
+
+/// A function of the program, or a predefined one.
 fn callback(context: &Context<'_>, address: u64) -> String {
     match address {
-        0..4096 => format!("predefined ({address})"),
+        0..SMALL => format!("predefined ({address})"),
         _ => context.function(mpiscope_job::objects::Hex(address)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn one_of_something_is_not_several() {
+        let told = [0, 1, 2].map(|n| super::count(n, "group"));
+        assert_eq!(told, ["0 groups", "1 group", "2 groups"]);
     }
 }

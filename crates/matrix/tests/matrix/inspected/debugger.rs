@@ -19,14 +19,16 @@ pub fn missing() -> Option<&'static str> {
 }
 
 /// What is asked in both cases.
-const QUESTIONS: [&str; 13] = [
+const QUESTIONS: [&str; 15] = [
     "print comm",
     "print type",
     "print request",
     "print win",
     "print info",
     "print file",
+    "print status",
     "info mpi",
+    "info mpi datatype",
     "info mpi comm",
     "info mpi handle type",
     "info mpi handle fortran_comm comm",
@@ -36,7 +38,7 @@ const QUESTIONS: [&str; 13] = [
 ];
 
 /// What must be said in both cases.
-const ANSWERS: [&str; 13] = [
+const ANSWERS: [&str; 15] = [
     " \"solver\": 1 process, rank 0",
     " \"particle\": struct of MPI_INT, MPI_DOUBLE, MPI_CHAR, 29 bytes in 40",
     " receive from 0 tag 42 on \"solver\" 10 x MPI_INT, under way",
@@ -44,6 +46,8 @@ const ANSWERS: [&str; 13] = [
     " first_key=1, second_key=two words",
     "/data.0, create + rdwr",
     "  mode              create + rdwr",
+    " = {MPI_SOURCE = 3, MPI_TAG = 42, MPI_ERROR = 0",
+    "\"red ?[31m\": vector of \"particle\"",
     "datatype     3 live",
     "MPI_COMM_WORLD: 1 process, rank 0",
     "0  Iiii....DdddddddDdddddddDddddddd",
@@ -69,10 +73,14 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     first.push("python targets = lambda: iter([COPY.make])".into());
     first.push("python forget()".into());
     first.extend(["print win".into(), "echo ---copy\\n".into(), "print type".into()]);
+    first.extend(["mpi pin type".into(), "mpi release type".into()]);
     first.push(format!("generate-core-file {}", core.display()));
     first.push("kill".into());
     let live = gdb(library, &first, &[program.clone().into()], true)?;
     all(&live, "live")?;
+    for said in ["kept from now on: 0x", "no longer kept: 0x"] {
+        ensure!(live.contains(said), "no {said:?} in\n{live}");
+    }
     let copied = live.split_once("---copy").map(|(_, after)| after).unwrap_or_default();
     ensure!(copied.contains(" \"particle\": struct"), "not through gdb's memory:\n{live}");
     let questions: Vec<String> = std::iter::once("up").chain(QUESTIONS).map(str::to_owned).collect();
@@ -110,6 +118,7 @@ fn all(told: &str, which: &str) -> Result<()> {
     for wanted in ANSWERS {
         ensure!(told.contains(wanted), "{which}: no {wanted:?} in\n{told}");
     }
+    ensure!(!told.contains('\x1b'), "{which}: a name controls the terminal:\n{told:?}");
     ensure!(!told.contains("Traceback") && !told.contains("Python Exception"), "{which}:\n{told}");
     Ok(())
 }

@@ -43,7 +43,7 @@ const SHOWN: [(&str, &[&str]); 6] = [
             "11 bytes in 2 holes (28 % of the extent)",
             "0  Iiii....DdddddddDdddddddDddddddd\n",
             "32  C.......\n",
-            "used by           datatype ",
+            "used by           \"red ?[31m\" (",
         ],
     ),
     (
