@@ -17,6 +17,11 @@
 //!
 //! If the program may call MPI from several threads at once, a spin lock is held around each hook's work (never
 //! around the library's). Otherwise there is no lock and no locked instruction.
+//!
+//! # The usual case
+//!
+//! Mostly one thread calls MPI, no tool has registered for events or watches a level, and no ledger is kept. One word says so
+//! ([`state::reconsider`]), and the hooks that cost most are compiled once more for it ([`state::with`]).
 
 pub mod blocking;
 pub mod collectives;

@@ -62,7 +62,7 @@ pub fn matched<A: Abi>(
         held.messages.remove(old);
         held.messages.give(old);
     }
-    let Some(record) = held.messages.take(&held) else {
+    let Some(record) = held.messages.take(held.writer) else {
         held.writer.lose(Loss::OBJECTS, 1);
         return;
     };

@@ -100,40 +100,57 @@ pub fn create<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, hand
     if handle == held.null_request || handle == 0 {
         return;
     }
-    let mut shared = is_shared::<A>(&held, handle) && !new.persistent;
-    let known = held.requests.known(handle);
-    let request = match known {
+    let request = match held.requests.known(handle) {
+        // A handle that is set apart for sharing never has a record of a request that is gone.
         Some(gone) if gone.head.life.get() == Life::FREED.0 => gone,
-        Some(known) if shared => return share_again(held, call, known, new),
-        known => {
-            if let Some(known) = known {
-                if displace(held, &call.aside(), known, new.kind, new.persistent) {
-                    return share_again(held, call, known, new);
-                }
-                shared = false;
-            }
-            let Some(request) = record_for(&held, handle) else { return };
-            request
+        Some(known) if !new.persistent && known.is(Flag::SHARED_HANDLE) && is_shared::<A>(&held, handle) => {
+            return share_again(held, call, known, new);
         }
+        known => match begin_rarely(held, &call.aside(), handle, known, &New { ..*new }) {
+            Some(request) => request,
+            None => return,
+        },
     };
     {
         let _open = request.head.seq.open();
         fill(&held, call, request, new);
-        request.head.flags.set(match (new.persistent, shared) {
-            (true, _) => Flag::PERSISTENT.0,
-            (_, true) => Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0,
-            _ => Flag::STARTED.0 | Flag::ACTIVE.0,
-        });
-        if shared {
-            request.outstanding.set(0);
-            request.starts.set(0);
-        }
+        let active = if new.persistent { Flag::PERSISTENT.0 } else { Flag::STARTED.0 | Flag::ACTIVE.0 };
+        request.head.flags.set(active);
     }
-    if shared {
-        share_again(held, call, request, new);
-    } else if !new.persistent {
+    if !new.persistent {
         facts::request_started(held, request);
     }
+}
+
+/// A handle that is new, or that we think has a live request. Gives the record to be filled; nothing if the handle is shared,
+/// and all is done.
+#[inline(never)]
+fn begin_rarely<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    handle: u64,
+    known: Option<&'static Request>,
+    new: &New,
+) -> Option<&'static Request> {
+    if let Some(known) = known
+        && displace(held, call, known, new.kind, new.persistent)
+    {
+        share_again(held, call, known, new);
+        return None;
+    }
+    let request = record_for(&held, handle)?;
+    if new.persistent || !is_shared::<A>(&held, handle) {
+        return Some(request);
+    }
+    {
+        let _open = request.head.seq.open();
+        fill(&held, call, request, new);
+        request.head.flags.set(Flag::SHARED_HANDLE.0 | Flag::STARTED.0 | Flag::COMPLETE.0);
+        request.outstanding.set(0);
+        request.starts.set(0);
+    }
+    share_again(held, call, request, new);
+    None
 }
 
 /// A record in the table for a handle that is known to have none of a live request.
@@ -142,7 +159,7 @@ fn record_for(held: &State, handle: u64) -> Option<&'static Request> {
     if let Some(gone) = held.requests.known(handle) {
         return Some(gone);
     }
-    let Some(request) = held.requests.take(held) else {
+    let Some(request) = held.requests.take(held.writer) else {
         held.writer.lose(Loss::REQUESTS, 1);
         return None;
     };

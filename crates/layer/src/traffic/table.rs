@@ -9,11 +9,10 @@
 //! run short such leftovers are [reclaimed](Table::reclaim).
 #![allow(unsafe_code)]
 
-use super::state::State;
-use mpiscope_image::Record;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Head, Life};
 use mpiscope_image::traffic::{Message, Request};
+use mpiscope_image::{Record, Writer};
 use std::cell::Cell;
 use std::marker::PhantomData;
 
@@ -144,12 +143,12 @@ impl<T: Linked> Table<T> {
 
     /// A record that is not in use. `None`: the image is full.
     #[inline(always)]
-    pub fn take(&self, held: &State) -> Option<&'static T> {
+    pub fn take(&self, writer: &'static Writer) -> Option<&'static T> {
         let record = match self.at(self.free.get()) {
             Some(record) => record,
             None => match self.reclaim() {
                 Some(record) => return Some(record),
-                None => self.fetch(held)?,
+                None => self.fetch(writer)?,
             },
         };
         self.free.set(record.head().link.get());
@@ -183,8 +182,8 @@ impl<T: Linked> Table<T> {
 
     /// Makes a batch of records, all of them free.
     #[cold]
-    fn fetch(&self, held: &State) -> Option<&'static T> {
-        let fresh = held.writer.new_records::<T>(T::KIND, FIRST, BATCH)?;
+    fn fetch(&self, writer: &'static Writer) -> Option<&'static T> {
+        let fresh = writer.new_records::<T>(T::KIND, FIRST, BATCH)?;
         fresh.iter().rev().for_each(|record| self.give(record));
         self.records.set(self.records.get() + fresh.len());
         // There are never more records in the table than there are records.
@@ -225,5 +224,86 @@ impl<T: Linked> Table<T> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::objects::table::tests::image;
+    use std::collections::BTreeMap;
+
+    fn table(writer: &Writer) -> Table<Request> {
+        Table::new(std::ptr::from_ref(writer.header()) as usize)
+    }
+
+    /// As the hooks do it: the record of a request that is gone, else a new one.
+    fn make(table: &Table<Request>, writer: &'static Writer, handle: u64) -> &'static Request {
+        let record = table.known(handle).unwrap_or_else(|| {
+            let record = table.take(writer).unwrap();
+            record.head.handle.set(handle);
+            table.insert(handle, record);
+            record
+        });
+        record.head.life.set(Life::LIVE.0);
+        record
+    }
+
+    #[test]
+    fn the_next_request_with_a_handle_gets_the_record_of_the_last_one() {
+        let writer = image();
+        let table = table(writer);
+        let first = make(&table, writer, 7);
+        first.head.life.set(Life::FREED.0);
+        assert!(table.find(7).is_none());
+        assert!(std::ptr::eq(make(&table, writer, 7), first));
+        assert!(std::ptr::eq(table.find(7).unwrap(), first));
+    }
+
+    #[test]
+    fn a_library_that_never_gives_a_handle_twice_does_not_fill_the_image() {
+        let writer = image();
+        let table = table(writer);
+        for handle in 0..100_000 {
+            make(&table, writer, 16 * handle).head.life.set(Life::FREED.0);
+        }
+        assert!(table.records.get() < 4 * FIRST, "{} records for one live request", table.records.get());
+        let mut live = 0;
+        table.for_each(|_| live += 1);
+        assert_eq!(live, 0);
+    }
+
+    #[test]
+    fn random_requests_that_come_and_go_agree_with_a_map() {
+        let writer = image();
+        let table = table(writer);
+        let mut model: BTreeMap<u64, &'static Request> = BTreeMap::new();
+        let mut random = 7u64;
+        for _ in 0..300_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let handle = 0x7f00_0000_0000 + 64 * ((random >> 33) % 3000);
+            match model.remove(&handle) {
+                Some(record) => {
+                    assert!(std::ptr::eq(table.find(handle).unwrap(), record));
+                    record.head.life.set(Life::FREED.0);
+                    // Some are forgotten at once, as those whose handle another thread was given.
+                    if random >> 60 == 0 {
+                        table.remove(record);
+                        table.give(record);
+                    }
+                }
+                None => {
+                    assert!(table.find(handle).is_none());
+                    model.insert(handle, make(&table, writer, handle));
+                }
+            }
+        }
+        for (handle, record) in &model {
+            assert!(std::ptr::eq(table.find(*handle).unwrap(), *record));
+        }
+        let mut live = 0;
+        table.for_each(|_| live += 1);
+        assert_eq!(live, model.len());
     }
 }
