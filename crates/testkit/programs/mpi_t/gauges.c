@@ -233,7 +233,8 @@ static void check_times(MPI_Comm *comm, MPI_Comm *elsewhere)
     if (conform_rank == 0)
         nap(NAP);
     MPI_Barrier(*comm);
-    wall = MPI_Wtime() - begin;
+    /* Two clocks: the system steers its own by up to 500 millionths. */
+    wall = (MPI_Wtime() - begin) * 1.001 + 1e-6;
     is("GA-8", &calls, 1, "a total counts the calls of all functions");
     int barrier = element_of("MPI_Barrier");
     double all = value(&time), one = value_at(&by_function, barrier), wait = value(&waited);
