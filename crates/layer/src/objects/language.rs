@@ -14,7 +14,8 @@ pub fn is_fortran(address: u64) -> bool {
     object_of(address as usize as *const c_void).is_some_and(|path| is_binding(&path.to_string_lossy()))
 }
 
-fn is_binding(path: &str) -> bool {
+/// Whether a library with this path is a Fortran binding.
+pub fn is_binding(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.starts_with("lib") && name.contains("mpi") && BINDINGS.iter().any(|part| name.contains(part))
 }
