@@ -4,7 +4,7 @@
 //! that what is known about an address in them stays true.
 
 use super::code;
-use crate::objects::language;
+use mpi_abi::binding;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -56,8 +56,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, found: *mut 
     if !info.dlpi_name.is_null() {
         // SAFETY: a C string of the dynamic linker.
         let name = unsafe { CStr::from_ptr(info.dlpi_name) };
-        let code =
-            code::segments(info).reduce(both).filter(|_| language::is_binding(&name.to_string_lossy()));
+        let code = code::segments(info).reduce(both).filter(|_| binding::is_fortran(&name.to_string_lossy()));
         found.extend(code.map(|code| (name.to_owned(), code)));
     }
     0
