@@ -33,7 +33,7 @@ pub mod significant;
 pub mod source;
 pub mod story;
 pub mod symbols;
-mod through;
+pub mod through;
 mod unwind;
 pub mod worlds;
 

@@ -8,7 +8,7 @@
 //! When anything is missing (the right to read the memory of the process, a table, a frame of fixed size), the address
 //! in the binding stays.
 
-use crate::process::{Process, ThreadFacts, threads};
+use crate::process::{Process, threads};
 use crate::unwind::{Machine, Tables};
 use mpi_abi::binding;
 use mpiscope_image::layout::Call;
@@ -25,8 +25,10 @@ impl Process {
         self.threads.iter().any(|thread| thread.call.is_some() && self.in_binding(thread.return_address))
     }
 
-    fn in_binding(&self, address: u64) -> bool {
-        let module = self.modules.iter().find(|m| (m.start..m.end).contains(&address));
+    /// Whether the code before an address is that of a Fortran binding.
+    pub fn in_binding(&self, address: u64) -> bool {
+        let at = address.wrapping_sub(1);
+        let module = self.modules.iter().find(|m| (m.start..m.end).contains(&at));
         module.is_some_and(|module| binding::is_fortran(&module.path))
     }
 
@@ -42,21 +44,28 @@ impl Process {
         // A call that ended meanwhile has left anything on the stack.
         let Ok(later) = threads(image) else { return };
         for ((thread, later), caller) in self.threads.iter_mut().zip(&later).zip(callers) {
-            if let Some(caller) = caller.filter(|_| same_call(thread, later)) {
+            let (Some(call), Some(later)) = (&thread.call, &later.call) else { continue };
+            if let Some(caller) = caller.filter(|_| is_same(call, later)) {
                 thread.return_address = caller;
-                thread.call.iter().for_each(|call| call.return_address.set(caller));
+                call.return_address.set(caller);
             }
         }
     }
 }
 
+/// The address behind the program's call of the binding that made this call, in the memory of the process; nothing for a
+/// call that no binding made.
+pub fn caller(target: &dyn Target, call: &Call) -> Option<u64> {
+    Through::new(target)?.caller(call)
+}
+
 /// Whether a thread is still in the call that it was in.
-fn same_call(thread: &ThreadFacts, later: &ThreadFacts) -> bool {
-    let facts = |thread: &ThreadFacts| {
-        let call = thread.call.as_ref()?;
-        Some((thread.index, thread.calls, call.function.get(), call.nested.get(), call.stack_pointer.get()))
+pub(crate) fn is_same(call: &Call, later: &Call) -> bool {
+    let facts = |call: &Call| {
+        let what = (call.function.get(), call.nested.get(), call.stack_pointer.get());
+        (call.completed.get(), call.since.get(), what)
     };
-    facts(thread).is_some() && facts(thread) == facts(later)
+    facts(call) == facts(later)
 }
 
 /// A process whose stacks are looked at.
@@ -114,5 +123,31 @@ fn machine(target: &dyn Target, header: u64) -> Option<Machine> {
         62 => Some(Machine::X86_64),
         183 => Some(Machine::Aarch64),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_target::Bytes;
+
+    fn call(completed: u64, stack: u64) -> Call {
+        let call = Call::default();
+        call.completed.set(completed);
+        call.stack_pointer.set(stack);
+        call
+    }
+
+    #[test]
+    fn a_call_is_the_same_only_if_no_other_ended_meanwhile() {
+        assert!(is_same(&call(3, 0x7000), &call(3, 0x7000)));
+        assert!(!is_same(&call(3, 0x7000), &call(4, 0x7000)));
+        assert!(!is_same(&call(3, 0x7000), &call(3, 0x7010)));
+    }
+
+    #[test]
+    fn memory_that_cannot_be_read_tells_no_caller() {
+        assert_eq!(caller(&Bytes::new(8, ByteOrder::Little), &call(3, 0x7000)), None);
+        assert_eq!(caller(&Bytes::new(4, ByteOrder::Big), &call(3, 0x7000)), None);
     }
 }

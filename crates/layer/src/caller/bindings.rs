@@ -6,29 +6,25 @@
 use super::code;
 use mpi_abi::binding;
 use std::ffi::{CStr, CString, c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Bindings at most: `mpif.h`, `mpi`, `mpi_f08`, and as many again.
 const MOST: usize = 8;
 /// Beginning and end of the code of each.
 static RANGES: [[AtomicU64; 2]; MOST] = [const { [const { AtomicU64::new(0) }; 2] }; MOST];
-/// The lowest beginning.
-static LOWEST: AtomicU64 = AtomicU64::new(0);
-/// From there to the highest end; zero without a binding.
-static SPAN: AtomicU64 = AtomicU64::new(0);
+static EXIST: AtomicBool = AtomicBool::new(false);
 
-/// Whether an address behind a call can be one in a binding: no for all addresses if there is no binding.
+/// Whether the process has a binding.
 #[inline(always)]
-pub fn may_hold(address: u64) -> bool {
-    address.wrapping_sub(LOWEST.load(Ordering::Relaxed)) < SPAN.load(Ordering::Relaxed)
+pub fn exist() -> bool {
+    EXIST.load(Ordering::Relaxed)
 }
 
 /// Whether an address behind a call is one in a binding.
 pub fn hold(address: u64) -> bool {
     let at = address.wrapping_sub(1);
-    RANGES
-        .iter()
-        .any(|[begin, end]| (begin.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&at))
+    let ranges = RANGES.iter().map(|[begin, end]| begin.load(Ordering::Relaxed)..end.load(Ordering::Relaxed));
+    ranges.take_while(|range| range.start != 0).any(|range| range.contains(&at))
 }
 
 /// Finds the bindings. Called once, when the library was found.
@@ -38,16 +34,11 @@ pub fn start() {
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
     found.retain(|(name, _)| stays(name));
     found.truncate(MOST);
-    let ranges = found.iter().map(|(_, range)| *range);
-    for ([first, last], (begin, end)) in RANGES.iter().zip(ranges.clone()) {
-        first.store(begin, Ordering::Relaxed);
-        last.store(end, Ordering::Relaxed);
+    for ([first, last], (_, (begin, end))) in RANGES.iter().zip(&found) {
+        first.store(*begin, Ordering::Relaxed);
+        last.store(*end, Ordering::Relaxed);
     }
-    if let Some((lowest, highest)) = ranges.reduce(both) {
-        LOWEST.store(lowest, Ordering::Relaxed);
-        // The address behind a call may be the end itself.
-        SPAN.store(highest - lowest + 1, Ordering::Relaxed);
-    }
+    EXIST.store(!found.is_empty(), Ordering::Release);
 }
 
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {

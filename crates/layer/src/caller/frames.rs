@@ -40,7 +40,8 @@ static KEPT: [[AtomicU64; 2]; ROOM] = [const { [const { AtomicU64::new(0) }; 2] 
 
 /// The frame behind a return address.
 pub fn of(address: u64) -> Option<Frame> {
-    let slots = || KEPT.iter().cycle().skip(home(address)).take(PROBES);
+    let first = home(address);
+    let slots = || (first..first + PROBES).filter_map(|index| KEPT.get(index % ROOM));
     let word = slots()
         .find(|[key, _]| key.load(Ordering::Relaxed) == address)
         .map_or(0, |[_, word]| word.load(Ordering::Relaxed));

@@ -39,7 +39,7 @@ const MOST_LEVELS: usize = 4;
 /// `stack` is the stack pointer at the call. The frame that made the call must be open.
 #[inline(always)]
 pub fn of(from: u64, stack: impl FnOnce() -> u64) -> u64 {
-    if bindings::may_hold(from) { behind_bindings(from, stack()) } else { from }
+    if bindings::exist() { behind_bindings(from, stack()) } else { from }
 }
 
 #[cold]

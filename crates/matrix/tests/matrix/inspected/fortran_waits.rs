@@ -42,6 +42,10 @@ fn program(program: &Program, subject: &Subject, library: &Library) -> Result<()
             ensure!(call(&dead, rank)["place"] == line, "the core of rank {rank} at {line}: {dead}");
         }
     }
+    let world = ["inspect", &target, "--rank", "1", "--kind", "comm", "--handle", "MPI_COMM_WORLD", "--json"];
+    let world = json(&world)?["ranks"][0]["objects"][0].take();
+    let line = line_of(program, "MPI_Recv(")?;
+    ensure!(world["calls"][0]["place"] == line, "a call on the communicator at {line}: {world}");
     job.signal("go")?;
     job.finish()
 }
