@@ -33,6 +33,8 @@ pub mod significant;
 pub mod source;
 pub mod story;
 pub mod symbols;
+pub mod through;
+mod unwind;
 pub mod worlds;
 
 pub use error::Error;

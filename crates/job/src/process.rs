@@ -250,7 +250,7 @@ fn some<S: Source, T: Record>(image: &Image<S>, kind: SectionKind) -> Result<Vec
     Ok((0..table.len().min(MOST_RECORDS)).filter_map(|i| image.get(&table, i).ok()).collect())
 }
 
-fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, Error> {
+pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, Error> {
     let table = image.table::<Thread>(SectionKind::THREADS)?;
     let mut threads = Vec::new();
     for index in 0..table.len().min(MOST_RECORDS) {

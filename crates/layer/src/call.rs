@@ -94,6 +94,12 @@ impl<A: Abi> Call<A> {
         self.thread.call.return_address.get()
     }
 
+    /// The program's stack pointer at the call.
+    #[inline(always)]
+    pub fn stack_pointer(&self) -> u64 {
+        self.thread.call.stack_pointer.get()
+    }
+
     /// Which function this is.
     pub fn function(&self) -> FunctionId {
         self.function

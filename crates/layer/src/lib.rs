@@ -18,6 +18,7 @@
 //! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
 //! * [`debugger`] has the symbols and tables by which debuggers find the processes of the job.
 //! * [`beside`] watches functions that are no calls, but tell about objects made from Fortran.
+//! * [`caller`] finds the program's own line behind a Fortran binding.
 //! * [`narrow`] carries out large-count calls on libraries that have none.
 //! * [`traffic`] follows messages, requests and collectives.
 //! * [`tool`] is the MPI tool information interface.
@@ -39,6 +40,7 @@ mod beside;
 mod bytes;
 mod call;
 mod callbacks;
+mod caller;
 mod clock;
 mod collector;
 mod debugger;

@@ -20,7 +20,8 @@
 //!   [`constant`]: the same as data, for readers that meet a value and want a name;
 //! * [`FUNCTIONS`] and [`f`]: every C function, with `_c` variants, with kind, direction and length of each parameter;
 //! * [`Waits`]: what the calls of a function may wait for;
-//! * [`predefined`]: the predefined handles, and the sizes of the datatypes among them.
+//! * [`predefined`]: the predefined handles, and the sizes of the datatypes among them;
+//! * [`binding`]: which libraries are Fortran bindings.
 //!
 //! # Where it comes from
 //!
@@ -31,6 +32,7 @@
 //! The crate has no dependencies, does not allocate, and never panics.
 
 pub mod abi;
+pub mod binding;
 pub mod constant;
 pub mod function;
 mod generated;

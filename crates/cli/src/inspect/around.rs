@@ -1,6 +1,8 @@
 //! What lies around an image: files, and the memory of the process or of its core file where that can be read.
 
+use mpiscope_image::layout::Call;
 use mpiscope_job::objects::{OfFiles, Surroundings};
+use mpiscope_job::through;
 use mpiscope_target::{Core, Live, Target};
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -47,5 +49,10 @@ impl Surroundings for Around<'_> {
 
     fn place(&self, return_address: u64) -> Option<String> {
         self.files.place(return_address)
+    }
+
+    fn caller(&self, call: &Call) -> Option<u64> {
+        let made_by_binding = self.files.in_binding(call.return_address.get());
+        made_by_binding.then(|| through::caller(self.beyond.target()?, call)).flatten()
     }
 }

@@ -12,6 +12,7 @@ use mpiscope_job::discover::{Found, Job};
 use mpiscope_job::names::{Locate, Names};
 use mpiscope_job::now::RankNow;
 use mpiscope_job::{Process, RankSet, Worlds};
+use mpiscope_target::{Core, Live};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -138,9 +139,14 @@ fn rank(found: &Found, symbols: &dyn Locate) -> Result<Option<(Process, RankNow)
         Err(mpiscope_job::Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(None),
         Err(e) => return Err(e.into()),
     };
-    let process = Process::read(&image, Some(Moment::now()))?;
+    let mut process = Process::read(&image, Some(Moment::now()))?;
     if !process.called_mpi() {
         return Ok(None);
+    }
+    if process.calls_through_binding()
+        && let Some(Ok(live)) = found.outer_pid(process.pid).map(Live::open)
+    {
+        process.see_through_bindings(&image, &live);
     }
     let names = Names::new(&image, &process, symbols);
     let now = RankNow::new(&process, &names, found.alive(process.pid));
@@ -151,8 +157,13 @@ fn rank(found: &Found, symbols: &dyn Locate) -> Result<Option<(Process, RankNow)
 /// A saved image or a core file: the process is not there any more, but that is no problem found.
 fn file(path: &std::path::Path) -> Result<Report> {
     let image = target::open(path)?;
-    let process = Process::read(&image, None)
+    let mut process = Process::read(&image, None)
         .map_err(|why| mpiscope_job::Error::Image { what: path.display().to_string(), why })?;
+    if process.calls_through_binding()
+        && let Ok(core) = Core::open(path)
+    {
+        process.see_through_bindings(&image, &core);
+    }
     let symbols = target::symbols();
     let names = Names::new(&image, &process, &*symbols);
     let mut report = empty(&process.job);

@@ -3,6 +3,7 @@
 use super::kind::{Hex, Kind};
 use super::reader::Reader;
 use crate::significant::{Fields, fields};
+use crate::through::is_same;
 use mpi_abi::FunctionId;
 use mpiscope_image::Source;
 use mpiscope_image::layout::{Call, SectionKind, Thread};
@@ -43,6 +44,11 @@ pub(super) fn calls<S: Source>(reader: &Reader<'_, S>) -> Vec<Open> {
         let call = reader.image().call(&threads, index).ok().filter(|call| !call.torn)?.value;
         let function = reader.function(call.function.get())?;
         let fields = fields(FunctionId::from_name(&function)?.function()?);
+        if let Some(caller) = reader.around.caller(&call)
+            && reader.image().call(&threads, index).is_ok_and(|later| is_same(&call, &later.value))
+        {
+            call.return_address.set(caller);
+        }
         let tid = reader.image().get::<Thread>(&threads, index).ok()?.value.tid.get();
         Some(Open { tid, function, fields, call })
     });

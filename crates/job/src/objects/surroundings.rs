@@ -6,6 +6,7 @@
 use crate::names::Locate;
 use crate::process::{ModuleFacts, Process};
 use crate::symbols::FileSymbols;
+use mpiscope_image::layout::Call;
 use mpiscope_target::Target;
 use object::{Object, ObjectSymbol};
 use std::cell::{OnceCell, RefCell};
@@ -25,6 +26,11 @@ pub trait Surroundings {
 
     /// Where in the sources the call is that returns to this address.
     fn place(&self, _return_address: u64) -> Option<String> {
+        None
+    }
+
+    /// The address behind the program's call of the Fortran binding that made this call, which is open.
+    fn caller(&self, _call: &Call) -> Option<u64> {
         None
     }
 }
@@ -123,6 +129,11 @@ impl Surroundings for OfFiles<'_> {
 }
 
 impl OfFiles<'_> {
+    /// Whether a call that returns to this address is made by a Fortran binding.
+    pub fn in_binding(&self, return_address: u64) -> bool {
+        self.process.in_binding(return_address)
+    }
+
     fn line(&self, return_address: u64) -> Option<String> {
         // The call is before the address that it returns to, perhaps on another line.
         let address = return_address.checked_sub(1)?;

@@ -90,7 +90,8 @@ impl Death {
         let core = Arc::new(Core::open(path).map_err(|e| Error::NotFound(not_a_core(path, &e)))?);
         let image = core::image(&core).map_err(|e| cut_off(&core, e))?;
         let damaged = |why| Error::Image { what: path.display().to_string(), why };
-        let process = Process::read(&image, Some(Moment::now())).map_err(damaged)?;
+        let mut process = Process::read(&image, Some(Moment::now())).map_err(damaged)?;
+        process.see_through_bindings(&image, &core);
         let mut notes = process.notes.clone();
         let modules = core.modules().unwrap_or_default();
         let stale = modules.first().and_then(|program| replaced(&core, program));

@@ -3,24 +3,15 @@
 //! Walks through signal handlers: a library that catches `SIGSEGV`, prints something and raises it again (UCX does)
 //! leaves the first fault further up the stack, and [`Stack::fault`] is that one.
 
-use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, Evaluation, EvaluationResult, Expression,
-    LittleEndian, Pointer, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection,
-    UnwindTableRow, Value,
-};
+use crate::unwind::{Machine, Tables, Up};
+use gimli::Register;
 use mpiscope_target::{ByteOrder, Core, Crash, Module, Target, Thread};
 use std::collections::HashMap;
 
 /// Frames that are followed at most: enough for people, and an end for damaged stacks.
 const MOST_FRAMES: usize = 256;
-/// Unwind tables are not longer than this.
-const LONGEST_TABLE: u64 = 256 << 20;
-/// Steps of one expression.
-const MOST_STEPS: u32 = 10_000;
 /// `AT_SYSINFO_EHDR`: where the kernel's own library lies.
 const AT_VDSO: u64 = 33;
-
-type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// A frame of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +33,6 @@ pub struct Stack {
     pub fault_frame: usize,
 }
 
-/// The machine, as far as walking needs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Machine {
-    X86_64,
-    Aarch64,
-}
-
 impl Machine {
     /// Told by the number of registers in the note.
     fn of(core: &Core, thread: &Thread) -> Option<Self> {
@@ -57,10 +41,6 @@ impl Machine {
             (8, ByteOrder::Little, 34) => Some(Self::Aarch64),
             _ => None,
         }
-    }
-
-    fn sp(self) -> Register {
-        Register(if self == Self::X86_64 { 7 } else { 31 })
     }
 
     /// The registers of a thread by their DWARF numbers, without the instruction pointer.
@@ -124,22 +104,6 @@ struct Walker<'a> {
     tables: HashMap<u64, Option<Tables>>,
 }
 
-/// The unwind tables of a module.
-struct Tables {
-    hdr_at: u64,
-    hdr: Vec<u8>,
-    frames_at: u64,
-    frames: Vec<u8>,
-}
-
-/// The next frame.
-struct Up {
-    pc: u64,
-    registers: HashMap<Register, u64>,
-    /// The frame below was the return from a signal handler: `pc` is where the signal struck.
-    signal: bool,
-}
-
 impl Walker<'_> {
     fn up(&mut self, pc: u64, returns: bool, registers: &HashMap<Register, u64>) -> Option<Up> {
         let at = pc.checked_sub(u64::from(returns))?;
@@ -150,119 +114,5 @@ impl Walker<'_> {
         let (core, machine) = (self.core, self.machine);
         let tables = self.tables.entry(start).or_insert_with(|| Tables::read(core, start));
         tables.as_ref()?.up(core, machine, at, registers)
-    }
-}
-
-impl Tables {
-    /// Finds the tables by the program headers in memory.
-    fn read(core: &Core, start: u64) -> Option<Self> {
-        const PT_LOAD: u32 = 1;
-        const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
-        if core.read_bytes(start, 4, 4).ok()? != b"\x7fELF" {
-            return None;
-        }
-        let first = start.checked_add(core.read_u64(start.checked_add(32)?).ok()?)?;
-        let count = core.read_u16(start.checked_add(56)?).ok()?;
-        let header = |index: u16| {
-            let at = first.checked_add(u64::from(index) * 56)?;
-            let kind = core.read_u32(at).ok()?;
-            Some((kind, core.read_u64(at + 16).ok()?, core.read_u64(at + 40).ok()?))
-        };
-        let headers: Vec<(u32, u64, u64)> = (0..count.min(256)).map_while(header).collect();
-        let lowest = headers.iter().filter(|h| h.0 == PT_LOAD).map(|h| h.1).min()?;
-        let bias = start.wrapping_sub(lowest & !0xfff);
-        let (_, hdr_at, len) = *headers.iter().find(|h| h.0 == PT_GNU_EH_FRAME)?;
-        let hdr = core.read_bytes(bias.wrapping_add(hdr_at), len, LONGEST_TABLE).ok()?;
-        let hdr_at = bias.wrapping_add(hdr_at);
-        let bases = BaseAddresses::default().set_eh_frame_hdr(hdr_at);
-        let parsed = EhFrameHdr::new(&hdr, LittleEndian).parse(&bases, 8).ok()?;
-        let Pointer::Direct(frames_at) = parsed.eh_frame_ptr() else { return None };
-        let holds = |h: &&(u32, u64, u64)| {
-            h.0 == PT_LOAD && frames_at.wrapping_sub(bias).checked_sub(h.1) < Some(h.2)
-        };
-        let (_, segment, size) = headers.iter().find(holds)?;
-        let len = bias.wrapping_add(*segment).wrapping_add(*size).wrapping_sub(frames_at);
-        let frames = core.read_bytes(frames_at, len, LONGEST_TABLE).ok()?;
-        Some(Self { hdr_at, hdr, frames_at, frames })
-    }
-
-    fn up(&self, core: &Core, machine: Machine, at: u64, registers: &HashMap<Register, u64>) -> Option<Up> {
-        let bases = BaseAddresses::default().set_eh_frame_hdr(self.hdr_at).set_eh_frame(self.frames_at);
-        let hdr = EhFrameHdr::new(&self.hdr, LittleEndian).parse(&bases, 8).ok()?;
-        let mut frames = EhFrame::new(&self.frames, LittleEndian);
-        frames.set_address_size(8);
-        let fde = hdr.table()?.fde_for_address(&frames, &bases, at, EhFrame::cie_from_offset).ok()?;
-        let mut context = UnwindContext::new();
-        let row = fde.unwind_info_for_address(&frames, &bases, &mut context, at).ok()?;
-        let reader = Values { core, registers, frames: &frames, encoding: fde.cie().encoding() };
-        let cfa = reader.cfa(row)?;
-        let mut above = registers.clone();
-        above.insert(machine.sp(), cfa);
-        for (register, rule) in row.registers() {
-            match reader.register(*register, rule, cfa) {
-                Some(value) => above.insert(*register, value),
-                None => above.remove(register),
-            };
-        }
-        let pc = *above.get(&fde.cie().return_address_register())?;
-        // Addresses of returns may be signed on aarch64; no user address has these bits.
-        let pc = if machine == Machine::Aarch64 { pc & 0x00ff_ffff_ffff_ffff & ((1 << 52) - 1) } else { pc };
-        Some(Up { pc, registers: above, signal: fde.is_signal_trampoline() })
-    }
-}
-
-/// Evaluates rules in one frame.
-struct Values<'a> {
-    core: &'a Core,
-    registers: &'a HashMap<Register, u64>,
-    frames: &'a EhFrame<Slice<'a>>,
-    encoding: gimli::Encoding,
-}
-
-impl Values<'_> {
-    fn cfa(&self, row: &UnwindTableRow<usize>) -> Option<u64> {
-        match row.cfa() {
-            CfaRule::RegisterAndOffset { register, offset } => {
-                Some(self.registers.get(register)?.wrapping_add_signed(*offset))
-            }
-            CfaRule::Expression(expression) => self.evaluate(expression, None),
-        }
-    }
-
-    fn register(&self, register: Register, rule: &RegisterRule<usize>, cfa: u64) -> Option<u64> {
-        match rule {
-            RegisterRule::SameValue => self.registers.get(&register).copied(),
-            RegisterRule::Offset(offset) => self.core.read_u64(cfa.wrapping_add_signed(*offset)).ok(),
-            RegisterRule::ValOffset(offset) => Some(cfa.wrapping_add_signed(*offset)),
-            RegisterRule::Register(other) => self.registers.get(other).copied(),
-            RegisterRule::Expression(e) => self.core.read_u64(self.evaluate(e, Some(cfa))?).ok(),
-            RegisterRule::ValExpression(e) => self.evaluate(e, Some(cfa)),
-            _ => None,
-        }
-    }
-
-    fn evaluate(&self, expression: &UnwindExpression<usize>, first: Option<u64>) -> Option<u64> {
-        let expression: Expression<Slice<'_>> = expression.get(self.frames).ok()?;
-        let mut evaluation: Evaluation<Slice<'_>> = expression.evaluation(self.encoding);
-        evaluation.set_max_iterations(MOST_STEPS);
-        if let Some(first) = first {
-            evaluation.set_initial_value(first);
-        }
-        let mut result = evaluation.evaluate().ok()?;
-        for _ in 0..MOST_STEPS {
-            result = match result {
-                EvaluationResult::Complete => return evaluation.value_result()?.to_u64(u64::MAX).ok(),
-                EvaluationResult::RequiresRegister { register, .. } => {
-                    let value = *self.registers.get(&register)?;
-                    evaluation.resume_with_register(Value::Generic(value)).ok()?
-                }
-                EvaluationResult::RequiresMemory { address, size, .. } => {
-                    let value = self.core.read_number(address, usize::from(size)).ok()?;
-                    evaluation.resume_with_memory(Value::Generic(value)).ok()?
-                }
-                _ => return None,
-            };
-        }
-        None
     }
 }

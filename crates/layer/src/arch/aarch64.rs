@@ -92,11 +92,14 @@ macro_rules! export_marked {
                 "ldr w12, [x10, {depth}]",
                 "cbnz w12, 2f",
                 "str x30, [x10, {return_address}]",
+                "mov x12, sp",
+                "str x12, [x10, {stack_pointer}]",
                 "2:",
                 "b {body}",
                 body = sym $body,
                 depth = const $crate::tls::offset::DEPTH,
                 return_address = const $crate::tls::offset::RETURN_ADDRESS,
+                stack_pointer = const $crate::tls::offset::STACK_POINTER,
             )
         }
     };

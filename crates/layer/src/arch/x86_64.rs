@@ -84,11 +84,14 @@ macro_rules! export_marked {
                 "jne 2f",
                 "mov rax, qword ptr [rsp]",
                 "mov qword ptr fs:[r10 + {return_address}], rax",
+                "lea rax, [rsp + 8]",
+                "mov qword ptr fs:[r10 + {stack_pointer}], rax",
                 "2:",
                 "jmp {body}",
                 body = sym $body,
                 depth = const $crate::tls::offset::DEPTH,
                 return_address = const $crate::tls::offset::RETURN_ADDRESS,
+                stack_pointer = const $crate::tls::offset::STACK_POINTER,
             )
         }
     };

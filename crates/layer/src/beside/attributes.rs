@@ -8,10 +8,9 @@
 //! `fint` has an `INTEGER` as extra state or value (functions of MPI 1), `aint` one as wide as an address. Deleting goes
 //! through the C functions everywhere.
 
-use super::{Behind, site};
+use super::{Behind, by_fortran, site};
 use crate::arch::export_marked;
 use crate::objects::attributes::{given, keyval_made};
-use crate::objects::language;
 use crate::resolve;
 use mpi_abi::{AbiKind, FunctionId, f};
 use mpiscope_image::layout::SectionKind;
@@ -63,14 +62,13 @@ macro_rules! open_mpi {
             type Create = unsafe extern "C" fn(
                 c_int, *const c_void, *const c_void, *mut c_int, $int, c_int, *mut c_void,
             ) -> c_int;
-            let made = kind(of).and_then(|kind| Some((kind, site(creator(kind))?)));
+            let made = kind(of).and_then(|kind| Some((kind, site(creator(kind))?, by_fortran())));
             // SAFETY: the C type of the function: a union of pointers is passed like a pointer.
             let Some(real) = (unsafe { BEHIND.get::<Create>() }) else { return -1 };
             // SAFETY: the binding's arguments.
             let result = unsafe { real(of, copy, delete, key, extra, flags, bindings) };
             // SAFETY: the call succeeded, so the binding gave a place for the key; null is looked at.
-            if let (0, Some((kind, site)), Some(key)) = (result, made, unsafe { key.as_ref() }) {
-                let fortran = language::is_fortran(site.from);
+            if let (0, Some((kind, site, fortran)), Some(key)) = (result, made, unsafe { key.as_ref() }) {
                 let numbers = [copy.addr() as u64, delete.addr() as u64, i64::from(extra).cast_unsigned()];
                 keyval_made(kind, *key, numbers, fortran, site);
             }

@@ -4,9 +4,9 @@
 //! The C functions call it too, inside of a traced call. The numbers of the types have been the same since Open MPI 1;
 //! those of the languages have not, so the caller tells the language.
 
-use super::{Behind, site};
+use super::{Behind, by_fortran, site};
 use crate::arch::export_marked;
-use crate::objects::{errhandlers, language};
+use crate::objects::errhandlers;
 use mpi_abi::f;
 use mpiscope_image::objects::ErrhandlerKind;
 use std::ffi::{c_int, c_void};
@@ -22,14 +22,14 @@ unsafe extern "C" fn create(of: c_int, function: *const c_void, language: c_int)
         4 => Some((f::MPI_Session_create_errhandler, ErrhandlerKind::SESSION)),
         _ => None,
     };
-    let made = known.and_then(|(call, kind)| Some((site(call)?, kind)));
+    let made = known.and_then(|(call, kind)| Some((site(call)?, kind, by_fortran())));
     type Create = unsafe extern "C" fn(c_int, *const c_void, c_int) -> u64;
     // SAFETY: the C type of the function; the language is an enumeration without a value below zero.
     let Some(real) = (unsafe { BEHIND.get::<Create>() }) else { return 0 };
     // SAFETY: the binding's arguments.
     let handle = unsafe { real(of, function, language) };
-    if let Some((site, kind)) = made {
-        errhandlers::made(handle, kind, function.addr() as u64, language::is_fortran(site.from), site);
+    if let Some((site, kind, fortran)) = made {
+        errhandlers::made(handle, kind, function.addr() as u64, fortran, site);
     }
     handle
 }

@@ -18,10 +18,9 @@ pub mod attributes;
 pub mod errhandlers;
 pub mod files;
 
-use crate::objects::Site;
-use crate::resolve;
+use crate::objects::{Site, language};
 use crate::tls::Tls;
-use crate::{clock, settings};
+use crate::{caller, clock, resolve, settings};
 use mpi_abi::FunctionId;
 use mpiscope_image::layout::Recording;
 use std::ffi::CStr;
@@ -66,7 +65,15 @@ impl Behind {
 /// Only for functions that are exported with [`export_marked`](crate::arch::export_marked), before anything else is called.
 fn site(function: FunctionId) -> Option<Site> {
     let tls = Tls::get();
+    if tls.depth.get() != 0 {
+        return None;
+    }
     let at = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
-    let from = tls.return_address.get();
-    (tls.depth.get() == 0).then_some(Site { function: u32::from(function.0) + 1, at, from })
+    let from = caller::of(tls.return_address.get(), || tls.stack_pointer.get());
+    Some(Site { function: u32::from(function.0) + 1, at, from })
+}
+
+/// Whether a Fortran binding called one of these functions. Asked before anything else is called, like [`site`].
+fn by_fortran() -> bool {
+    language::is_fortran(Tls::get().return_address.get())
 }

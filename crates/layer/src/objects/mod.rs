@@ -36,7 +36,7 @@ pub mod table;
 pub mod windows;
 
 use crate::call::{Call, handle_word};
-use crate::{image, real, settings};
+use crate::{caller, image, real, settings};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::Recording;
@@ -50,7 +50,7 @@ pub struct Site {
     pub function: u32,
     /// When, in ticks.
     pub at: u64,
-    /// Address behind the call.
+    /// Address behind the program's call: of the function, or of the Fortran binding that called it.
     pub from: u64,
 }
 
@@ -58,7 +58,8 @@ impl Site {
     /// The call that is under way.
     #[inline(always)]
     pub fn of<A: Abi>(call: &Call<A>) -> Self {
-        Self { function: u32::from(call.function().0) + 1, at: call.since, from: call.return_address() }
+        let from = caller::of(call.return_address(), || call.stack_pointer());
+        Self { function: u32::from(call.function().0) + 1, at: call.since, from }
     }
 
     /// Not a call: the library had the object all along.
@@ -121,7 +122,7 @@ pub fn initialized<A: Abi>() {
     }
 }
 
-/// Learns the null handles and reads the settings. Called when the library was found.
+/// Learns the null handles and where Fortran bindings lie, and reads the settings. Called when the library was found.
 pub fn start<A: Abi>() {
     let names = [
         (ObjectKind::COMM, "MPI_COMM_NULL"),
@@ -141,6 +142,7 @@ pub fn start<A: Abi>() {
             null.store(raw, Ordering::Relaxed);
         }
     }
+    caller::bindings::start();
     datatypes::built_in::start::<A>();
     lock::start();
     windows::start::<A>();

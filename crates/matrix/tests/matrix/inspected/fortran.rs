@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::job::{Job, json, mpiscope, words};
 use crate::subject::Subject;
 
-const MPIF: Program = Program { name: "fortran_objects", ranks: 2, needs: Needs::Fortran };
-const F08: Program = Program { name: "fortran_objects_f08", ranks: 2, needs: Needs::F08 };
+pub const MPIF: Program = Program { name: "fortran_objects", ranks: 2, needs: Needs::Fortran };
+pub const F08: Program = Program { name: "fortran_objects_f08", ranks: 2, needs: Needs::F08 };
 
 /// Why a library cannot be asked with `mpif.h`.
 pub fn missing(library: &Library) -> Option<&'static str> {

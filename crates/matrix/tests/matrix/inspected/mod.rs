@@ -3,6 +3,8 @@
 mod cores;
 mod debugger;
 mod fortran;
+mod fortran_lines;
+mod fortran_waits;
 pub mod job;
 mod live;
 mod merged;
@@ -22,11 +24,15 @@ const PROGRAM: Program = Program { name: "inspected", ranks: 4, needs: Needs::No
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check, Option<&'static str>); 6] = [
+    let checks: [(&str, Check, Option<&'static str>); 10] = [
         ("objects_are_shown_while_the_program_runs_and_leaks_at_its_end", live::check, None),
         ("windows_and_files_of_several_ranks_are_one_and_no_others", merged::check, None),
         ("what_fortran_made_is_known_by_its_numbers", fortran::check, fortran::missing(library)),
         ("what_mpi_f08_made_is_known_by_its_numbers", fortran::f08_check, fortran::f08_missing(library)),
+        ("the_lines_of_an_mpif_h_program_are_told", fortran_lines::check, fortran::missing(library)),
+        ("the_lines_of_an_mpi_f08_program_are_told", fortran_lines::f08_check, fortran::f08_missing(library)),
+        ("where_an_mpif_h_program_waits_is_told", fortran_waits::check, fortran::missing(library)),
+        ("where_an_mpi_f08_program_waits_is_told", fortran_waits::f08_check, fortran::f08_missing(library)),
         ("core_files_tell_one_story", cores::check, cores::missing()),
         ("gdb_shows_objects_live_and_in_a_core_file", debugger::check, debugger::missing()),
     ];

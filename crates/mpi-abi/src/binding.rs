@@ -1,0 +1,33 @@
+//! Fortran bindings: libraries of their own, which call the C functions.
+
+/// Parts of the names of libraries with a Fortran binding.
+const BINDINGS: [&str; 4] = ["fort", "mpifh", "usempi", "mpi_f"];
+
+/// Whether a library with this path is the Fortran binding of an MPI library, by its name.
+#[must_use]
+pub fn is_fortran(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.starts_with("lib") && name.contains("mpi") && BINDINGS.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_fortran;
+
+    #[test]
+    fn the_bindings_of_all_libraries_are_known_by_name() {
+        for name in [
+            "/usr/lib/x86_64-linux-gnu/libmpichfort.so.12",
+            "/opt/lib/libmpifort.so.12",
+            "/opt/lib/libmpi_mpifh.so.40",
+            "/opt/lib/libmpi_usempif08.so.40",
+            "/opt/lib/libmpi_usempi_ignore_tkr.so.40",
+        ] {
+            assert!(is_fortran(name), "{name}");
+        }
+        for name in ["/opt/lib/libmpi.so.12", "/home/fort/libmpi.so", "/home/mpi_f/a.out", "libgfortran.so.5"]
+        {
+            assert!(!is_fortran(name), "{name}");
+        }
+    }
+}

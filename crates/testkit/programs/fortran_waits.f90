@@ -1,0 +1,44 @@
+! Ranks that wait for others, to be looked at from outside: `fortran_waits DIR`. Rank 0 waits for DIR/go, outside of MPI.
+program fortran_waits
+  use, intrinsic :: iso_c_binding, only: c_int
+  implicit none
+  include 'mpif.h'
+  integer :: ierr, rank, got, requests(2), statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE)
+  character(len=1024) :: dir
+  interface
+    integer(c_int) function usleep(microseconds) bind(c)
+      import :: c_int
+      integer(c_int), value :: microseconds
+    end function
+  end interface
+
+  call get_command_argument(1, dir)
+  call MPI_Init(ierr)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
+  got = rank
+  select case (rank)
+  case (0)
+    call wait_for_go()
+    call MPI_Send(rank, 1, MPI_INTEGER, 1, 7, MPI_COMM_WORLD, ierr)
+    call MPI_Send(rank, 1, MPI_INTEGER, 2, 7, MPI_COMM_WORLD, ierr)
+  case (1)
+    call MPI_Recv(got, 1, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, status, ierr)
+  case (2)
+    requests(2) = MPI_REQUEST_NULL
+    call MPI_Irecv(got, 1, MPI_INTEGER, 0, 7, MPI_COMM_WORLD, requests(1), ierr)
+    call MPI_Waitall(2, requests, statuses, ierr)
+  end select
+  if (got /= 0) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)
+  call MPI_Finalize(ierr)
+contains
+  subroutine wait_for_go()
+    logical :: there
+    integer :: i
+    integer(c_int) :: done
+    do i = 1, 6000
+      inquire (file=trim(dir)//'/go', exist=there)
+      if (there) return
+      done = usleep(20000_c_int)
+    end do
+  end subroutine
+end program
