@@ -101,6 +101,7 @@ fn first_lines(story: &Story, first: &First) -> Vec<String> {
         let call = own_call(death).map_or_else(String::new, |call| format!(", in {call}"));
         lines.push(format!("  at {}{call}", shown(place)));
     }
+    lines.extend(last_call(death));
     // The first frame is worth showing when it is not the program's own.
     if death.stack.first() != death.place.as_ref() || death.place.is_none() {
         let frames = death.stack.iter().take_while(|f| Some(*f) != death.place.as_ref());
@@ -134,6 +135,15 @@ fn killed(death: &Death) -> String {
 fn own_call(death: &Death) -> Option<String> {
     let thread = death.now.threads.iter().find(|t| Some(t.tid) == death.tid)?;
     thread.call.as_ref().map(|call| call.function.clone())
+}
+
+/// The call that it had made last, if the thread that died was in none.
+fn last_call(death: &Death) -> Option<String> {
+    let thread = main_thread(death).filter(|t| t.call.is_none())?;
+    let last = thread.last_call.as_ref()?;
+    let place = last.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    let ago = thread.age_s.map_or_else(String::new, |s| format!(", returned {} before", table::age((s, s))));
+    Some(format!("  last call: {}{place}{ago}", last.function))
 }
 
 /// Ranks, least and greatest age, the other cells.
@@ -180,10 +190,7 @@ fn cells(death: &Death) -> Vec<String> {
     };
     let at = death.place.as_ref().map_or_else(|| "-".to_owned(), |place| place.place.clone());
     let thread = main_thread(death);
-    let mut call = rows::call_cells(thread.and_then(|t| t.call.as_ref()));
-    if let (Some(last), Some(place)) = (thread.and_then(|t| t.last_place.as_ref()), call.last_mut()) {
-        *place = format!("after {last}");
-    }
+    let mut call = rows::call_cells(thread);
     let host = if death.now.host.is_empty() { "-".to_owned() } else { death.now.host.clone() };
     call.splice(0..0, [host, end, at]);
     call

@@ -246,8 +246,11 @@ fn bad_end(rank: &RankReport) -> Option<String> {
         Some(Ending::Exit(0)) | None => {}
         Some(end) => parts.push(ending(end)),
     }
-    if let Some(call) = rank.in_call.as_ref().filter(|_| !rank.finalized && rank.abort_code.is_none()) {
-        parts.push(format!("last seen in {call}"));
+    match (&rank.in_call, &rank.last_call) {
+        _ if rank.finalized || rank.abort_code.is_some() => {}
+        (Some(call), _) => parts.push(format!("last seen in {call}")),
+        (None, Some(call)) => parts.push(format!("last call {call}")),
+        (None, None) => {}
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
