@@ -146,7 +146,7 @@ fn last_call(death: &Death) -> Option<String> {
     let thread = main_thread(death).filter(|t| t.call.is_none())?;
     let last = thread.last_call.as_ref()?;
     let place = last.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
-    let ago = thread.age_s.map_or_else(String::new, |s| format!(", returned {} before", table::age((s, s))));
+    let ago = thread.age_s.map_or_else(String::new, |s| format!(", {} before it died", table::age((s, s))));
     Some(format!("  last call: {}{place}{ago}", last.function))
 }
 

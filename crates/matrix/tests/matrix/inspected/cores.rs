@@ -72,7 +72,7 @@ fn story(files: &[String]) -> Result<()> {
         "SIGSEGV, null pointer used (address 0x10)",
         "at crash at inspected.c:",
         "  last call: MPI_Allgather at inspected.c:",
-        " before\n",
+        " before it died\n",
         "rank 0 in MPI_Recv on \"solver\" (inspected.c:",
         "was waiting for a message from rank 2 (outside of MPI after MPI_Allgather, died of SIGSEGV)",
         "ranks [1,3] in MPI_Allreduce ",
