@@ -65,14 +65,24 @@ fn end(how: &str, sample: &Sample) {
         ("kill", signal) => {
             sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
             std::thread::sleep(Duration::from_millis(50));
-            let signal = signal.parse().unwrap_or(libc::SIGKILL);
-            // SAFETY: ends this process; Rust's own handler of SIGSEGV would take the signal for an accident.
-            unsafe {
-                libc::signal(signal, libc::SIG_DFL);
-                libc::raise(signal);
-            }
+            die(signal);
+        }
+        // Between two calls.
+        ("kill-later", signal) => {
+            sample.enters("MPI_Recv", [WORLD, DOUBLE, 100], -2, 7);
+            sample.leaves();
+            die(signal);
         }
         _ => {}
+    }
+}
+
+fn die(signal: &str) {
+    let signal = signal.parse().unwrap_or(libc::SIGKILL);
+    // SAFETY: ends this process; Rust's own handler of SIGSEGV would take the signal for an accident.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
     }
 }
 

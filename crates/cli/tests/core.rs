@@ -201,7 +201,7 @@ fn ranks_that_waited_for_each_other_in_a_circle_are_a_deadlock_and_no_one_is_to_
 }
 
 #[test]
-fn a_rank_that_died_outside_of_mpi_shows_where_its_last_call_was() {
+fn a_rank_that_died_outside_of_mpi_shows_its_last_call_and_where_that_was() {
     let cores = four();
     let computing = rank(2);
     computing.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
@@ -209,7 +209,26 @@ fn a_rank_that_died_outside_of_mpi_shows_where_its_last_call_was() {
     cores.add("core.2", &computing, Some(SEGV), 500);
     let told = cores.told();
     let row = told.lines().find(|line| line.starts_with("2 ")).unwrap();
-    assert!(row.trim_end().ends_with("after 0x1234"), "{told}");
+    assert!(row.contains("  after MPI_Recv  ") && row.trim_end().ends_with("  0x1234"), "{told}");
+    assert!(told.contains("\n  last call: MPI_Recv at 0x1234\n"), "{told}");
+    assert!(told.contains("rank 2 (outside of MPI after MPI_Recv, died of SIGSEGV)"), "{told}");
+    let thread = &cores.json()["deaths"][2]["threads"][0];
+    assert_eq!((&thread["call"], &thread["last_call"]["function"]), (&Value::Null, &"MPI_Recv".into()));
+    assert_eq!((&thread["last_call"]["peer"]["rank"], &thread["last_call"]["tag"]), (&0.into(), &"7".into()));
+}
+
+#[test]
+fn a_rank_that_died_in_a_call_has_no_last_one_and_a_finalized_one_does_not_show_it() {
+    let cores = four();
+    let receiving = rank(2);
+    receiving.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
+    cores.add("core.2", &receiving, Some(SEGV), 500);
+    assert!(!cores.told().contains("last call"), "{}", cores.told());
+    assert_eq!(cores.json()["deaths"][2]["threads"][0]["last_call"], Value::Null);
+    receiving.leaves();
+    receiving.state(State::FINALIZED);
+    cores.add("core.2", &receiving, Some(SEGV), 500);
+    assert!(!cores.told().contains("after MPI_Recv"), "{}", cores.told());
 }
 
 #[test]

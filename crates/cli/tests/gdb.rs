@@ -46,3 +46,40 @@ fn names_cannot_control_the_terminal() {
     };
     assert!(told.contains("ser ?[31m??."), "{told}");
 }
+
+/// A status as MPICH, Open MPI and the standard ABI lay it out.
+const STATUSES: &str = "\
+#include <stddef.h>
+#ifdef MPICH
+typedef struct MPI_Status { int count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR; } MPI_Status;
+MPI_Status status = {-2, 3, 3, 42, 0};
+#elif defined OPENMPI
+struct ompi_status_public_t { int MPI_SOURCE, MPI_TAG, MPI_ERROR, _cancelled; size_t _ucount; };
+typedef struct ompi_status_public_t MPI_Status;
+MPI_Status status = {3, 42, 0, 0, 8589934590};
+#else
+typedef struct { int MPI_SOURCE, MPI_TAG, MPI_ERROR, MPI_internal[5]; } MPI_Status;
+MPI_Status status = {3, 42, 0, {1, 2, 3, 4, 5}};
+#endif
+int main(void) { return 0; }
+";
+
+#[test]
+fn a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let (source, program) = (dir.path().join("status.c"), dir.path().join("status"));
+    std::fs::write(&source, STATUSES).unwrap();
+    for (library, bytes) in [("MPICH", ", 8589934590 bytes"), ("OPENMPI", ", 8589934590 bytes"), ("ABI", "")]
+    {
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-g", &format!("-D{library}"), "-o"]).arg(&program).arg(&source);
+        assert!(gcc.status().unwrap().success(), "{library}");
+        let line = format!("python gdb.execute('file {}'); gdb.execute('print status')", program.display());
+        let Some(told) = gdb(Path::new(SCRIPT), &line) else {
+            eprintln!("skipped: there is no gdb with Python");
+            return;
+        };
+        let wanted = format!(" = {{MPI_SOURCE = 3, MPI_TAG = 42, MPI_ERROR = 0{bytes}}}\n");
+        assert!(told.contains(&wanted), "{library}: {told}");
+    }
+}

@@ -1,6 +1,6 @@
 //! `mpiscope ps` on running jobs of fake ranks, on saved images, on core files, and on everything that is none.
 
-use mpiscope_image::layout::Header;
+use mpiscope_image::layout::{Header, State};
 use mpiscope_job::sample::Sample;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -178,6 +178,39 @@ fn a_saved_image_is_shown_like_a_living_rank() {
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(told.contains("MPI_Ssend") && told.contains("\"solver\"") && told.contains("ANY_TAG"), "{told}");
+}
+
+#[test]
+fn a_rank_that_computes_shows_its_last_call_and_where_that_was() {
+    let sample = Sample::new("computing", 0, 1);
+    sample.enters("MPI_Waitall", [0, 0, 4], 0, 0);
+    sample.leaves();
+    let (dir, _) = saved();
+    let path = write(&dir, &sample.bytes());
+    let words = |path: &Path| -> Vec<String> {
+        let told = text(&ps(&[path.to_str().unwrap()]).stdout);
+        told.lines().nth(1).unwrap().split_whitespace().skip(3).map(str::to_owned).collect()
+    };
+    let seen = words(&path);
+    assert_eq!(seen[..8], ["computing", "after", "MPI_Waitall", "-", "-", "-", "-", "-"], "{seen:?}");
+    assert_eq!(seen.last().unwrap(), "0x1234");
+    let json: Value = serde_json::from_slice(&ps(&["--json", path.to_str().unwrap()]).stdout).unwrap();
+    let thread = &json["ranks"][0]["threads"][0];
+    assert_eq!((&thread["call"], &thread["last_call"]["count"]), (&Value::Null, &4.into()));
+    sample.state(State::FINALIZED);
+    assert_eq!(words(&write(&dir, &sample.bytes()))[..2], ["finalized", "-"]);
+}
+
+#[test]
+fn an_image_of_the_first_version_is_read_and_has_no_last_call() {
+    let (dir, mut bytes) = saved();
+    bytes[offset_of!(Header, version)] = 1;
+    let told = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
+    assert!(told.contains("MPI_Ssend") && told.contains("\"solver\""), "{told}");
+    let mut bytes = Sample::new("first", 0, 1).bytes();
+    bytes[offset_of!(Header, version)] = 1;
+    let told = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
+    assert!(told.contains("computing") && !told.contains("after"), "{told}");
 }
 
 #[test]

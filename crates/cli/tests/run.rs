@@ -147,6 +147,15 @@ fn a_killed_rank_is_in_the_report_with_the_call_it_was_in() {
 }
 
 #[test]
+fn a_rank_that_was_killed_between_two_calls_is_in_the_report_with_the_one_before() {
+    let mut run = Run::whole("$RANK kill-later=9; true");
+    let told = text(&run.go().stderr);
+    assert!(told.contains("rank 0: ended without MPI_Finalize, last call MPI_Recv"), "{told}");
+    let rank = &run.report()["ranks"][0];
+    assert_eq!((&rank["in_call"], &rank["last_call"]), (&Value::Null, &"MPI_Recv".into()));
+}
+
+#[test]
 fn an_abort_is_told_with_its_code() {
     let mut run = Run::whole("$RANK abort=3");
     let output = run.go();

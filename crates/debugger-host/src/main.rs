@@ -104,11 +104,7 @@ fn answer(arguments: &Arguments) -> Result<()> {
             }
         }
     };
-    match writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&answer)?) {
-        // The reader has seen enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        written => written?,
-    }
+    tell(&mut std::io::stdout(), &answer)?;
     let left = memory::ledger();
     if left.blocks != 0 || left.wrong_frees != 0 {
         eprintln!(
@@ -117,6 +113,14 @@ fn answer(arguments: &Arguments) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// A reader who has seen enough is no failure.
+fn tell(out: &mut impl Write, answer: &Value) -> Result<()> {
+    match writeln!(out, "{}", serde_json::to_string_pretty(answer)?) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }
 
 /// The plug-in that was named, or else the first of those that the process names that is there.
@@ -170,6 +174,25 @@ mod tests {
         assert_eq!((of("0x84000002"), of("77")), (Some(0x8400_0002), Some(77)));
         assert_eq!(of("-2080374782"), Some(0x8400_0002));
         assert_eq!((of("solver"), of("-x"), of("-1.5")), (None, None, None));
+    }
+
+    /// A pipe or a disk that fails.
+    struct Failing(ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_is_no_failure_and_a_full_disk_is_one() {
+        assert!(tell(&mut Failing(ErrorKind::BrokenPipe), &json!({ "name": "solver" })).is_ok());
+        assert!(tell(&mut Failing(ErrorKind::StorageFull), &json!({ "name": "solver" })).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The records of an image, version 1, byte by byte.
+//! The records of an image, version 2, byte by byte.
 //!
 //! The same types serve the writer (as a view on the mapping) and the reader (as a copy). Every field is a
 //! word of [`crate::cell`] or plain bytes written once, so that every bit pattern is a valid value. Offsets
@@ -10,8 +10,10 @@ use std::mem::{offset_of, size_of};
 
 /// The first eight bytes of every image.
 pub const MAGIC: [u8; 8] = *b"MPISCOPE";
-/// The version of the layout in this file.
-pub const VERSION: u32 = 1;
+/// The version of the layout in this file. Since 2 the number of a function stays when its call has ended ([`Call::ended`]).
+pub const VERSION: u32 = 2;
+/// The oldest version that reads as this one: what was added since reads as not known.
+pub const OLDEST_VERSION: u32 = 1;
 /// What the byte-order word reads as when writer and reader agree.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// Size of the header, and offset of the first section.
@@ -388,17 +390,18 @@ pub struct Note {
     pub text: Chars<232>,
 }
 
-/// The call that a thread is in. Which fields mean something follows from the function's parameters.
+/// The call that a thread is in, or was in last. Which fields mean something follows from the function's parameters.
 #[repr(C)]
 #[derive(Debug, Default, Clone)]
 pub struct Call {
     /// Guards the record.
     pub seq: Seq,
-    /// Function number plus one; zero outside of MPI.
-    pub function: W32,
+    /// Function number plus one, with a bit once the call has ended; zero before the first. Read and written by [`Call::open`] and
+    /// its like alone.
+    pub(crate) function: W32,
     /// How many calls of the thread are open below this one (calls made by user callbacks).
     pub nested: W32,
-    /// When the call began, in ticks (zero while times are not recorded).
+    /// When the call began, or when it ended, in ticks (zero while times are not recorded).
     pub since: W64,
     /// Address behind the call in the program.
     pub return_address: W64,

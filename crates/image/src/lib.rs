@@ -27,6 +27,7 @@
 
 #![deny(unsafe_code)]
 
+mod call;
 pub mod cell;
 pub mod layout;
 pub mod objects;

@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use crate::layout::{
-    BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, Process, Section,
-    SectionKind, Text, Thread, VERSION, Words,
+    BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
+    Process, Section, SectionKind, Text, Thread, VERSION, Words,
 };
 use crate::objects::{
     Attribute, Comm, Datatype, Errhandler, File, Group, Head, Info, Keyval, Op, Session, Window,
@@ -85,7 +85,7 @@ impl std::fmt::Display for Error {
             }
             Self::Version(found) => write!(
                 f,
-                "the image has layout version {found}, this program reads version {VERSION}: \
+                "the image has layout version {found}, this program reads versions {OLDEST_VERSION} to {VERSION}: \
                  use the mpiscope that belongs to the libmpiscope.so of that process"
             ),
             Self::Foreign(what) => write!(f, "the image was written on another kind of machine ({what})"),
@@ -222,7 +222,7 @@ impl<S: Source> Image<S> {
         if header.byte_order.get() == BYTE_ORDER.swap_bytes() {
             return Err(Error::Foreign("other byte order"));
         }
-        if header.version.get() != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&header.version.get()) {
             return Err(Error::Version(header.version.get()));
         }
         if header.byte_order.get() != BYTE_ORDER || header.header_size.get() as usize != HEADER_SIZE {

@@ -28,7 +28,7 @@ pub struct RankNow {
     pub alive: bool,
     /// Something is wrong: it ended without `MPI_Finalize`, or called `MPI_Abort`.
     pub problem: bool,
-    /// Threads that are in MPI, or the main thread if none is.
+    /// Threads that are in MPI, or the main thread if none is; in a core file also the thread that died.
     pub threads: Vec<ThreadNow>,
 }
 
@@ -41,6 +41,9 @@ pub struct ThreadNow {
     pub tid: u32,
     /// The open call, if there is one.
     pub call: Option<CallNow>,
+    /// Outside of MPI, before `MPI_Finalize`: the call that returned last. What its handles stood for may be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<CallNow>,
     /// Outside of MPI: the source line, or module and offset, of the call that ended last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_place: Option<String>,
@@ -48,7 +51,7 @@ pub struct ThreadNow {
     pub age_s: Option<f64>,
 }
 
-/// An open call. A field is `None` when the function has no such argument.
+/// An open call, or one that has returned. A field is `None` when the function has no such argument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallNow {
     /// Name in the C binding.
@@ -112,6 +115,15 @@ impl RankNow {
     }
 }
 
+impl RankNow {
+    /// Adds a thread that the layer knows, if it is not there: the one that died tells its last call also while others are in MPI.
+    pub fn add_thread(&mut self, tid: u32, process: &Process, names: &Names<'_>) {
+        let known = self.threads.iter().any(|t| t.tid == tid);
+        let thread = process.threads.iter().find(|t| t.tid == tid && !known);
+        self.threads.extend(thread.map(|t| thread_now(process, t, names)));
+    }
+}
+
 fn gone(process: &Process) -> String {
     match process.abort_code {
         Some(code) => format!("aborted with {code}"),
@@ -121,18 +133,20 @@ fn gone(process: &Process) -> String {
 
 fn thread_now(process: &Process, thread: &ThreadFacts, names: &Names<'_>) -> ThreadNow {
     let age = || process.clock.end_ns().saturating_sub(process.clock.ns_at(thread.since)) as f64 / 1e9;
-    let last = thread.call.is_none().then_some(thread.return_address);
+    let behind = thread.call.is_none().then_some(thread.return_address);
+    let last = thread.last.as_ref().filter(|_| !process.finalized());
     ThreadNow {
         thread: thread.index,
         tid: thread.tid,
         age_s: (thread.since != 0).then(age),
-        last_place: last.filter(|address| *address != 0).and_then(|address| names.place(address)),
+        last_call: last.map(|call| call_now(process, call, thread.torn, names)),
+        last_place: behind.filter(|address| *address != 0).and_then(|address| names.place(address)),
         call: thread.call.as_ref().map(|call| call_now(process, call, thread.torn, names)),
     }
 }
 
 fn call_now(process: &Process, call: &Call, torn: bool, names: &Names<'_>) -> CallNow {
-    let name = process.function((call.function.get() as usize).wrapping_sub(1));
+    let name = process.called(call);
     let set = FunctionId::from_name(&name).and_then(FunctionId::function).map(fields).unwrap_or_default();
     let comm = (set.object == Some(ObjectKind::COMM)).then(|| names.comm(call.object.get())).flatten();
     let peer = |value: u64, root: bool| {

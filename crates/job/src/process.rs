@@ -96,6 +96,8 @@ pub struct ThreadFacts {
     pub calls: u64,
     /// The open call, if there is one.
     pub call: Option<Call>,
+    /// Outside of MPI, the call that returned last.
+    pub last: Option<Call>,
     /// The address behind the open call, or behind the last one; zero before the first.
     pub return_address: u64,
     /// The call changed while it was copied.
@@ -221,6 +223,11 @@ impl Process {
         self.state == State::FINALIZED
     }
 
+    /// The name of the function that a thread is in, or was in last.
+    pub fn called(&self, call: &Call) -> String {
+        call.open().or(call.ended()).map_or_else(String::new, |number| self.function(number as usize))
+    }
+
     /// The name of the function with this number.
     pub fn function(&self, number: usize) -> String {
         match self.functions.get(number) {
@@ -256,16 +263,20 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
     for index in 0..table.len().min(MOST_RECORDS) {
         let Ok(thread) = image.get::<Thread>(&table, index) else { continue };
         let call = image.call(&table, index)?;
-        let open = call.value.function.get() != 0;
+        let (since, return_address) = (call.value.since.get(), call.value.return_address.get());
+        let (open, ended) = (call.value.open().is_some(), call.value.ended().is_some());
+        let value = Some(call.value);
+        let (call_now, last) = if open { (value, None) } else { (None, value.filter(|_| ended)) };
         threads.push(ThreadFacts {
             index,
             tid: thread.value.tid.get(),
             mpi_ticks: thread.value.mpi_ticks.get(),
             calls: thread.value.call.completed.get(),
             torn: call.torn,
-            since: call.value.since.get(),
-            return_address: call.value.return_address.get(),
-            call: open.then_some(call.value),
+            since,
+            return_address,
+            call: call_now,
+            last,
             counters: counters(&thread.value.counters),
         });
     }

@@ -74,7 +74,10 @@ pub struct RankReport {
     pub abort_code: Option<i32>,
     /// The call that was open at the end.
     pub in_call: Option<String>,
-    /// Seconds in that call; part of `mpi_s`, not of `calls`, which are completed calls.
+    /// If none was open, the call that had returned last; none after `MPI_Finalize`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<String>,
+    /// Seconds in the open call; part of `mpi_s`, not of `calls`, which are completed calls.
     pub in_call_s: f64,
     /// See the module.
     pub wall_s: f64,
@@ -298,6 +301,8 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
     let count: u64 = p.threads.iter().map(|t| t.calls).fold(0, u64::saturating_add);
     let wall_s = end_ns.saturating_sub(p.begin_ns) as f64 / 1e9;
     let open = p.threads.iter().filter(|_| !p.finalized()).find_map(|t| Some((t, t.call.as_ref()?)));
+    let last = p.threads.iter().filter(|t| t.last.is_some()).max_by_key(|t| t.since);
+    let last = last.and_then(|t| t.last.as_ref());
     RankReport {
         rank: p.rank.or(observed.launcher_rank),
         host: p.host.clone(),
@@ -309,7 +314,8 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         ending: observed.ending,
         alive: observed.ended_ns.is_none(),
         abort_code: p.abort_code,
-        in_call: open.map(|(_, c)| p.function((c.function.get() as usize).wrapping_sub(1))),
+        in_call: open.map(|(_, c)| p.called(c)),
+        last_call: last.filter(|_| open.is_none() && !p.finalized()).map(|c| p.called(c)),
         in_call_s: open.map_or(0.0, |(t, _)| open_seconds(p, t, end_ns)),
         wall_s,
         mpi_s: times.iter().sum(),

@@ -146,7 +146,7 @@ impl Sample {
     pub fn enters(&self, name: &str, [comm, datatype, count]: [u64; 3], peer: i32, tag: i32) {
         let call = &self.thread.call;
         call.seq.write(|| {
-            call.function.set(self.number(name) as u32 + 1);
+            call.begin(self.number(name) as u32);
             call.since.set(Moment::now().monotonic_ns);
             call.object.set(comm);
             call.datatype.set(datatype);
@@ -159,7 +159,12 @@ impl Sample {
 
     /// The rank has left the call.
     pub fn leaves(&self) {
-        self.thread.call.seq.write(|| self.thread.call.function.set(0));
+        let call = &self.thread.call;
+        let function = call.open().unwrap();
+        call.seq.write(|| {
+            call.end(function);
+            call.since.set(Moment::now().monotonic_ns);
+        });
     }
 
     /// The rank has made a communicator.

@@ -86,6 +86,18 @@ fn the_call_that_was_open_at_the_end_counts_as_time_in_mpi_but_not_as_a_call() {
 }
 
 #[test]
+fn a_rank_that_ended_outside_of_mpi_tells_its_last_call_unless_it_came_to_its_end() {
+    let sample = Sample::new("last", 0, 1);
+    sample.enters("MPI_Barrier", [0x4400_0000, 0, 0], 0, 0);
+    sample.leaves();
+    let of = |sample: &Sample| JobReport::new("./last".into(), vec![observed(sample)]).ranks.remove(0);
+    let rank = of(&sample);
+    assert_eq!((rank.in_call, rank.last_call.as_deref()), (None, Some("MPI_Barrier")));
+    sample.state(State::FINALIZED);
+    assert_eq!(of(&sample).last_call, None);
+}
+
+#[test]
 fn a_finalized_rank_ends_when_mpi_finalize_does() {
     let sample = Sample::new("fin", 0, 1);
     sample.state(State::FINALIZED);

@@ -61,7 +61,7 @@ impl<A: Abi> Call<A> {
     pub fn publish(&self, fill: impl FnOnce(&Current)) {
         let current = &self.thread.call;
         current.seq.write(|| {
-            current.function.set(u32::from(self.function.0) + 1);
+            current.begin(u32::from(self.function.0));
             current.nested.set(self.tls.nested.get());
             current.since.set(self.since);
             current.return_address.set(self.tls.return_address.get());
@@ -188,7 +188,7 @@ impl<A: Abi> Call<A> {
         } else {
             let current = &self.thread.call;
             current.seq.write(|| {
-                current.function.set(0);
+                current.end(u32::from(self.function.0));
                 current.since.set(until);
                 current.completed.add_mine(1);
             });
@@ -251,7 +251,7 @@ fn resume(tls: &Tls, thread: &Thread) {
 
 /// Copies all that describes one call; not the sequence number, not the count of completed calls.
 fn copy(from: &Current, to: &Current) {
-    to.function.set(from.function.get());
+    to.as_in(from);
     to.nested.set(from.nested.get());
     to.since.set(from.since.get());
     to.return_address.set(from.return_address.get());

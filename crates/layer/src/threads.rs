@@ -114,7 +114,10 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     thread.tid.set(tid);
     thread.generation.add_mine(1);
-    thread.call.since.set(clock::now());
+    thread.call.seq.write(|| {
+        thread.call.forget();
+        thread.call.since.set(clock::now());
+    });
     tls.local.set(local);
     tls.thread.set(thread);
     let key = KEY.load(Ordering::Acquire);

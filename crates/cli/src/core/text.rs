@@ -101,15 +101,20 @@ fn first_lines(story: &Story, first: &First) -> Vec<String> {
         let call = own_call(death).map_or_else(String::new, |call| format!(", in {call}"));
         lines.push(format!("  at {}{call}", shown(place)));
     }
+    lines.extend(last_call(death));
     // The first frame is worth showing when it is not the program's own.
     if death.stack.first() != death.place.as_ref() || death.place.is_none() {
-        let frames = death.stack.iter().take_while(|f| Some(*f) != death.place.as_ref());
-        // What stands between the program and the MPI library is of no interest.
-        let others = |frame: &&Place| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
-        let frames = frames.filter(others).take(FRAMES);
+        let frames = below(&death.stack, death.place.as_ref());
         lines.extend(frames.map(|frame| format!("    {}", shown(frame))));
     }
     lines
+}
+
+/// The frames that the program's own called, innermost first. The layer between the program and the MPI library is of no
+/// interest.
+fn below<'a>(stack: &'a [Place], own: Option<&'a Place>) -> impl Iterator<Item = &'a Place> {
+    let others = |frame: &&Place| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
+    stack.iter().take_while(move |frame| Some(*frame) != own).filter(others).take(FRAMES)
 }
 
 fn shown(place: &Place) -> String {
@@ -134,6 +139,15 @@ fn killed(death: &Death) -> String {
 fn own_call(death: &Death) -> Option<String> {
     let thread = death.now.threads.iter().find(|t| Some(t.tid) == death.tid)?;
     thread.call.as_ref().map(|call| call.function.clone())
+}
+
+/// The call that it had made last, if the thread that died was in none.
+fn last_call(death: &Death) -> Option<String> {
+    let thread = main_thread(death).filter(|t| t.call.is_none())?;
+    let last = thread.last_call.as_ref()?;
+    let place = last.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    let ago = thread.age_s.map_or_else(String::new, |s| format!(", {} before it died", table::age((s, s))));
+    Some(format!("  last call: {}{place}{ago}", last.function))
 }
 
 /// Ranks, least and greatest age, the other cells.
@@ -180,10 +194,7 @@ fn cells(death: &Death) -> Vec<String> {
     };
     let at = death.place.as_ref().map_or_else(|| "-".to_owned(), |place| place.place.clone());
     let thread = main_thread(death);
-    let mut call = rows::call_cells(thread.and_then(|t| t.call.as_ref()));
-    if let (Some(last), Some(place)) = (thread.and_then(|t| t.last_place.as_ref()), call.last_mut()) {
-        *place = format!("after {last}");
-    }
+    let mut call = rows::call_cells(thread);
     let host = if death.now.host.is_empty() { "-".to_owned() } else { death.now.host.clone() };
     call.splice(0..0, [host, end, at]);
     call
@@ -256,4 +267,29 @@ fn left_out(story: &Story) -> Vec<String> {
     }
     lines.extend(notes.iter().map(|(text, ranks)| format!("note ({}): {text}", who(ranks))));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_the_layer_stand_in_no_stack_and_those_of_the_library_end_at_the_program() {
+        let frame = |place: &str, module: &str| Place {
+            function: None,
+            place: place.to_owned(),
+            module: module.to_owned(),
+        };
+        let stack = [
+            frame("libmpi.so.40+0x10", "libmpi.so.40"),
+            frame("libmpiscope.so+0x20", "libmpiscope.so"),
+            frame("0x30", ""),
+            frame("heat.c:52", "heat"),
+            frame("libc.so.6+0x40", "libc.so.6"),
+        ];
+        let shown: Vec<&str> = below(&stack, stack.get(3)).map(|frame| frame.place.as_str()).collect();
+        assert_eq!(shown, ["libmpi.so.40+0x10"]);
+        let all: Vec<&str> = below(&stack, None).map(|frame| frame.module.as_str()).collect();
+        assert_eq!(all, ["libmpi.so.40", "heat", "libc.so.6"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! `mpiscope inspect --json`: the schema is `mpiscope.inspect/1`; objects are those of `mpiscope.objects/1`.
+//! `mpiscope inspect --json`: the schema is `mpiscope.inspect/2`; objects are those of `mpiscope.objects/1`.
 
 use super::look::{Found, Look, Shown, Wanted};
 use super::same::{self, Groups, Place};
@@ -14,6 +14,9 @@ use serde::{Serialize, Serializer};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
+
+/// Runs and holes of a type map, and elements of an array of a constructor, that a list has of each datatype.
+const MOST_ELEMENTS: usize = 16;
 
 /// What is behind handles: the answer of `mpiscope inspect --json`.
 #[derive(Serialize, JsonSchema)]
@@ -130,6 +133,7 @@ struct Objects<'a> {
     /// None: only those that were asked for by their handle.
     kind: Option<Kind>,
     freed: bool,
+    whole: bool,
     told: &'a RefCell<Told>,
 }
 
@@ -146,8 +150,14 @@ impl Serialize for Objects<'_> {
         };
         self.look.objects.iter().for_each(&mut tell);
         if let Some(kind) = self.kind.filter(|_| self.look.blind.is_none())
-            && let Err(e) =
-                self.found.each(self.look, kind, self.freed, &mut |_| true, &mut |shown| tell(&shown))
+            && let Err(e) = self.found.each(self.look, kind, self.freed, &mut |_| true, &mut |mut shown| {
+                if let Object::Datatype(datatype) = &mut shown.object
+                    && !self.whole
+                {
+                    datatype.shorten(MOST_ELEMENTS);
+                }
+                tell(&shown);
+            })
         {
             let rank = self.look.process.rank.map_or_else(String::new, |rank| format!("rank {rank}: "));
             self.told.borrow_mut().problems.push(format!("{rank}{e}"));
@@ -189,7 +199,7 @@ pub fn write(found: &mut Found, wanted: &Wanted, out: &mut dyn Write) -> Result<
     let told = RefCell::default();
     let mut out = BufWriter::new(out);
     let report = Report {
-        schema: "mpiscope.inspect/1",
+        schema: "mpiscope.inspect/2",
         job: &found.job,
         ranks: found
             .looks
@@ -235,6 +245,7 @@ fn rank<'a>(
             look,
             kind: wanted.kind.filter(|_| wanted.handle.is_none()),
             freed: wanted.freed,
+            whole: wanted.whole,
             told,
         },
     }

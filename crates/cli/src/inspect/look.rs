@@ -34,6 +34,8 @@ pub struct Wanted {
     pub freed: bool,
     /// What is not freed, by place.
     pub leaks: bool,
+    /// Lists have every datatype whole.
+    pub whole: bool,
 }
 
 /// A process and what of its objects is wanted.

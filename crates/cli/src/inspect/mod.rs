@@ -55,6 +55,9 @@ pub struct Options {
     /// Everything as JSON
     #[arg(long)]
     json: bool,
+    /// JSON: type maps and constructors of all datatypes of a list in full, however long they are
+    #[arg(long, requires = "json")]
+    whole: bool,
     /// The form of that JSON, as JSON Schema, and nothing else
     #[arg(long)]
     schema: bool,
@@ -93,6 +96,7 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
         fortran: options.fortran,
         freed: options.freed || options.handle.is_some(),
         leaks: options.leaks,
+        whole: options.whole,
     };
     let mut found = look::look(&options.target, &wanted)?;
     if found.looks.is_empty() {

@@ -74,12 +74,21 @@ fn state(rank: &RankNow, thread: &ThreadNow, several: bool) -> String {
 fn cells(rank: &RankNow, thread: Option<&ThreadNow>, state: String) -> Vec<String> {
     let host = if rank.host.is_empty() { "-".to_owned() } else { rank.host.clone() };
     let mut cells = vec![host, state];
-    cells.extend(call_cells(thread.and_then(|t| t.call.as_ref())));
+    cells.extend(call_cells(thread));
     cells
 }
 
-/// Call, peer, tag, communicator, count, type, where.
-pub fn call_cells(call: Option<&CallNow>) -> Vec<String> {
+/// Call, peer, tag, communicator, count, type, where; outside of MPI, after which call, and where that was.
+pub fn call_cells(thread: Option<&ThreadNow>) -> Vec<String> {
+    let call = thread.and_then(|t| t.call.as_ref());
+    if let Some(last) = thread.and_then(|t| t.last_call.as_ref()).filter(|_| call.is_none()) {
+        let mut cells = vec!["-".to_owned(); CELLS.len() - 2];
+        if let [function, .., place] = cells.as_mut_slice() {
+            *function = format!("after {}", last.function);
+            *place = last.place.clone().unwrap_or_else(|| place.clone());
+        }
+        return cells;
+    }
     let of = |get: &dyn Fn(&CallNow) -> Option<String>| call.and_then(get).unwrap_or_else(|| "-".to_owned());
     vec![
         of(&|c| Some(if c.torn { format!("{}?", c.function) } else { c.function.clone() })),

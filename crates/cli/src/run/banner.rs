@@ -80,7 +80,7 @@ fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>) -> Vec<Strin
         lines.push(costs(report));
     }
     let mut last = ends(report);
-    last.extend(leaks(report));
+    last.extend(leaks(report, written));
     last.extend(notes(report));
     let room = MOST_LINES - lines.len() - usize::from(written.is_some());
     if last.len() > room {
@@ -246,8 +246,11 @@ fn bad_end(rank: &RankReport) -> Option<String> {
         Some(Ending::Exit(0)) | None => {}
         Some(end) => parts.push(ending(end)),
     }
-    if let Some(call) = rank.in_call.as_ref().filter(|_| !rank.finalized && rank.abort_code.is_none()) {
-        parts.push(format!("last seen in {call}"));
+    match (&rank.in_call, &rank.last_call) {
+        _ if rank.finalized || rank.abort_code.is_some() => {}
+        (Some(call), _) => parts.push(format!("last seen in {call}")),
+        (None, Some(call)) => parts.push(format!("last call {call}")),
+        (None, None) => {}
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -283,7 +286,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 }
 
 /// Objects that nobody freed: at most three lines.
-fn leaks(report: &JobReport) -> Vec<String> {
+fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
     const MOST: usize = 3;
     let shown = if report.leaks.len() > MOST { MOST - 1 } else { MOST };
     let line = |leak: &Leak| cut(&format!("  not freed: {leak}"));
@@ -291,10 +294,14 @@ fn leaks(report: &JobReport) -> Vec<String> {
     let rest = report.leaks.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
         let count = rest.iter().fold(0u64, |sum, leak| sum.saturating_add(leak.count));
-        lines.push(format!(
-            "  not freed: {count} more objects, made at {} other places; --out DIR has all",
+        let all = match written {
+            Some(path) => format!("all: {}", path.display()),
+            None => "`mpiscope run --out DIR` writes all".to_owned(),
+        };
+        lines.push(cut(&format!(
+            "  not freed: {count} more objects, made at {} other places; {all}",
             rest.len()
-        ));
+        )));
     }
     lines
 }
@@ -345,6 +352,33 @@ mod tests {
         assert_eq!(amount(999_499_999), "999 MB");
         assert_eq!(amount(999_999_999), "1.00 GB");
         assert_eq!(amount(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn leaks_are_at_most_three_lines_and_the_last_one_says_how_many_more_there_are_and_where_to_find_them() {
+        let leak = |line: u64| Leak {
+            kind: mpiscope_job::objects::Kind::Communicator,
+            function: "MPI_Comm_dup".into(),
+            place: format!("heat.c:{line}"),
+            count: line,
+            ranks: Members::default(),
+        };
+        let told = |count: u64, written: Option<&Path>| {
+            let mut report = JobReport::new("./heat".into(), Vec::new());
+            report.leaks = (1..=count).map(leak).collect();
+            leaks(&report, written)
+        };
+        assert_eq!(told(0, None).len(), 0);
+        let three = told(3, None);
+        assert!(
+            three.len() == 3 && three.iter().all(|line| line.contains("MPI_Comm_dup at heat.c:")),
+            "{three:?}"
+        );
+        let last = |written| told(5, written).pop().unwrap();
+        assert_eq!(told(5, None).len(), 3);
+        let rest = "  not freed: 12 more objects, made at 3 other places; ";
+        assert_eq!(last(None), format!("{rest}`mpiscope run --out DIR` writes all"));
+        assert_eq!(last(Some(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));
     }
 
     #[test]

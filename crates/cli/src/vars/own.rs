@@ -78,7 +78,7 @@ fn calls(process: &Process) -> Vec<Value> {
 /// call that waits for one thing or the other, finalized.
 fn now(process: &Process) -> [Value; 2] {
     let call = process.threads.first().and_then(|thread| thread.call.as_ref());
-    let number = call.map_or(-1, |call| i64::from(call.function.get()) - 1);
+    let number = call.and_then(|call| call.open()).map_or(-1, i64::from);
     let name = usize::try_from(number).ok().and_then(|number| process.functions.get(number));
     let state = match process.state {
         State::UNCLAIMED | State::STARTED => 0,

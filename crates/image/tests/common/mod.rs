@@ -70,7 +70,7 @@ pub fn small_image() -> Vec<u8> {
         writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
     }
     let (_, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 1).unwrap();
-    thread.call.seq.write(|| thread.call.function.set(2));
+    thread.call.seq.write(|| thread.call.begin(1));
     let path = writer.text(b"/lib/libmpi.so");
     let (_, module) = writer.new_record::<Module>(SectionKind::MODULES, 1).unwrap();
     module.seq.write(|| {

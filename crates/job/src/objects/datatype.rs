@@ -71,6 +71,24 @@ pub struct Arguments {
     /// Words for constants among the numbers and arrays: `order = MPI_ORDER_C`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<(&'static str, String)>,
+    /// Further elements of arrays, of `datatypes` and of the type's `constituents`, which a list of many datatypes leaves out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<(&'static str, usize)>,
+}
+
+impl Datatype {
+    /// Keeps the first elements of what may be long, and how many others there are: of many datatypes nobody can read all.
+    pub fn shorten(&mut self, most: usize) {
+        self.type_map.shorten(most);
+        let Arguments { arrays, datatypes, left_out, .. } = &mut self.arguments;
+        let lengths = arrays.iter().map(|(name, array)| (*name, array.len()));
+        let lengths =
+            lengths.chain([("datatypes", datatypes.len()), ("constituents", self.constituents.len())]);
+        left_out.extend(lengths.filter(|(_, len)| *len > most).map(|(name, len)| (name, len - most)));
+        arrays.iter_mut().for_each(|(_, array)| array.truncate(most));
+        datatypes.truncate(most);
+        self.constituents.truncate(most);
+    }
 }
 
 impl Build for Datatype {
@@ -210,6 +228,7 @@ fn arguments<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype) -> A
         numbers,
         arrays,
         datatypes: old_types(reader, record, &words),
+        left_out: Vec::new(),
     }
 }
 

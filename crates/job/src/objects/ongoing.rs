@@ -42,7 +42,7 @@ pub(super) fn calls<S: Source>(reader: &Reader<'_, S>) -> Vec<Open> {
     let Ok(threads) = reader.image().table::<Thread>(SectionKind::THREADS) else { return Vec::new() };
     let open = (0..threads.len().min(MOST_THREADS)).filter_map(|index| {
         let call = reader.image().call(&threads, index).ok().filter(|call| !call.torn)?.value;
-        let function = reader.function(call.function.get())?;
+        let function = reader.function(call.open()? + 1)?;
         let fields = fields(FunctionId::from_name(&function)?.function()?);
         if let Some(caller) = reader.around.caller(&call)
             && reader.image().call(&threads, index).is_ok_and(|later| is_same(&call, &later.value))

@@ -93,7 +93,10 @@ impl<S: Source> Reader<'_, S> {
     pub fn is_inside(&self, comm: Hex, functions: &[&str]) -> Result<bool, Error> {
         let inside = |call: &Call| {
             call.object.get() == comm.0
-                && self.function(call.function.get()).is_some_and(|name| functions.contains(&base(&name)))
+                && call
+                    .open()
+                    .and_then(|number| self.function(number + 1))
+                    .is_some_and(|name| functions.contains(&base(&name)))
         };
         Ok(open_calls(self)?.iter().any(inside))
     }
@@ -135,7 +138,7 @@ fn open_calls<S: Source>(reader: &Reader<'_, S>) -> Result<Vec<Call>, Error> {
     let mut calls = Vec::new();
     for index in 0..threads.len().min(MOST_THREADS) {
         let call = reader.image.call(&threads, index)?;
-        if call.value.function.get() != 0 && !call.torn {
+        if call.value.open().is_some() && !call.torn {
             calls.push(call.value);
         }
     }
@@ -221,7 +224,7 @@ fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way:
 /// The side of a blocking call that goes this way. Fields that the function does not set are those of an older call, so
 /// the function decides.
 fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<Pending> {
-    let function = reader.function(call.function.get())?;
+    let function = reader.function(call.open()? + 1)?;
     FunctionId::from_name(&function)?;
     let both = matches!(base(&function), "MPI_Sendrecv" | "MPI_Sendrecv_replace");
     let sends = matches!(base(&function), "MPI_Send" | "MPI_Ssend" | "MPI_Bsend" | "MPI_Rsend");

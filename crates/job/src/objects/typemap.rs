@@ -55,8 +55,18 @@ pub struct TypeMap {
     pub holes: Vec<Hole>,
     /// There are more runs than are listed, so holes are not known.
     pub cut: bool,
+    /// Further runs, which a list of many datatypes leaves out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub runs_left_out: usize,
+    /// Further holes, likewise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub holes_left_out: usize,
     /// A part is not known: its making was not seen.
     pub incomplete: bool,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 struct Builder {
@@ -76,6 +86,14 @@ impl TypeMap {
             map.holes = holes(&map.runs, lb, lb.saturating_add(extent));
         }
         map
+    }
+
+    /// Keeps the first runs and holes, and how many others there are.
+    pub fn shorten(&mut self, most: usize) {
+        self.runs_left_out += self.runs.len().saturating_sub(most);
+        self.holes_left_out += self.holes.len().saturating_sub(most);
+        self.runs.truncate(most);
+        self.holes.truncate(most);
     }
 }
 

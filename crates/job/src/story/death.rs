@@ -104,8 +104,11 @@ impl Death {
             now.state = format!("{:?}", process.state);
         }
         let died_s = time_of(path);
-        ages(&mut now, &process, died_s);
         let thread = core.threads().first();
+        if let Some(thread) = thread {
+            now.add_thread(thread.tid, &process, &names);
+        }
+        ages(&mut now, &process, died_s);
         let stack = thread.map(|thread| stack::walk(&core, &modules, thread)).unwrap_or_default();
         let show = Show { modules: &modules, symbolizer, off: lines.off };
         let places = show.places(&stack);

@@ -145,10 +145,14 @@ fn wait(deaths: &[Death], death: &Death, waiting: &Waiting) -> Wait {
 
 /// What a process did when it died.
 fn did(death: &Death) -> String {
-    let call = death.now.threads.iter().find_map(|t| t.call.as_ref());
-    let place = match call {
+    let open = death.now.threads.iter().find_map(|t| t.call.as_ref());
+    let last = || death.now.threads.iter().find_map(|t| t.last_call.as_ref());
+    let place = match open {
         Some(call) => format!("in {}", call.function),
-        None => "outside of MPI".to_owned(),
+        None => last().map_or_else(
+            || "outside of MPI".to_owned(),
+            |call| format!("outside of MPI after {}", call.function),
+        ),
     };
     match (death.own(), death.abort_code, death.killer()) {
         (_, Some(code), _) => format!("called MPI_Abort with {code}"),

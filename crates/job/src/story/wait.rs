@@ -55,7 +55,7 @@ pub fn waits(process: &Process, names: &Names<'_>, pending: &[Pending]) -> Vec<W
     }
     let calls = process.threads.iter().filter(|t| !t.torn).filter_map(|t| t.call.as_ref());
     let each = calls.flat_map(|call| {
-        let function = process.function((call.function.get() as usize).wrapping_sub(1));
+        let function = process.called(call);
         let base = function.trim_start_matches("MPI_").trim_end_matches("_c").to_owned();
         if base.starts_with("Wait") {
             return completion(process, names, call, &base, pending);
@@ -67,7 +67,7 @@ pub fn waits(process: &Process, names: &Names<'_>, pending: &[Pending]) -> Vec<W
 
 /// A call that waits by itself.
 fn direct(process: &Process, names: &Names<'_>, call: &Call, base: &str) -> Option<Waiting> {
-    let function = process.function((call.function.get() as usize).wrapping_sub(1));
+    let function = process.called(call);
     let set = FunctionId::from_name(&function).and_then(FunctionId::function).map(fields)?;
     if set.object != Some(ObjectKind::COMM) {
         return None;

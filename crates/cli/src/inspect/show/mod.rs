@@ -203,8 +203,9 @@ impl Context<'_> {
         // Keys are C's `int`s.
         let number = attribute.keyval as i32;
         let key = self.reader.by_uid::<Keyval>(attribute.keyval_uid).ok().flatten();
-        let place = key.and_then(|key| key.common.created?.place);
-        let made = place.map_or_else(String::new, |place| format!(", made at {place}"));
+        let created = key.and_then(|key| key.common.created);
+        let place = created.map(|made| self.place(made.place.as_ref(), made.address));
+        let made = place.map_or_else(String::new, |place| format!(", made{place}"));
         format!("key {number} ({number:#x}{made})")
     }
 

@@ -2,7 +2,7 @@
 
 use super::communicator::order;
 use super::{Context, field};
-use mpiscope_job::objects::{Errhandler, Group, Info, Keyval, Op, Session};
+use mpiscope_job::objects::{Errhandler, Group, Hex, Info, Keyval, Op, Session};
 
 /// Pairs of an info in one line.
 const MOST_PAIRS: usize = 4;
@@ -41,11 +41,16 @@ pub fn op_brief(context: &Context<'_>, op: &Op) -> String {
     }
 }
 
-pub fn op(context: &Context<'_>, op: &Op, lines: &mut Vec<String>) {
-    if op.function.0 != 0 {
-        lines.push(field("function", &context.function(op.function)));
-        lines.push(field("language", if op.fortran_function { "Fortran" } else { "C" }));
+/// A function of the program, which predefined objects have none of.
+fn user_function(context: &Context<'_>, function: Hex, fortran: bool, lines: &mut Vec<String>) {
+    if function.0 != 0 {
+        lines.push(field("function", &context.function(function)));
+        lines.push(field("language", if fortran { "Fortran" } else { "C" }));
     }
+}
+
+pub fn op(context: &Context<'_>, op: &Op, lines: &mut Vec<String>) {
+    user_function(context, op.function, op.fortran_function, lines);
     let commutative = op.commutative.map_or("not known", |yes| if yes { "yes" } else { "no" });
     lines.push(field("commutative", commutative));
     context.many(lines, "requests", &op.requests);
@@ -65,10 +70,7 @@ pub fn errhandler_brief(context: &Context<'_>, handler: &Errhandler) -> String {
 }
 
 pub fn errhandler(context: &Context<'_>, handler: &Errhandler, lines: &mut Vec<String>) {
-    if handler.function.0 != 0 {
-        lines.push(field("function", &context.function(handler.function)));
-        lines.push(field("language", if handler.fortran_function { "Fortran" } else { "C" }));
-    }
+    user_function(context, handler.function, handler.fortran_function, lines);
     let of = handler.of.map_or_else(|| "anything".to_owned(), |kind| format!("MPI objects of kind {kind}"));
     lines.push(field("for", &of));
     if handler.handles > 1 {
@@ -136,7 +138,7 @@ const SMALL: u64 = 4096;
 fn callback(context: &Context<'_>, address: u64) -> String {
     match address {
         0..SMALL => format!("predefined ({address})"),
-        _ => context.function(mpiscope_job::objects::Hex(address)),
+        _ => context.function(Hex(address)),
     }
 }
 

@@ -27,7 +27,7 @@ pub fn from_any_source(bound: &Bound) -> u64 {
 /// The source that a thread names in a blocking receive on the communicator.
 fn receive_of(thread: &Thread, bound: &Bound) -> Option<i32> {
     let call = &thread.call;
-    let receives = [f::MPI_Recv, f::MPI_Recv_c].iter().any(|r| call.function.get() == u32::from(r.0) + 1);
+    let receives = [f::MPI_Recv, f::MPI_Recv_c].iter().any(|r| call.open() == Some(u32::from(r.0)));
     let here = call.object.get() == bound.comm().head.handle.get();
     (receives && here).then(|| call.peer.get() as i32)
 }

@@ -50,7 +50,7 @@ fn main_thread() -> Option<&'static Thread> {
 
 /// The number of the function that a thread is in.
 fn function_of(thread: &Thread) -> Option<FunctionId> {
-    u16::try_from(thread.call.function.get().checked_sub(1)?).ok().map(FunctionId)
+    u16::try_from(thread.call.open()?).ok().map(FunctionId)
 }
 
 /// The state of a thread in a call, counted from the third of [`STATES`].

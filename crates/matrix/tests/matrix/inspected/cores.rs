@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
 
-use super::job::{Job, json, mpiscope, words};
+use super::job::{Job, json, mpiscope, text, words};
 use crate::subject::Subject;
 
 /// Why the kernel's core files cannot be had here.
@@ -22,7 +22,7 @@ const STAY: [&str; 3] = ["sh", "-c", "\"$@\"; sleep 120"];
 pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     let mut job = Job::start(subject, library, "crash", &[&STAY[..], &["sh"]].concat())?;
     let target = job.target();
-    job.until("ranks 0, 1 and 3 are in their calls", || {
+    job.until("ranks 0, 1 and 3 are in their calls, and 2 in none", || {
         let answer = json(&["ps", &target, "--json"]).unwrap_or_default();
         let ranks = answer["ranks"].as_array().map(Vec::as_slice).unwrap_or_default();
         let sits = |rank: u64, function: &str| {
@@ -30,8 +30,13 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
                 .iter()
                 .any(|r| r["rank"].as_u64() == Some(rank) && r["threads"][0]["call"]["function"] == function)
         };
-        Ok(sits(0, "MPI_Recv") && sits(1, "MPI_Allreduce") && sits(3, "MPI_Allreduce"))
+        let last = |r: &Value| r["rank"] == 2 && r["threads"][0]["last_call"]["function"] == "MPI_Allgather";
+        let computes = ranks.iter().any(last);
+        Ok(computes && sits(0, "MPI_Recv") && sits(1, "MPI_Allreduce") && sits(3, "MPI_Allreduce"))
     })?;
+    let told = text(&["ps", &target])?;
+    let row = told.lines().find(|line| line.starts_with("2 ")).unwrap_or_default();
+    ensure!(row.contains("computing  after MPI_Allgather  ") && row.contains("  inspected.c:"), "{told}");
     job.signal("go")?;
     let dirs: Vec<_> = (0..4).map(|rank| job.path().join(rank.to_string())).collect();
     let written = |rank: usize| dirs.get(rank).and_then(|dir| core_in(dir)).is_some();
@@ -66,10 +71,12 @@ fn story(files: &[String]) -> Result<()> {
         "failed: rank 2 on ",
         "SIGSEGV, null pointer used (address 0x10)",
         "at crash at inspected.c:",
+        "  last call: MPI_Allgather at inspected.c:",
+        " before it died\n",
         "rank 0 in MPI_Recv on \"solver\" (inspected.c:",
-        "was waiting for a message from rank 2 (outside of MPI, died of SIGSEGV)",
+        "was waiting for a message from rank 2 (outside of MPI after MPI_Allgather, died of SIGSEGV)",
         "ranks [1,3] in MPI_Allreduce ",
-        "had not entered it: rank 0 (in MPI_Recv), rank 2 (outside of MPI, died of SIGSEGV)",
+        "had not entered it: rank 0 (in MPI_Recv), rank 2 (outside of MPI after MPI_Allgather, died of SIGSEGV)",
         "-> ranks [0-1,3] waited, directly or through others, for rank 2",
     ] {
         ensure!(told.contains(wanted), "no {wanted:?} in\n{told}{}", outcome.stderr);

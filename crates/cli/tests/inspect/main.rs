@@ -1,6 +1,9 @@
 //! `mpiscope inspect` on images that are made here: what is shown, what is said of what cannot be seen, exit status,
 //! and images that lie. Real programs are looked at by the test matrix.
 
+mod attributes;
+mod datatypes;
+
 use mpiscope_image::layout::{Loss, Recording, SectionKind, State};
 use mpiscope_image::objects::{Comm, Flag, Head, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
@@ -384,13 +387,13 @@ fn fields(schema: &Value, definition: &str) -> Vec<String> {
 #[test]
 fn the_json_has_the_published_form() {
     let output = Command::new(MPISCOPE).args(["inspect", "--schema"]).output().unwrap();
-    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../share/mpiscope.inspect.1.schema.json");
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../share/mpiscope.inspect.2.schema.json");
     let published = std::fs::read_to_string(published).unwrap();
     let hint = "`mpiscope inspect --schema` is another: write it there, if fields were only added";
-    assert!(text(&output.stdout) == published, "share/mpiscope.inspect.1.schema.json: {hint}");
+    assert!(text(&output.stdout) == published, "share/mpiscope.inspect.2.schema.json: {hint}");
     let schema: Value = serde_json::from_str(&published).unwrap();
     let told = two().json(&["--kind", "comm"]);
-    assert_eq!(told["schema"], "mpiscope.inspect/1");
+    assert_eq!(told["schema"], "mpiscope.inspect/2");
     let object = told["ranks"][0]["objects"][0].as_object().unwrap();
     let known = [fields(&schema, "Communicator"), vec!["brief".to_owned()]].concat();
     let unknown: Vec<&String> = object.keys().filter(|key| !known.contains(key)).collect();
