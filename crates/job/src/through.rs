@@ -62,7 +62,7 @@ pub fn caller(target: &dyn Target, call: &Call) -> Option<u64> {
 /// Whether a thread is still in the call that it was in.
 pub(crate) fn is_same(call: &Call, later: &Call) -> bool {
     let facts = |call: &Call| {
-        let what = (call.function.get(), call.nested.get(), call.stack_pointer.get());
+        let what = (call.open(), call.nested.get(), call.stack_pointer.get());
         (call.completed.get(), call.since.get(), what)
     };
     facts(call) == facts(later)
