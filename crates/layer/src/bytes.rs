@@ -1,9 +1,7 @@
 //! How many bytes a call names: counts times sizes of datatypes.
 #![allow(unsafe_code)]
 
-use crate::call::Call;
 use crate::objects::datatypes::{self, built_in};
-use crate::objects::output;
 use crate::real;
 use crate::threads;
 use crate::tls::Tls;
@@ -29,12 +27,9 @@ impl Default for SizeCache {
     }
 }
 
-/// `MPI_Type_free`: forgets all sizes, in every thread. The size of a datatype that has a record lies there.
-pub fn type_free<A: Abi>(_: &Call<A>, datatype: &mut *mut A::Handle) {
-    let recorded = output(*datatype).is_some_and(|raw| datatypes::DATATYPES.find(raw).is_some());
-    if !recorded {
-        EPOCH.fetch_add(1, Ordering::Relaxed);
-    }
+/// A datatype without a record is freed: forgets all sizes, in every thread. The size of one that has a record lies there.
+pub fn forget_sizes() {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Size in bytes of a datatype, 0 if it has none.

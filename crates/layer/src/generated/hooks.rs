@@ -3538,7 +3538,7 @@ hook! {
     MPI_Type_free (datatype: *mut A::Handle)
     note { object: at(datatype) }
     bytes { }
-    before { bytes::type_free, objects::datatypes::before_free }
+    before { objects::datatypes::before_free }
     after { objects::datatypes::after_free }
 }
 hook! {

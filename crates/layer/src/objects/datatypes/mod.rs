@@ -22,6 +22,7 @@ pub use contents::*;
 
 use super::table::{Object, Table};
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};
+use crate::bytes;
 use crate::call::Call;
 use crate::resolve;
 use mpi_abi::{Abi, Handle, ObjectKind};
@@ -183,6 +184,10 @@ pub fn commit<A: Abi>(_: &Call<A>, result: c_int, datatype: *mut A::Handle) {
 #[inline(always)]
 pub fn before_free<A: Abi>(call: &Call<A>, datatype: &mut *mut A::Handle) {
     free::before(call, &DATATYPES, output(*datatype));
+    if call.stash.get() == 0 {
+        // Without a record its size is remembered by its handle.
+        bytes::forget_sizes();
+    }
 }
 
 /// `MPI_Type_free`.
