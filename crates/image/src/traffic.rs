@@ -148,9 +148,9 @@ pub struct Request {
     /// Complete: the address behind the call that saw it, unless that call also freed the request
     /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`.
     pub completed_from: W64,
-    /// Complete receive: rank of the sender.
+    /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message.
     pub source: W32,
-    /// Complete receive: tag of the message.
+    /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none.
     pub actual_tag: W32,
     /// Message: bytes sent, or received once complete.
     pub bytes: W64,

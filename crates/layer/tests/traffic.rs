@@ -185,7 +185,7 @@ fn compare_ledgers(truth: &Truth, seen: &Seen) -> Result<()> {
 }
 
 fn compare_requests(seen: &Seen) -> Result<()> {
-    let mut marked = 0;
+    let (mut marked, mut cancelled) = (0, 0);
     for request in seen.requests.iter().filter(|r| r.head.uid.get() != 0) {
         if request.is(Flag::SHARED_HANDLE) {
             same("outstanding requests of a shared handle", request.outstanding.get().into(), 0)?;
@@ -195,8 +195,15 @@ fn compare_requests(seen: &Seen) -> Result<()> {
         } else {
             ensure!(request.head.life.get() == Life::FREED.0, "still there: {request:?}");
             ensure!(request.completed_at.get() >= request.started(), "never completed: {request:?}");
+            if request.is(Flag::CANCELLED) {
+                let nobody =
+                    request.source.get().cast_signed() < 0 && request.actual_tag.get().cast_signed() < 0;
+                ensure!(nobody && request.bytes.get() == 0, "received nothing: {request:?}");
+                cancelled += 1;
+            }
         }
     }
+    ensure!(cancelled > 0, "no record of a receive that was cancelled");
     same("requests pending", seen.totals.pending.get(), marked)
 }
 

@@ -486,6 +486,8 @@ int main(int argc, char **argv)
 #endif
         barrier();
     }
+    /* The last request of all: its record stays as it is. */
+    cancel_some();
     const char *out = getenv("TRAFFIC_OUT");
     if (out) {
         char name[4096];

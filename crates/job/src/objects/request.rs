@@ -146,7 +146,10 @@ impl Build for Request {
         let shared = common.has(Flag::SHARED_HANDLE);
         let tag = signed(record.tag.get());
         let both = code == RequestKind::SENDRECV;
-        let receives = code.receives() && complete && seen && !shared;
+        let nobody = ["MPI_ANY_SOURCE", "MPI_PROC_NULL"]
+            .map(|name| constant::value_of(reader.abi(), name))
+            .contains(&Some(signed(record.source.get())));
+        let receives = code.receives() && complete && seen && !shared && !nobody;
         let of = |applies: bool, word: &W64| if applies { word.get() } else { 0 };
         let several = shared && record.starts.get() > 1;
         let has = if several { Fields::default() } else { significant(reader, code, record) };

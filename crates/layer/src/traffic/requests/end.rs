@@ -49,7 +49,7 @@ fn end<A: Abi, const QUIET: bool>(
     request: &'static Request,
     how: &Ending,
 ) {
-    let message = if how.kind.receives() { receive_ended(held, call, request, how) } else { None };
+    let received = how.kind.receives().then(|| receive_ended(held, call, request, how));
     if how.kind.sends() {
         send_ended(held, call, request, how.cancelled);
     }
@@ -61,7 +61,7 @@ fn end<A: Abi, const QUIET: bool>(
     } else {
         request.completed_from.set(call.return_address());
     }
-    if let Some((source, tag, bytes)) = message {
+    if let Some((source, tag, bytes)) = received {
         request.source.set(source.cast_unsigned());
         request.actual_tag.set(tag.cast_unsigned());
         request.bytes.set(bytes);
@@ -108,27 +108,30 @@ fn send_ended<A: Abi, const QUIET: bool>(
     }
 }
 
-/// Gives source, tag and size of the message, if there is one.
+/// Gives source, tag and size of the message. Without a message those of the empty status (MPI standard, 3.7.3), or that of
+/// `MPI_PROC_NULL`: else the record would tell what the request before it received.
 #[inline(always)]
 fn receive_ended<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
     call: &Call<A>,
     request: &Request,
     how: &Ending,
-) -> Option<(i32, i32, u64)> {
-    let named = posted_with(request);
-    if named.rank == A::PROC_NULL {
-        return None;
-    }
+) -> (i32, i32, u64) {
     let (kind, status, error) = (how.kind, how.status, how.error);
+    let named = posted_with(request);
+    // The size of a partitioned receive does not come from a status and is needed again.
+    let empty = |source| (source, A::ANY_TAG, if kind.is_partitioned() { request.bytes.get() } else { 0 });
+    if named.rank == A::PROC_NULL {
+        return empty(A::PROC_NULL);
+    }
     if how.cancelled {
         facts::receive_cancelled(held, named);
-        return None;
+        return empty(A::ANY_SOURCE);
     }
     let peer = if kind == RequestKind::MRECV { None } else { facts::receive_ended(held, named) };
     let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
     if !arrived || (status.is_null() && !kind.is_partitioned()) {
-        return None;
+        return empty(A::ANY_SOURCE);
     }
     // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
     let untold = kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI;
@@ -149,7 +152,7 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         let posted = Posted { at: request.started(), order: request.order.get() };
         (posted, mode_of::<A>(kind, named) | failed | untold)
     });
-    Some((from.rank, from.tag, bytes))
+    (from.rank, from.tag, bytes)
 }
 
 /// Ledger flags that follow from how a receive was posted.
