@@ -49,7 +49,7 @@ fn end<A: Abi, const QUIET: bool>(
     request: &'static Request,
     how: &Ending,
 ) {
-    let received = how.kind.receives().then(|| receive_ended(held, call, request, how));
+    let received = if how.kind.receives() { Some(receive_ended(held, call, request, how)) } else { None };
     if how.kind.sends() {
         send_ended(held, call, request, how.cancelled);
     }
@@ -119,19 +119,17 @@ fn receive_ended<A: Abi, const QUIET: bool>(
 ) -> (i32, i32, u64) {
     let (kind, status, error) = (how.kind, how.status, how.error);
     let named = posted_with(request);
-    // The size of a partitioned receive does not come from a status and is needed again.
-    let empty = |source| (source, A::ANY_TAG, if kind.is_partitioned() { request.bytes.get() } else { 0 });
     if named.rank == A::PROC_NULL {
-        return empty(A::PROC_NULL);
+        return no_message::<A>(request, kind, A::PROC_NULL);
     }
     if how.cancelled {
         facts::receive_cancelled(held, named);
-        return empty(A::ANY_SOURCE);
+        return no_message::<A>(request, kind, A::ANY_SOURCE);
     }
     let peer = if kind == RequestKind::MRECV { None } else { facts::receive_ended(held, named) };
     let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
     if !arrived || (status.is_null() && !kind.is_partitioned()) {
-        return empty(A::ANY_SOURCE);
+        return no_message::<A>(request, kind, A::ANY_SOURCE);
     }
     // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
     let untold = kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI;
@@ -153,6 +151,13 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         (posted, mode_of::<A>(kind, named) | failed | untold)
     });
     (from.rank, from.tag, bytes)
+}
+
+/// What [`receive_ended`] gives for a receive that nothing was received by.
+#[cold]
+fn no_message<A: Abi>(request: &Request, kind: RequestKind, source: i32) -> (i32, i32, u64) {
+    // The size of a partitioned receive does not come from a status, and is needed again.
+    (source, A::ANY_TAG, if kind.is_partitioned() { request.bytes.get() } else { 0 })
 }
 
 /// Ledger flags that follow from how a receive was posted.
