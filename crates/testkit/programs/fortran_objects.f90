@@ -1,19 +1,12 @@
 ! Objects that Fortran makes, to be looked at from outside: `fortran_objects DIR`. The numbers of the handles stand in
 ! DIR/handles.RANK; says so with DIR/ready.RANK, goes on when DIR/go is there.
 program fortran_objects
-  use, intrinsic :: iso_c_binding, only: c_int
   implicit none
   include 'mpif.h'
   integer :: ierr, rank, comm, file, other, errors, win_errors, file_errors, keyval, numbers(4), second
   logical :: there
   integer(kind=MPI_ADDRESS_KIND) :: extra, value
   character(len=1024) :: dir
-  interface
-    integer(c_int) function usleep(microseconds) bind(c)
-      import :: c_int
-      integer(c_int), value :: microseconds
-    end function
-  end interface
   external :: on_error, on_win_error, on_file_error, copied, deleted
 
   call get_command_argument(1, dir)
@@ -48,26 +41,7 @@ program fortran_objects
   call MPI_Comm_free(comm, ierr)
   call MPI_Finalize(ierr)
 contains
-  subroutine say(name, words)
-    character(len=*), intent(in) :: name
-    integer, intent(in) :: words(:)
-    character(len=16) :: number
-    write (number, '(a,i0)') '.', rank
-    open (unit=20, file=trim(dir)//'/'//name//trim(number), status='replace')
-    write (20, '(*(i0,1x))') words
-    close (20)
-  end subroutine
-
-  subroutine wait_for_go()
-    logical :: there
-    integer :: i
-    integer(c_int) :: done
-    do i = 1, 6000
-      inquire (file=trim(dir)//'/go', exist=there)
-      if (there) return
-      done = usleep(20000_c_int)
-    end do
-  end subroutine
+  include 'stand.inc'
 end program
 
 subroutine on_error(comm, code)

@@ -1,6 +1,5 @@
 ! The objects of fortran_objects.f90, made with mpi_f08.
 program fortran_objects_f08
-  use, intrinsic :: iso_c_binding, only: c_int
   use mpi_f08
   implicit none
   type(MPI_Comm) :: comm, second
@@ -10,12 +9,6 @@ program fortran_objects_f08
   integer(kind=MPI_ADDRESS_KIND) :: extra, value
   logical :: there
   character(len=1024) :: dir
-  interface
-    integer(c_int) function usleep(microseconds) bind(c)
-      import :: c_int
-      integer(c_int), value :: microseconds
-    end function
-  end interface
   procedure(MPI_Comm_errhandler_function) :: on_error
   procedure(MPI_Win_errhandler_function) :: on_win_error
   procedure(MPI_File_errhandler_function) :: on_file_error
@@ -53,26 +46,7 @@ program fortran_objects_f08
   call MPI_Comm_free(comm)
   call MPI_Finalize()
 contains
-  subroutine say(name, words)
-    character(len=*), intent(in) :: name
-    integer, intent(in) :: words(:)
-    character(len=16) :: number
-    write (number, '(a,i0)') '.', rank
-    open (unit=20, file=trim(dir)//'/'//name//trim(number), status='replace')
-    write (20, '(*(i0,1x))') words
-    close (20)
-  end subroutine
-
-  subroutine wait_for_go()
-    logical :: go
-    integer :: i
-    integer(c_int) :: done
-    do i = 1, 6000
-      inquire (file=trim(dir)//'/go', exist=go)
-      if (go) return
-      done = usleep(20000_c_int)
-    end do
-  end subroutine
+  include 'stand.inc'
 end program
 
 subroutine on_error(comm, error_code)

@@ -1,16 +1,9 @@
 ! Ranks that wait for others, to be looked at from outside: `fortran_waits DIR`. Rank 0 waits for DIR/go, outside of MPI.
 program fortran_waits
-  use, intrinsic :: iso_c_binding, only: c_int
   implicit none
   include 'mpif.h'
   integer :: ierr, rank, got, requests(2), statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE)
   character(len=1024) :: dir
-  interface
-    integer(c_int) function usleep(microseconds) bind(c)
-      import :: c_int
-      integer(c_int), value :: microseconds
-    end function
-  end interface
 
   call get_command_argument(1, dir)
   call MPI_Init(ierr)
@@ -31,14 +24,5 @@ program fortran_waits
   if (got /= 0) call MPI_Abort(MPI_COMM_WORLD, 3, ierr)
   call MPI_Finalize(ierr)
 contains
-  subroutine wait_for_go()
-    logical :: there
-    integer :: i
-    integer(c_int) :: done
-    do i = 1, 6000
-      inquire (file=trim(dir)//'/go', exist=there)
-      if (there) return
-      done = usleep(20000_c_int)
-    end do
-  end subroutine
+  include 'stand.inc'
 end program

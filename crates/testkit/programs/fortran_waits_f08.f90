@@ -1,18 +1,11 @@
 ! The ranks of fortran_waits.f90, with mpi_f08.
 program fortran_waits_f08
-  use, intrinsic :: iso_c_binding, only: c_int
   use mpi_f08
   implicit none
   integer :: rank, got
   type(MPI_Request) :: requests(2)
   type(MPI_Status) :: statuses(2), status
   character(len=1024) :: dir
-  interface
-    integer(c_int) function usleep(microseconds) bind(c)
-      import :: c_int
-      integer(c_int), value :: microseconds
-    end function
-  end interface
 
   call get_command_argument(1, dir)
   call MPI_Init()
@@ -33,14 +26,5 @@ program fortran_waits_f08
   if (got /= 0) call MPI_Abort(MPI_COMM_WORLD, 3)
   call MPI_Finalize()
 contains
-  subroutine wait_for_go()
-    logical :: there
-    integer :: i
-    integer(c_int) :: done
-    do i = 1, 6000
-      inquire (file=trim(dir)//'/go', exist=there)
-      if (there) return
-      done = usleep(20000_c_int)
-    end do
-  end subroutine
+  include 'stand.inc'
 end program
