@@ -4,8 +4,7 @@ Load it by hand:
 
     (gdb) source /path/to/share/mpiscope-gdb.py
 
-or by itself for every program that runs under the layer: libmpiscope.so carries this script, and gdb loads it if the
-directory of libmpiscope.so is allowed (`add-auto-load-safe-path DIR` in ~/.config/gdb/gdbinit).
+`mpiscope attach` loads it by itself; `mpiscope gdb-script` prints it.
 
     (gdb) print comm                              an MPI_Comm, MPI_Datatype, MPI_Request, ... shows its object
     (gdb) print status                            an MPI_Status: source, tag, error, bytes
@@ -45,19 +44,6 @@ KINDS = {
     "MPI_Win": "win",
     "MPI_Session": "session",
 }
-# Kinds of which what is freed can be kept, and their numbers in mpiscope_pin.
-SECTIONS = {
-    "comm": 16,
-    "group": 17,
-    "datatype": 18,
-    "op": 21,
-    "errhandler": 22,
-    "info": 23,
-    "file": 24,
-    "win": 25,
-    "session": 26,
-    "keyval": 27,
-}
 WORDS = sorted(KINDS.values()) + ["keyval"]
 # What a C++ or Fortran type may be called: MPI_Comm, mpi_comm, Type mpi_comm.
 BY_NAME = {name.lower(): kind for name, kind in KINDS.items()}
@@ -65,6 +51,8 @@ BY_NAME = {name.lower(): kind for name, kind in KINDS.items()}
 STATUS = ("MPI_SOURCE", "MPI_TAG", "MPI_ERROR")
 # gdb forgets it when the script has been read.
 HERE = globals().get("__file__")
+# Images are written and read by processors of one byte order.
+BYTE_ORDER = "little"
 # A question is answered in a moment; only a broken installation takes longer.
 PATIENCE_S = 60
 
@@ -119,12 +107,17 @@ class Copy:
 
     @staticmethod
     def symbol():
-        """Where the address of the image stands. With debug information the short name means a module of the layer."""
-        for name in ("'mpiscope::image::mpiscope_image'", "mpiscope_image"):
-            try:
-                return int(gdb.parse_and_eval("(unsigned long)&" + name))
-            except gdb.error:
-                pass
+        """Where the address of the image stands. With debug information the name in an expression is that of a Rust crate."""
+        try:
+            return int(gdb.parse_and_eval("(unsigned long)&mpiscope_image"))
+        except gdb.error:
+            pass
+        try:
+            found = re.search("(0x[0-9a-f]+) <mpiscope_image>", gdb.execute("info line mpiscope_image", to_string=True))
+            if found:
+                return int(found.group(1), 16)
+        except gdb.error:
+            pass
         raise CannotSee("the program does not run under libmpiscope.so")
 
     @staticmethod
@@ -132,13 +125,13 @@ class Copy:
         """Header first: it says how long the image is."""
         inferior = gdb.selected_inferior()
         try:
-            pointer = int.from_bytes(inferior.read_memory(Copy.symbol(), 8).tobytes(), "little")
+            pointer = int.from_bytes(inferior.read_memory(Copy.symbol(), 8).tobytes(), BYTE_ORDER)
             head = inferior.read_memory(pointer, 4096).tobytes() if pointer else b""
         except gdb.error as error:
             raise CannotSee("the image cannot be found in memory: %s" % error)
         if head[:8] != b"MPISCOPE":
             raise CannotSee("the program has not called MPI under libmpiscope.so yet")
-        length = int.from_bytes(head[24:32], "little")
+        length = int.from_bytes(head[24:32], BYTE_ORDER)
         if not 4096 <= length <= 1 << 34:
             raise CannotSee("the image states a length of %d bytes, which cannot be" % length)
         try:
@@ -425,7 +418,11 @@ class Keep(gdb.Command):
 mpi pin X, mpi pin N KIND         keep it, also if it is freed and many others after it
 mpi release X, mpi release N KIND end that
 
-The process must be alive: a function of libmpiscope.so is called in it."""
+The process must be alive. Two bytes of its memory are written, which the layer reads when the object is freed; nothing is
+called in it."""
+
+    # What is written, and what is said about it.
+    VERBS = {"pin": (1, "kept from now on: "), "release": (0, "no longer kept: ")}
 
     def __init__(self, verb):
         super().__init__("mpi " + verb, gdb.COMMAND_DATA)
@@ -439,20 +436,45 @@ The process must be alive: a function of libmpiscope.so is called in it."""
 
     def answer(self, words):
         found = meant(words, "mpi %s VARIABLE, or mpi %s NUMBER KIND" % (self.verb, self.verb))
-        section = SECTIONS.get(found["kind"])
-        if section is None:
+        if found["predefined"]:
+            raise CannotSee("it is predefined and never freed: there is nothing to keep")
+        if "pin_at" not in found:
             raise CannotSee("what is freed of kind %s is not kept: its records are used again at once" % found["kind"])
-        call = "((int (*)(int, unsigned long))mpiscope_%s)(%d, %s)" % (self.verb, section, found["handle"])
-        code = int(gdb.parse_and_eval(call))
-        done = {"pin": "kept from now on: ", "release": "no longer kept: "}[self.verb]
-        why = {1: "the process knows no such object: ", 3: "a stopped thread is changing the table, try later: "}
-        return why.get(code, done if code == 0 else "it cannot be kept: ") + "%s %s" % (found["handle"], brief(found))
+        if core_file():
+            raise CannotSee("this is a core file: nothing is freed in it any more")
+        value, done = self.VERBS[self.verb]
+        word, address = value.to_bytes(2, BYTE_ORDER), int(found["pin_at"], 16)
+        inferior = gdb.selected_inferior()
+        inferior.write_memory(address, word)
+        forget()
+        if inferior.read_memory(address, len(word)).tobytes() != word:
+            raise CannotSee("the process's memory at %#x does not keep what is written to it" % address)
+        return "%s%s %s" % (done, found["handle"], brief(found))
+
+
+class WithoutLayer:
+    """Backtraces go from the MPI library to the program: what lies between is not the user's concern. Frames keep their
+    numbers, so `frame N` means what it says."""
+
+    name = "mpiscope"
+    priority = 100
+    enabled = True
+
+    @staticmethod
+    def filter(frames):
+        return (frame for frame in frames if not WithoutLayer.ours(frame.inferior_frame()))
+
+    @staticmethod
+    def ours(frame):
+        library = gdb.solib_name(frame.pc())
+        return bool(library) and os.path.basename(library) == "libmpiscope.so"
 
 
 def load():
     """Once for each gdb, also when the file is read again."""
     gdb.pretty_printers[:] = [known for known in gdb.pretty_printers if getattr(known, "name", "") != "mpiscope"]
     gdb.pretty_printers.append(printer)
+    gdb.frame_filters["mpiscope"] = WithoutLayer()
     InfoMpi()
     gdb.Command("mpi", gdb.COMMAND_DATA, prefix=True)
     for verb in ("pin", "release"):

@@ -23,7 +23,8 @@
  * MPIDBG_ERR_NOT_SUPPORTED: the layer is not in the process, or the function cannot be had. MPIDBG_ERR_NO_MEM.
  * A freed object that is remembered is a success, with the bits FREED_HANDLE and FREED_OBJECT.
  *
- * In the process itself libmpiscope.so exports two functions for debuggers, to be called while it is stopped:
+ * What is known of an object goes some time after the object was freed. A debugger that wants it to stay writes two bytes
+ * into the stopped process: see mpidbg_pin_address. For tools inside the process libmpiscope.so also exports two functions:
  *     int mpiscope_pin(int kind, uint64_t handle);      what is known of the object stays when it is freed
  *     int mpiscope_release(int kind, uint64_t handle);  it may go again
  * kind: 16 communicator, 17 group, 18 datatype, 21 operation, 22 error handler, 23 info, 24 file, 25 window, 26 session,
@@ -636,6 +637,11 @@ int mpidbg_status_elements(MPISCOPE_CONTEXT, mqs_taddr_t c_status, mqs_taddr_t c
                            int64_t *elements);
 /* kind: an mpidbg_kind_t. An object that no thread is busy with has an empty list. */
 int mpidbg_calls_query(MPISCOPE_CONTEXT, int kind, mqs_taddr_t c_handle, struct mpidbg_calls_info_t **info);
+/* Where a 16-bit word of the process lies that says whether what is known of the object stays when it is freed. The debugger
+ * writes it while the process is stopped: 1 to keep it, 0 to let it go again. No function is called in the process.
+ * MPIDBG_ERR_NOT_SUPPORTED: nothing is kept of freed objects of this kind (requests, messages, statuses), or the object is
+ * predefined and never freed. */
+int mpidbg_pin_address(MPISCOPE_CONTEXT, int kind, mqs_taddr_t c_handle, mqs_taddr_t *address);
 
 /* ROMIO (MPICH and its family) numbers a file for Fortran when it is first asked to. Before, obj_fortran_handle does not hold
  * and mpidbg_file_f2c leads to it from no number: MPIDBG_ERR_NOT_FOUND. */

@@ -8,6 +8,7 @@ use clap::Parser;
 
 mod bench;
 mod build;
+mod check;
 mod demo;
 mod r#gen;
 mod mpi;
@@ -20,6 +21,8 @@ mod test;
 enum Verb {
     /// Measure what the layer costs per call
     Bench(bench::Args),
+    /// Check the sources: format, lints, generated files, models, other architecture, oldest Rust, dependencies
+    Check(check::Args),
     /// Run a real job and look into it
     Demo(demo::Args),
     /// Make the Rust tables from the checked-in tables
@@ -35,6 +38,7 @@ enum Verb {
 fn main() -> Result<()> {
     match Verb::parse() {
         Verb::Bench(args) => bench::run(&args),
+        Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Gen(args) => r#gen::run(&args),
         Verb::Mpi(args) => mpi::run(&args),

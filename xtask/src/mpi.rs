@@ -7,7 +7,7 @@ use mpiscope_testkit::paths;
 /// Which libraries to fetch.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only these (mpich-5.0, openmpi-5.0, intel, mpi4py); all of them when none is named.
+    /// Only these (mpich-5.0, openmpi-5.0, intel, mpi4py, mpi4py-tests); all of them when none is named.
     names: Vec<String>,
     /// Fetch nothing, show what is there.
     #[arg(long)]
@@ -17,9 +17,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     for name in &args.names {
         anyhow::ensure!(
-            fetch::Wheel::named(name).is_some(),
+            fetch::Package::named(name).is_some(),
             "no library is called {name}; known are {}",
-            fetch::WHEELS.map(|wheel| wheel.dir).join(", ")
+            fetch::PACKAGES.map(|package| package.dir).join(", ")
         );
     }
     if !args.offline {
@@ -32,17 +32,17 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Fetches the named wheels, or all. A wheel that cannot be had is no error here: it shows as skipped.
+/// Fetches the named packages, or all. One that cannot be had is no error here: it shows as skipped.
 pub fn fetch_all(names: &[String]) {
-    for wheel in fetch::WHEELS {
-        if !names.is_empty() && !names.iter().any(|name| name == wheel.dir) {
+    for package in fetch::PACKAGES {
+        if !names.is_empty() && !names.iter().any(|name| name == package.dir) {
             continue;
         }
-        if !fetch::is_complete(&paths::mpi_dir().join(wheel.dir), wheel) {
-            eprintln!("fetching {} …", wheel.requirement);
+        if !fetch::is_complete(&paths::mpi_dir().join(package.dir), package) {
+            eprintln!("fetching {} …", package.requirement);
         }
-        if let Err(error) = fetch::fetch(wheel) {
-            eprintln!("cannot fetch {}: {error:#}", wheel.requirement);
+        if let Err(error) = fetch::fetch(package) {
+            eprintln!("cannot fetch {}: {error:#}", package.requirement);
         }
     }
 }

@@ -8,8 +8,7 @@ use mpiscope_job::sample::{Sample, memory_file};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// The handle of `MPI_COMM_WORLD` and of `MPI_DOUBLE` in MPICH's ABI.
@@ -38,6 +37,10 @@ fn main() {
     sample.called("MPI_Allreduce", 10 + u64::from(rank), 1_000_000 * u64::from(rank + 1), 80);
     sample.called("MPI_Send", 5, 20_000, 4096);
     std::thread::sleep(Duration::from_millis(30));
+    // Until a file of this name is there.
+    while std::env::var_os("FAKE_WAIT").is_some_and(|path| !std::path::Path::new(&path).exists()) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     end(&how, &sample);
 }
 
@@ -89,8 +92,7 @@ fn die(signal: &str) {
 /// As the layer does it.
 fn send(name: &str, image: &OwnedFd) {
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
-    let Ok(address) = SocketAddr::from_abstract_name(name) else { return };
-    let Ok(socket) = UnixStream::connect_addr(&address) else { return };
+    let Ok(socket) = UnixStream::connect(name) else { return };
     let mut bytes = b"MPSC".to_vec();
     for word in [1, std::process::id(), 0] {
         bytes.extend(word.to_ne_bytes());

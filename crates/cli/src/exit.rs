@@ -1,5 +1,6 @@
-//! Exit status, and how a failure is told.
+//! Exit status, and how a failure is reported.
 
+use crate::render::complain;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -7,10 +8,10 @@ use std::process::ExitCode;
 pub const FINE: u8 = 0;
 /// A problem was found.
 pub const PROBLEM: u8 = 1;
-/// Could not look.
-pub const COULD_NOT_LOOK: u8 = 2;
+/// Nothing could be read.
+pub const COULD_NOT_READ: u8 = 2;
 
-/// Tells what failed. A reader that went away (`mpiscope ps | head`) is no failure.
+/// Reports what failed. A reader that went away (`mpiscope ps | head`) is no failure.
 pub fn failed(error: &anyhow::Error) -> ExitCode {
     let closed = error
         .chain()
@@ -19,6 +20,6 @@ pub fn failed(error: &anyhow::Error) -> ExitCode {
     if closed {
         return ExitCode::from(FINE);
     }
-    eprintln!("mpiscope: {error:#}");
-    ExitCode::from(COULD_NOT_LOOK)
+    complain("", &format!("{error:#}"));
+    ExitCode::from(COULD_NOT_READ)
 }

@@ -1,19 +1,23 @@
 //! `mpiscope`: see inside any MPI job, without rebuilding it.
 //!
-//! One module a verb. Exit status: 0 nothing wrong, 1 a problem was found, 2 could not look; `run` exits with
+//! One module for each verb. Exit status: 0 nothing wrong, 1 a problem was found, 2 nothing could be read; `run` exits with
 //! the status of the program.
 #![deny(unsafe_code)]
 
 mod attach;
 mod core;
 mod exit;
+mod gdb_script;
 mod inspect;
 mod procs;
 mod ps;
+mod render;
 mod run;
+mod selection;
 mod vars;
+mod why;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// See inside any MPI job, without rebuilding it.
@@ -26,29 +30,34 @@ struct Cli {
 
 const AFTER_HELP: &str = "\
 Start with:
-  mpiscope run mpirun -n 4 ./app     run a job and report what it did
-  mpiscope ps                        while it runs: what every rank is doing
-  mpiscope inspect                   its communicators, datatypes, requests, ...; what is not freed
-  mpiscope vars --library mpirun     what a tool can see in an MPI library; `vars` alone: in a running job
-  mpiscope core FILE...              after a crash: who died of what, who waited for whom";
+  mpiscope run mpirun -n 4 ./app  run a job and report what it did
+  mpiscope ps                     while it runs: what every rank is doing
+  mpiscope why                    when it hangs: the reason in one sentence
+  mpiscope inspect                its communicators, datatypes, requests, leaks
+  mpiscope vars                   its control and performance variables
+  mpiscope core FILE...           after a crash: who died, who waited for whom";
 
 #[derive(Subcommand)]
 enum Verb {
     Run(run::Options),
     Ps(ps::Options),
+    Why(why::Options),
     Core(core::Options),
     Procs(procs::Options),
     Attach(attach::Options),
     Inspect(inspect::Options),
     Vars(vars::Options),
+    GdbScript(gdb_script::Options),
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let width = render::Terminal::of(&std::io::stdout()).width;
+    let matches = Cli::command().term_width(width).try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        // Help and version are answers (0); anything else means that nothing could be looked at (2).
+        // Help and version are answers (0); anything else means that nothing could be read (2).
         Err(e) => {
-            let status = if e.use_stderr() { exit::COULD_NOT_LOOK } else { exit::FINE };
+            let status = if e.use_stderr() { exit::COULD_NOT_READ } else { exit::FINE };
             let _ = e.print();
             return ExitCode::from(status);
         }
@@ -61,6 +70,8 @@ fn main() -> ExitCode {
         Verb::Attach(options) => attach::attach(&options),
         Verb::Inspect(options) => inspect::inspect(&options),
         Verb::Vars(options) => vars::vars(&options),
+        Verb::Why(options) => why::why(&options),
+        Verb::GdbScript(options) => gdb_script::print(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

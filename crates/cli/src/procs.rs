@@ -1,11 +1,16 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
 use crate::exit;
-use crate::ps::table::align;
+use crate::render::{Screen, Table, complain, or_dash};
 use anyhow::{Result, bail};
-use mpiscope_job::acquire::{self, Acquired, Entry, Start, System};
+use mpiscope_image::Image;
+use mpiscope_image::layout::State;
+use mpiscope_job::Bytes;
+use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
+use mpiscope_job::discover::discover;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,17 +18,18 @@ use std::time::Duration;
 /// How often `--watch` looks.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// List all processes of a job, and of the jobs it spawned or is connected with
+/// List all processes of a job, and of the jobs that it spawned or is connected with
 ///
-/// Begins at any one process: a rank, a launcher, `mpiscope run`, or a core file, and follows the tables that
-/// debuggers use (MPI2DD, MPIR). Other hosts are asked by `ssh`, or by the command that MPISCOPE_SSH names, in which {host}
-/// stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit status: 0 all is well, 1 a process is gone, 2 could not look.
+/// Starts from any one process (a rank, a launcher, `mpiscope run`) or from a core file, and follows the tables that
+/// debuggers use (MPI2DD, MPIR). Other hosts are asked through `ssh`, or through the command in MPISCOPE_SSH, where {host}
+/// stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit status: 0 all is well, 1 a process is gone,
+/// 2 no process could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, or one core file
     #[arg(value_name = "PID|CORE", required = true)]
     targets: Vec<String>,
-    /// As JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
     /// Print the table again whenever it changes, until all processes have ended
@@ -32,6 +38,17 @@ pub struct Options {
     /// Do not ask other hosts
     #[arg(long)]
     here: bool,
+    #[command(flatten)]
+    whose: Whose,
+}
+
+/// Whose processes tables may lead to.
+#[derive(clap::Args, Debug, Default)]
+pub struct Whose {
+    /// Also follow tables to processes of these users: user numbers, or `all`; by default only those of the owner of the
+    /// named processes
+    #[arg(long, value_name = "ID,…|all")]
+    user: Option<Users>,
 }
 
 /// What `--json` prints.
@@ -44,24 +61,78 @@ struct Report<'a> {
 
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
-    let mut found = look(&options.targets, !options.here)?;
+    let mut found = look(&options.targets, !options.here, &options.whose)?;
     show(&found, options.json)?;
+    let mut watched = Watched::default();
+    watched.add(&found);
     while options.watch && found.processes.iter().any(|entry| !entry.gone) {
         std::thread::sleep(LOOK);
-        let Ok(now) = look(&options.targets, !options.here) else { break };
+        let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
         if now != found {
             println!();
             show(&now, false)?;
+            watched.add(&now);
             found = now;
         }
     }
-    let problem = !found.problems.is_empty() || found.processes.iter().any(|entry| entry.gone);
+    let lost = if options.watch { watched.lost(&found) } else { Vec::new() };
+    lost.iter().for_each(|line| complain("procs", line));
+    let problem =
+        !lost.is_empty() || !found.problems.is_empty() || found.processes.iter().any(|entry| entry.gone);
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
+/// The images of processes that are watched. They outlive the processes, and tell how far each came: a launcher that ends the
+/// others takes them out of all tables at once.
+#[derive(Default)]
+struct Watched(BTreeMap<u32, (Entry, Option<Image<Bytes>>)>);
+
+impl Watched {
+    /// Notes the processes of a look; opens the images of new ones on this host.
+    fn add(&mut self, found: &Acquired) {
+        let system = system();
+        let new: Vec<&Entry> = found
+            .processes
+            .iter()
+            .filter(|entry| system.here(&entry.place.host) && !self.0.contains_key(&entry.place.pid))
+            .collect();
+        if new.is_empty() {
+            return;
+        }
+        let jobs = discover();
+        for entry in new {
+            let pid = entry.place.pid;
+            let image = jobs.iter().flat_map(|job| &job.images).find(|image| image.is_of(pid));
+            self.0.insert(pid, (entry.clone(), image.and_then(|image| image.open().ok())));
+        }
+    }
+
+    /// Processes that are there no more and did not come to the end of `MPI_Finalize`.
+    fn lost(&self, last: &Acquired) -> Vec<String> {
+        let listed = |pid: u32| last.processes.iter().find(|entry| entry.place.pid == pid);
+        let line = |(entry, image): &(Entry, Option<Image<Bytes>>)| {
+            let ended = !Path::new(&format!("/proc/{}", entry.place.pid)).exists();
+            let state = image.as_ref().and_then(|image| Some(State(image.header().ok()?.state.get())));
+            let finished = match state {
+                Some(state) => matches!(state, State::FINALIZED | State::UNCLAIMED),
+                // Without an image only the tables can tell: who was taken out of them left.
+                None => listed(entry.place.pid).is_none_or(|entry| !entry.gone),
+            };
+            let rank = entry.rank.map_or_else(|| "a process".to_owned(), |rank| format!("rank {rank}"));
+            let how =
+                if state == Some(State::ABORTED) { "called MPI_Abort" } else { "ended without MPI_Finalize" };
+            (ended && !finished)
+                .then(|| format!("{rank} of {} (process {}) {how}", entry.world, entry.place.pid))
+        };
+        self.0.values().filter_map(line).collect()
+    }
+}
+
 /// Acquires from what the user named.
-pub fn look(targets: &[String], remote: bool) -> Result<Acquired> {
-    let found = acquire::acquire(&system(), start(targets)?, remote)?;
+pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired> {
+    let (start, owner) = start(targets)?;
+    let users = whose.user.clone().unwrap_or(owner);
+    let found = acquire::acquire(&system(), start, &Scope { remote, users })?;
     if found.processes.is_empty() {
         match found.problems.as_slice() {
             [] => bail!("no process of a job was found; has it called MPI_Init yet?"),
@@ -73,80 +144,82 @@ pub fn look(targets: &[String], remote: bool) -> Result<Acquired> {
 
 /// This host, and how to reach others: this program is taken to be at the same place there, unless `MPISCOPE_REMOTE`
 /// says where it is.
-pub fn system() -> System {
+pub fn system() -> SystemHosts {
     let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
-    System::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
+    SystemHosts::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
 }
 
-fn start(targets: &[String]) -> Result<Start> {
+/// Where to begin, and whose processes are meant unless the user says so: a core file is the word of its owner.
+fn start(targets: &[String]) -> Result<(Start, Users)> {
     let numbers: Option<Vec<u32>> = targets.iter().map(|target| target.parse().ok()).collect();
     match (numbers, targets) {
-        (Some(pids), _) => Ok(Start::Pids(pids)),
+        (Some(pids), _) => Ok((Start::Pids(pids), Users::default())),
         (None, [file]) if Path::new(file).is_file() => {
-            Ok(Start::Target(Box::new(mpiscope_target::Core::open(file)?)))
+            let core = mpiscope_target::Core::open(file)?;
+            let owner = std::fs::metadata(file)?.uid();
+            Ok((Start::Target(Box::new(core)), Users::only(owner)))
+        }
+        (None, [name]) if !Path::new(name).exists() => {
+            bail!("{name}: no such file; name process ids, or one core file")
         }
         _ => bail!("{}: name process ids, or one core file", targets.join(" ")),
     }
 }
 
 fn show(found: &Acquired, json: bool) -> Result<()> {
-    let mut out = io::stdout().lock();
+    let mut screen = Screen::stdout();
     if json {
-        writeln!(out, "{}", serde_json::to_string(&Report { schema: "mpiscope.procs/1", found })?)?;
-    } else {
-        for line in table(&found.processes) {
-            writeln!(out, "{line}")?;
-        }
-        for place in &found.elsewhere {
-            writeln!(out, "not asked: process {} on {}", place.pid, place.host)?;
-        }
-        for problem in &found.problems {
-            eprintln!("mpiscope procs: {problem}");
-        }
+        screen.json(&Report { schema: "mpiscope.procs/1", found })?;
+        return screen.finish();
     }
-    Ok(out.flush()?)
+    screen.table(table(&found.processes))?;
+    for place in &found.elsewhere {
+        screen.line(&format!("not asked: process {} on {}", place.pid, place.host))?;
+    }
+    screen.finish()?;
+    found.problems.iter().for_each(|problem| complain("procs", problem));
+    Ok(())
 }
 
 /// The table for people.
-fn table(entries: &[Entry]) -> Vec<String> {
-    let head = ["WORLD", "RANK", "HOST", "PID", "EXECUTABLE", "SPAWNED BY"].map(str::to_owned).to_vec();
-    let mut rows = vec![head];
-    rows.extend(entries.iter().map(|entry| {
+fn table(entries: &[Entry]) -> Table {
+    let mut table = Table::new(&["WORLD", "RANK", "HOST", "PID", "EXECUTABLE", "SPAWNED BY"]);
+    for entry in entries {
         let spawned = match &entry.spawned {
             None => "-".to_owned(),
             Some(by) if by.rank < 0 => "a parent that did not say who it is".to_owned(),
             Some(by) => format!("rank {} of {}, spawn {}", by.rank, by.world, by.sequence),
         };
-        vec![
-            if entry.world.is_empty() { "-".to_owned() } else { entry.world.clone() },
-            entry.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string()),
+        table.push(vec![
+            or_dash(Some(entry.world.clone())),
+            or_dash(entry.rank.map(|rank| rank.to_string())),
             entry.place.host.clone(),
             entry.place.pid.to_string(),
             format!("{}{}", entry.executable.display(), if entry.gone { " (gone)" } else { "" }),
             spawned,
-        ]
-    }));
-    align(&rows)
+        ]);
+    }
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::acquire::{Place, Spawned};
+    use mpiscope_job::acquire::{ProcessLocation, Spawned};
 
     #[test]
     fn a_spawned_rank_names_its_parent_and_a_lost_one_is_marked() {
         let mut entry = Entry {
             world: "h:1:2".into(),
             rank: Some(0),
-            place: Place { host: "h".into(), pid: 17 },
+            place: ProcessLocation { host: "h".into(), pid: 17 },
             executable: "/a".into(),
             spawned: None,
             gone: true,
         };
         let first = entry.clone();
         entry.spawned = Some(Spawned { world: "h:0:0".into(), rank: 3, sequence: 1 });
-        let lines = table(&[first, entry]);
+        let lines = table(&[first, entry]).lines(100);
         assert_eq!(lines[1], "h:1:2  0     h     17   /a (gone)   -");
         assert_eq!(lines[2], "h:1:2  0     h     17   /a (gone)   rank 3 of h:0:0, spawn 1");
     }

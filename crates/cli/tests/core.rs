@@ -17,7 +17,7 @@ const INT: u64 = 0x4c00_0405;
 const SOLVER: u64 = 0x8400_0001;
 
 fn core(args: &[&str]) -> Output {
-    Command::new(MPISCOPE).arg("core").args(args).output().unwrap()
+    Command::new(MPISCOPE).env("COLUMNS", "400").arg("core").args(args).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -37,6 +37,9 @@ fn note(kind: u32, body: &[u8]) -> Vec<u8> {
     note
 }
 
+/// Of the thread that died; no memory is there.
+const STACK_POINTER: u64 = 0x7ffd_0000_0000;
+
 /// What killed the process: signal, code, and the address or the sender.
 #[derive(Clone, Copy)]
 struct Killer(i32, i32, u64);
@@ -49,6 +52,7 @@ fn core_file(memory: &[u8], killer: Option<Killer>) -> Vec<u8> {
     let mut status = vec![0; 336];
     put(&mut status, 32, &tid.to_le_bytes());
     put(&mut status, 112 + 16 * 8, &0x1234u64.to_le_bytes());
+    put(&mut status, 112 + 19 * 8, &STACK_POINTER.to_le_bytes());
     notes.extend(note(1, &status));
     if let Some(Killer(signal, code, value)) = killer {
         let mut info = vec![0; 128];
@@ -110,7 +114,7 @@ impl Cores {
 }
 
 fn rank(rank: u32) -> Sample {
-    let sample = Sample::new("story", rank, 4);
+    let sample = Sample::new("postmortem", rank, 4);
     sample.has_comm(SOLVER, "solver", 4);
     sample
 }
@@ -195,8 +199,8 @@ fn ranks_that_waited_for_each_other_in_a_circle_are_a_deadlock_and_no_one_is_to_
         cores.add(&format!("core.{r}"), &ring, Some(TERM), 100 * u64::from(r));
     }
     let told = cores.told();
-    let circle = "-> deadlock: 4 ranks waited for each other in a circle, 0 -> 1 -> 2 -> 3 -> 0\n";
-    assert!(told.contains(circle) && !told.contains("directly or through others"), "{told}");
+    let cycle = "-> deadlock: 4 ranks waited for each other in a cycle, 0 -> 1 -> 2 -> 3 -> 0\n";
+    assert!(told.contains(cycle) && !told.contains("directly or through others"), "{told}");
     assert_eq!(cores.json()["circles"], serde_json::json!([[0, 1, 2, 3]]));
 }
 
@@ -257,7 +261,7 @@ fn started(sample: &Sample, handle: u64, kind: RequestKind, by: &str) {
     request.head.seq.write(|| {
         request.head.handle.set(handle);
         request.head.life.set(Life::LIVE.0);
-        request.head.made_by.set(sample.number(by) as u32 + 1);
+        request.head.made_by.set(sample.number(by) as u16 + 1);
         request.head.flags.set(Flag::STARTED.0 | Flag::ACTIVE.0);
         request.kind.set(kind.0);
         request.object.set(SOLVER);
@@ -290,9 +294,9 @@ fn a_core_file_of_a_process_that_lived_on_is_no_problem_found() {
     let file = cores.add("core", &rank(0), None, 0);
     let output = core(&[file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let story: Value = serde_json::from_slice(&core(&["--json", cores.path()]).stdout).unwrap();
-    assert_eq!((&story["schema"], &story["first"]), (&"mpiscope.core/1".into(), &Value::Null));
-    assert_eq!(story["deaths"][0]["state"], format!("{:?}", State::INITIALIZED));
+    let postmortem: Value = serde_json::from_slice(&core(&["--json", cores.path()]).stdout).unwrap();
+    assert_eq!((&postmortem["schema"], &postmortem["first"]), (&"mpiscope.core/1".into(), &Value::Null));
+    assert_eq!(postmortem["deaths"][0]["state"], format!("{:?}", State::INITIALIZED));
 }
 
 #[test]
@@ -362,9 +366,111 @@ fn damaged_files_never_crash_and_never_take_long() {
 #[test]
 fn names_of_programs_cannot_control_the_terminal() {
     let cores = Cores::new();
-    let sample = Sample::new("story", 0, 2);
+    let sample = Sample::new("postmortem", 0, 2);
     sample.has_comm(SOLVER, "evil\u{1b}[2J", 2);
     sample.enters("MPI_Recv", [SOLVER, INT, 1], 1, 0);
     cores.add("core", &sample, Some(SEGV), 0);
     assert!(!cores.told().contains('\u{1b}'));
+}
+
+/// A rank that has entered so many collectives on the solver.
+fn entered(rank: u32, collectives: u64) -> Sample {
+    let sample = Sample::new("story", rank, 4);
+    sample.has_comm(SOLVER, "solver", 4).collectives.set(collectives);
+    sample
+}
+
+#[test]
+fn a_rank_that_has_left_a_collective_is_not_waited_for_and_makes_no_deadlock() {
+    let cores = Cores::new();
+    // The first leaf of a reduction has gone on to the barrier; the others are where they were.
+    for r in [0, 1, 2] {
+        let sample = entered(r, 5);
+        sample.enters("MPI_Reduce", [SOLVER, INT, 1], 0, 0);
+        cores.add(&format!("core.{r}"), &sample, Some(TERM), 300);
+    }
+    let ahead = entered(3, 6);
+    ahead.enters("MPI_Barrier", [SOLVER, 0, 0], 0, 0);
+    cores.add("core.3", &ahead, Some(TERM), 300);
+    let told = cores.told();
+    assert!(
+        told.contains("ranks [0-2] in MPI_Reduce #5 on \"solver\" (0x1234): all members had entered"),
+        "{told}"
+    );
+    assert!(told.contains(
+        "rank 3 in MPI_Barrier #6 on \"solver\" (0x1234): had not entered it: ranks [0-2] (in MPI_Reduce)"
+    ));
+    assert!(!told.contains("deadlock"), "{told}");
+    assert_eq!(cores.json()["circles"], serde_json::json!([]));
+}
+
+#[test]
+fn another_function_or_root_under_the_same_number_is_a_mismatch() {
+    for (function, root, wanted) in [
+        ("MPI_Reduce", 2, "rank 3 in MPI_Reduce with root 2"),
+        ("MPI_Bcast", 0, "rank 3 in MPI_Bcast with root 0"),
+        ("MPI_Barrier", 0, "rank 3 in MPI_Barrier"),
+    ] {
+        let cores = Cores::new();
+        for r in 0..4 {
+            let sample = entered(r, 5);
+            let (function, root) = if r == 3 { (function, root) } else { ("MPI_Reduce", 0) };
+            sample.enters(function, [SOLVER, INT, 1], root, 0);
+            cores.add(&format!("core.{r}"), &sample, Some(TERM), 300);
+        }
+        let told = cores.told();
+        let line = format!(
+            "ranks [0-2] in MPI_Reduce with root 0 #5 on \"solver\" (0x1234): mismatched collectives, {wanted}\n"
+        );
+        assert!(told.contains(&line), "{told}");
+        assert!(!told.contains("deadlock"), "{told}");
+    }
+}
+
+#[test]
+fn core_files_that_a_debugger_took_of_living_ranks_are_snapshots_and_nobody_failed() {
+    let cores = Cores::new();
+    for r in 0..4 {
+        let sample = entered(r, 1);
+        sample.enters("MPI_Recv", [SOLVER, INT, 1], (r as i32 + 1) % 4, 7);
+        let stopped = Killer(libc::SIGSTOP, 0, u64::from(std::process::id()));
+        let file = cores.add(&format!("core.{r}"), &sample, Some(stopped), 200_000);
+        let shown = Command::new(MPISCOPE).args(["ps", "--json"]).arg(file).output().unwrap();
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert!(
+            shown["ranks"][0]["threads"][0]["age_s"].as_f64().is_some_and(|age| (0.0..60.0).contains(&age)),
+            "{shown}"
+        );
+    }
+    let output = core(&[cores.path()]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(!told.contains("SIGSTOP") && !told.contains("first to"), "{told}");
+    assert!(told.contains("deadlock: 4 ranks"), "what they wait for is there all the same: {told}");
+    let story = cores.json();
+    assert_eq!((&story["first"], &story["deaths"][0]["signal"]), (&Value::Null, &Value::Null));
+    assert!(story["deaths"][0]["threads"][0]["age_s"].as_f64().is_some(), "{story}");
+}
+
+#[test]
+fn a_fault_where_the_stack_ends_is_called_a_stack_overflow() {
+    let cores = four();
+    cores.add("core.2", &rank(2), Some(Killer(libc::SIGSEGV, 1, STACK_POINTER - 8)), 500);
+    let told = cores.told();
+    assert!(told.contains("SIGSEGV, stack overflow at 0x7ffcfffffff8"), "{told}");
+    cores.add("core.2", &rank(2), Some(Killer(libc::SIGSEGV, 1, STACK_POINTER - (1 << 30))), 500);
+    assert!(!cores.told().contains("stack overflow"), "{}", cores.told());
+}
+
+#[test]
+fn core_files_in_a_folder_for_each_rank_are_found() {
+    let cores = four();
+    for r in 0..4 {
+        let folder = cores.0.path().join(format!("host{}/rank{r}", r % 2));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::rename(cores.0.path().join(format!("core.{r}")), folder.join("core")).unwrap();
+    }
+    std::os::unix::fs::symlink(cores.0.path(), cores.0.path().join("host0/again")).unwrap();
+    let told = cores.told();
+    assert!(told.contains("  4 core files: ranks [0-3] of 4"), "{told}");
 }

@@ -1,26 +1,34 @@
 //! The script for gdb, as far as it can be asked without an MPI library. Real programs are looked at by the test matrix.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
+
+use mpiscope_testkit::trials::{self, trial};
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../share/mpiscope-gdb.py");
 
-/// What gdb prints; `None` where there is none that speaks Python.
-fn gdb(script: &Path, line: &str) -> Option<String> {
+fn main() -> ExitCode {
+    trials::run(vec![
+        trial!(a_script_that_was_loaded_by_hand_finds_the_command_of_its_own_installation, needs trials::gdb),
+        trial!(names_cannot_control_the_terminal, needs trials::gdb),
+        trial!(a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them, needs trials::gdb),
+        trial!(the_script_knows_the_kinds_of_handles_that_there_are),
+    ])
+}
+
+/// What gdb prints.
+fn gdb(script: &Path, line: &str) -> String {
     let output = Command::new("gdb")
         .args(["-nx", "-batch", "-ex"])
         .arg(format!("source {}", script.display()))
-        .args(["-ex", "python print('speaks Python')", "-ex", line])
+        .args(["-ex", line])
         .env_remove("MPISCOPE")
         .output()
-        .ok()?;
-    let told =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    told.contains("speaks Python").then_some(told)
+        .expect("gdb runs");
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-#[test]
 fn a_script_that_was_loaded_by_hand_finds_the_command_of_its_own_installation() {
     let dir = tempfile::TempDir::new().unwrap();
     let (share, bin) = (dir.path().join("share"), dir.path().join("bin"));
@@ -29,22 +37,15 @@ fn a_script_that_was_loaded_by_hand_finds_the_command_of_its_own_installation() 
     let script = share.join("mpiscope-gdb.py");
     std::fs::copy(SCRIPT, &script).unwrap();
     std::os::unix::fs::symlink(MPISCOPE, bin.join("mpiscope")).unwrap();
-    let Some(told) = gdb(&script, "python print('command', command())") else {
-        eprintln!("skipped: there is no gdb with Python");
-        return;
-    };
+    let said = gdb(&script, "python print('command', command())");
     let wanted = format!("command {}", bin.join("mpiscope").display());
-    assert!(told.contains(&wanted), "{told}");
+    assert!(said.contains(&wanted), "{said}");
 }
 
-#[test]
 fn names_cannot_control_the_terminal() {
     let line = r#"python print(repr(clean("L\u00f6ser \x1b[31m\n\t.")))"#;
-    let Some(told) = gdb(Path::new(SCRIPT), line) else {
-        eprintln!("skipped: there is no gdb with Python");
-        return;
-    };
-    assert!(told.contains("ser ?[31m??."), "{told}");
+    let said = gdb(Path::new(SCRIPT), line);
+    assert!(said.contains("ser ?[31m??."), "{said}");
 }
 
 /// A status as MPICH, Open MPI and the standard ABI lay it out.
@@ -64,7 +65,6 @@ MPI_Status status = {3, 42, 0, {1, 2, 3, 4, 5}};
 int main(void) { return 0; }
 ";
 
-#[test]
 fn a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them() {
     let dir = tempfile::TempDir::new().unwrap();
     let (source, program) = (dir.path().join("status.c"), dir.path().join("status"));
@@ -75,11 +75,19 @@ fn a_status_tells_the_bytes_of_the_message_where_its_own_fields_have_them() {
         gcc.args(["-g", &format!("-D{library}"), "-o"]).arg(&program).arg(&source);
         assert!(gcc.status().unwrap().success(), "{library}");
         let line = format!("python gdb.execute('file {}'); gdb.execute('print status')", program.display());
-        let Some(told) = gdb(Path::new(SCRIPT), &line) else {
-            eprintln!("skipped: there is no gdb with Python");
-            return;
-        };
+        let said = gdb(Path::new(SCRIPT), &line);
         let wanted = format!(" = {{MPI_SOURCE = 3, MPI_TAG = 42, MPI_ERROR = 0{bytes}}}\n");
-        assert!(told.contains(&wanted), "{library}: {told}");
+        assert!(said.contains(&wanted), "{library}: {said}");
     }
+}
+
+fn the_script_knows_the_kinds_of_handles_that_there_are() {
+    let script = include_str!("../../../share/mpiscope-gdb.py");
+    let table = script.split_once("KINDS = {").unwrap().1.split_once('}').unwrap().0;
+    let known: Vec<&str> =
+        table.lines().map(|line| line.trim().trim_end_matches(',')).filter(|line| !line.is_empty()).collect();
+    let handles = mpiscope_job::objects::Kind::ALL.iter().filter(|kind| kind.object_kind().is_some());
+    let kinds: Vec<String> =
+        handles.map(|kind| format!("\"{}\": \"{}\"", kind.c_type(), kind.name())).collect();
+    assert_eq!(known, kinds);
 }

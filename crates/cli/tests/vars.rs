@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 fn vars(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mpiscope"));
-    command.arg("vars").args(arguments).output().unwrap()
+    command.env("COLUMNS", "400").arg("vars").args(arguments).output().unwrap()
 }
 
 fn said(output: &Output) -> String {

@@ -4,8 +4,8 @@
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 
 use libloading::{Library, Symbol};
-use mpiscope_debugger_abi::handles::{HandleInfo, NameMap, code};
-use mpiscope_debugger_abi::mqs::{
+use mpiscope_debug_interfaces::handles::{HandleInfo, NameMap, code};
+use mpiscope_debug_interfaces::mqs::{
     BasicCallbacks, ImageCallbacks, ImageInfo, MqsImage, MqsProcess, ProcessCallbacks, ProcessInfo, TAddr,
 };
 use serde_json::{Value, json};
@@ -75,6 +75,15 @@ type CallsQuery = unsafe extern "C" fn(
     c_int,
     TAddr,
     *mut *mut c_void,
+) -> c_int;
+type PinAddress = unsafe extern "C" fn(
+    *mut MqsImage,
+    *mut ImageInfo,
+    *mut MqsProcess,
+    *mut ProcessInfo,
+    c_int,
+    TAddr,
+    *mut TAddr,
 ) -> c_int;
 type Elements = unsafe extern "C" fn(
     *mut MqsImage,
@@ -225,6 +234,21 @@ impl<'a> Handles<'a> {
         };
         check("mpidbg_status_elements", code)?;
         Ok((count, elements))
+    }
+
+    /// Where the process keeps the word that pins an object.
+    pub fn pin_address(&self, kind: &str, handle: u64) -> Result<u64, Error> {
+        let number = render::kind_number(kind).ok_or_else(|| Error::Kind(kind.to_owned()))?;
+        let query = self.symbol::<PinAddress>("mpidbg_pin_address")?;
+        let (image, process) = (self.process.image(), self.process);
+        let mut address = 0;
+        // SAFETY: a function of the extended interface, with the pointers that belong to this process.
+        let code = unsafe {
+            let (info, of) = (image.info(), process.info());
+            query(image.as_mqs(), info, process.as_mqs(), of, number, handle, &mut address)
+        };
+        check("mpidbg_pin_address", code)?;
+        Ok(address)
     }
 
     fn ask(&self, query: Query, handle: u64) -> Result<*mut c_void, c_int> {

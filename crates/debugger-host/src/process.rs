@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::sync::Arc;
 
-use mpiscope_debugger_abi::mqs::{
+use mpiscope_debug_interfaces::mqs::{
     self, BasicCallbacks, ImageCallbacks, ImageInfo, MqsImage, MqsProcess, MqsType, ProcessCallbacks,
     ProcessInfo, TAddr, TargetTypeSizes,
 };

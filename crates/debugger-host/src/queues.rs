@@ -4,7 +4,7 @@
 use std::ffi::{CStr, OsStr, c_char, c_int};
 
 use libloading::{Library, Symbol};
-use mpiscope_debugger_abi::mqs::{
+use mpiscope_debug_interfaces::mqs::{
     self, BasicCallbacks, Communicator, ImageCallbacks, ImageInfo, MqsImage, MqsProcess, PendingOperation,
     ProcessCallbacks, ProcessInfo,
 };
@@ -320,7 +320,7 @@ fn operation(record: &PendingOperation) -> Operation {
 
 /// Text in a field of fixed length, up to its first NUL.
 pub fn chars(text: &[c_char]) -> String {
-    let bytes: Vec<u8> = text.iter().take_while(|c| **c != 0).map(|c| c.cast_unsigned()).collect();
+    let bytes: Vec<u8> = text.iter().take_while(|c| **c != 0).flat_map(|c| c.to_ne_bytes()).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

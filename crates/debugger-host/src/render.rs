@@ -3,8 +3,10 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use mpiscope_debugger_abi::extended::{self as ext, flag, kind};
-use mpiscope_debugger_abi::handles::{self, CommInfo, ErrhandlerInfo, ProcessId, RequestInfo, StatusInfo};
+use mpiscope_debug_interfaces::extended::{self as ext, flag, kind};
+use mpiscope_debug_interfaces::handles::{
+    self, CommInfo, ErrhandlerInfo, ProcessId, RequestInfo, StatusInfo,
+};
 use serde_json::{Map, Value, json};
 
 use crate::handles::give_back;

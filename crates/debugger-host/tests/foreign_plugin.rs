@@ -1,11 +1,24 @@
 //! A plug-in that is not ours: Open MPI's own for message queues, as distributions install it.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use debugger_host::process::Process;
 use debugger_host::queues;
 use mpiscope_target::Live;
+use mpiscope_testkit::trials::{self, trial};
+
+fn main() -> ExitCode {
+    trials::run(vec![
+        trial!(the_plug_in_of_open_mpi_loads_and_says_which_type_it_lacks, needs the_plug_in),
+        trial!(a_library_that_is_no_plug_in_is_refused_with_words),
+    ])
+}
+
+fn the_plug_in() -> Option<String> {
+    installed().is_none().then(|| "libompi_dbg_msgq.so of Open MPI is not installed".to_owned())
+}
 
 fn installed() -> Option<PathBuf> {
     let places = [
@@ -17,12 +30,8 @@ fn installed() -> Option<PathBuf> {
     folders.map(|folder| folder.join("libompi_dbg_msgq.so")).find(|path| path.is_file())
 }
 
-#[test]
 fn the_plug_in_of_open_mpi_loads_and_says_which_type_it_lacks() {
-    let Some(plugin) = installed() else {
-        eprintln!("skipped: libompi_dbg_msgq.so of Open MPI is not installed");
-        return;
-    };
+    let plugin = installed().unwrap();
     // Any process without Open MPI's debug information will do: this one.
     let process = Process::new(Arc::new(Live::open(std::process::id()).unwrap()), 0);
     let said = queues::dump(plugin.as_os_str(), &process).unwrap_err().to_string();
@@ -31,7 +40,6 @@ fn the_plug_in_of_open_mpi_loads_and_says_which_type_it_lacks() {
     assert!(said.contains("install the debug symbols"), "{said}");
 }
 
-#[test]
 fn a_library_that_is_no_plug_in_is_refused_with_words() {
     let process = Process::new(Arc::new(Live::open(std::process::id()).unwrap()), 0);
     let error = debugger_host::handles::Handles::load("libc.so.6".as_ref(), &process).err().unwrap();

@@ -3,7 +3,7 @@
 //! All fields of a record are one of these. Inside the process they are relaxed atomics (so that a debugger's
 //! or a signal handler's look is no data race); a reader elsewhere copies their bytes.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 /// A 64-bit word of an image.
 #[repr(transparent)]
@@ -14,6 +14,11 @@ pub struct W64(AtomicU64);
 #[repr(transparent)]
 #[derive(Default)]
 pub struct W32(AtomicU32);
+
+/// A 16-bit word of an image.
+#[repr(transparent)]
+#[derive(Default)]
+pub struct W16(AtomicU16);
 
 macro_rules! word {
     ($word:ident, $int:ty, $atomic:ty) => {
@@ -64,6 +69,7 @@ macro_rules! word {
 
 word!(W64, u64, AtomicU64);
 word!(W32, u32, AtomicU32);
+word!(W16, u16, AtomicU16);
 
 /// The sequence number at the head of a record: odd while the record is being written.
 #[repr(transparent)]

@@ -22,6 +22,8 @@ pub const HEADER_SIZE: usize = 4096;
 pub const DIRECTORY_LEN: usize = 112;
 /// How many functions a thread counts; larger than the number of MPI functions with room for later standards.
 pub const MAX_FUNCTIONS: usize = 768;
+/// Requests of an array that a thread's record keeps.
+pub const WAITED: usize = 32;
 /// Longest host name, file name and so on that [`Process`] keeps, with its terminating zero.
 pub const TEXT: usize = 256;
 
@@ -74,6 +76,8 @@ codes! {
         WORDS = 7 => "words",
         /// [`crate::traffic::Entry`]: messages sent and received.
         LEDGER = 8 => "ledger",
+        /// [`crate::traffic::Recent`]: envelopes of the messages sent and received last.
+        ENVELOPES = 9 => "recent envelopes",
         COMMS = 16 => "communicators",
         GROUPS = 17 => "groups",
         DATATYPES = 18 => "datatypes",
@@ -115,16 +119,6 @@ codes! {
 }
 
 codes! {
-    /// Which binary interface the MPI library has.
-    AbiCode {
-        UNKNOWN = 0 => "unknown",
-        MPICH = 1 => "mpich",
-        OPENMPI = 2 => "openmpi",
-        STANDARD = 3 => "standard",
-    }
-}
-
-codes! {
     /// What was lost: index into [`Header::lost`].
     Loss {
         /// Calls of threads for which no thread record was left.
@@ -145,6 +139,24 @@ codes! {
         REQUESTS = 7 => "requests",
         /// Notes beyond the limit.
         NOTES = 8 => "notes",
+    }
+}
+
+impl Loss {
+    /// Why it is lost, and what helps; empty for a kind of a later version.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::CALLS => "more threads called MPI than an image has room for",
+            Self::OBJECTS | Self::STRINGS | Self::REQUESTS => {
+                "the image could not grow: a limit of memory (`ulimit`, the batch system) or a full /dev/shm"
+            }
+            Self::TOMBSTONES => "MPISCOPE_TOMBSTONES=N before the start keeps more",
+            Self::MESSAGES => "the newest messages overwrite the oldest ones",
+            Self::CALLBACKS => "more user functions than an image has room for",
+            Self::EVENTS => "no callback took them in time",
+            Self::NOTES => "more sentences than are kept",
+            _ => "",
+        }
     }
 }
 
@@ -229,13 +241,10 @@ pub struct Header {
     pub address: W64,
     /// See [`Clock`].
     pub clock: Clock,
-    /// Ticks that the layer itself spent outside of calls: starting, growing tables, writing at the end.
-    pub own_ticks: W64,
-    /// Picoseconds that the layer adds to one call, measured in this process at start.
-    pub own_ps_per_call: W64,
+    _reserved: [W64; 2],
     /// What was lost, by [`Loss`].
     pub lost: [W64; LOSSES],
-    _reserved: [W64; 32],
+    _further: [W64; 32],
     /// The sections, in the order in which they were made.
     pub directory: [Section; DIRECTORY_LEN],
 }
@@ -256,10 +265,16 @@ impl<const N: usize> Chars<N> {
         Self(bytes)
     }
 
-    /// The text; what is not UTF-8 is replaced.
+    /// The text; what is not UTF-8 is shown byte by byte.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         let end = self.0.iter().position(|b| *b == 0).unwrap_or(N);
-        String::from_utf8_lossy(self.0.get(..end).unwrap_or_default())
+        crate::text(self.0.get(..end).unwrap_or_default())
+    }
+}
+
+impl<const N: usize> Default for Chars<N> {
+    fn default() -> Self {
+        Self([0; N])
     }
 }
 
@@ -283,7 +298,7 @@ pub struct Process {
     pub rank: W32,
     /// Size of `MPI_COMM_WORLD`; zero while it is not known.
     pub size: W32,
-    /// An [`AbiCode`].
+    /// Which binary interface the MPI library has: an [`mpi_abi::AbiKind`].
     pub abi: W32,
     /// Version and subversion of the MPI standard that the library follows: `major << 16 | minor`.
     pub mpi_version: W32,
@@ -332,12 +347,20 @@ codes! {
     }
 }
 
-/// The name of a function; its number is its index in the section.
+/// A function; its number is its index in the section. Read by [`crate::Functions`].
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct FunctionName {
     /// The name in the C binding.
     pub name: Chars<48>,
+    /// What its calls do: [`mpi_abi::Properties::word`]. This and what follows is zero in an image from before.
+    pub properties: W64,
+    /// Which fields of [`Call`] it sets: [`mpi_abi::Fields::word`].
+    pub fields: W64,
+    /// Number plus one of the function with counts of type `int`: itself for most.
+    pub base: W32,
+    /// Number plus one of the function that does the same and waits until it is done: itself for most.
+    pub operation: W32,
 }
 
 /// A file mapped executable into the process.
@@ -434,25 +457,60 @@ pub struct Counter {
     pub count: W64,
     /// Ticks spent in them.
     pub ticks: W64,
-    /// Bytes that the arguments of the calls named.
+    /// Bytes that this process moved by them, sent or received: a message that a request gets counts for what made the request,
+    /// or for `MPI_Start`.
     pub bytes: W64,
 }
 
-/// A thread that called MPI.
+/// What a thread does, and what it did in all functions together. The sequence number of the call also guards what is known of
+/// its polls.
 #[repr(C, align(64))]
-#[derive(Debug)]
-pub struct Thread {
+#[derive(Debug, Default)]
+pub struct ThreadHead {
     /// The kernel's thread id; zero once the thread has ended and the record may be taken by another.
     pub tid: W32,
     /// How many threads have used this record.
     pub generation: W32,
     /// Ticks spent in outermost calls.
     pub mpi_ticks: W64,
-    _reserved: [W64; 6],
+    /// When the thread made its first call, in ticks; zero in images from before.
+    pub attached: W64,
+    /// Ticks that former threads with this record lived after their first calls.
+    pub lived: W64,
+    /// Of [`crate::derive::Polling`]: ticks between polls, begin of the present run, return of its latest poll.
+    pub polling_ticks: W64,
+    #[allow(missing_docs)]
+    pub polling_since: W64,
+    #[allow(missing_docs)]
+    pub polling_latest: W64,
+    /// Of the same: polls of the present run, and completed calls with the latest of them.
+    pub polls: W32,
+    #[allow(missing_docs)]
+    pub polled: W32,
     /// The call that the thread is in.
     pub call: Call,
+}
+
+/// A thread that called MPI: a [`ThreadHead`], which it is used as, and counters.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Thread {
+    #[allow(missing_docs)]
+    pub head: ThreadHead,
     /// By function number.
     pub counters: [Counter; MAX_FUNCTIONS],
+    /// The first requests of the array that the last call was given that completes several (`MPI_Waitall`, `MPI_Testany`, …);
+    /// zero for `MPI_REQUEST_NULL`. How many there are is the call's count.
+    pub waited: [W64; WAITED],
+}
+
+impl std::ops::Deref for Thread {
+    type Target = ThreadHead;
+
+    #[inline(always)]
+    fn deref(&self) -> &ThreadHead {
+        &self.head
+    }
 }
 
 const _: () = {
@@ -464,14 +522,20 @@ const _: () = {
     assert!(offset_of!(Header, sections) == 36);
     assert!(offset_of!(Header, address) == 48);
     assert!(offset_of!(Header, clock) == 56);
-    assert!(offset_of!(Header, own_ticks) == 112);
+    assert!(offset_of!(Header, _reserved) == 112);
     assert!(offset_of!(Header, lost) == 128);
     assert!(offset_of!(Header, directory) == 512);
     assert!(size_of::<Call>() == 128);
     assert!(offset_of!(Call, return_address) == 24);
     assert!(size_of::<Counter>() == 24);
-    assert!(offset_of!(Thread, call) == 64);
+    assert!(offset_of!(FunctionName, properties) == 48);
+    assert!(size_of::<FunctionName>() == 72);
+    assert!(offset_of!(ThreadHead, attached) == 16);
+    assert!(offset_of!(ThreadHead, polls) == 56);
+    assert!(offset_of!(ThreadHead, call) == 64);
+    assert!(size_of::<ThreadHead>() == 192);
     assert!(offset_of!(Thread, counters) == 192);
+    assert!(offset_of!(Thread, waited) == 192 + 24 * MAX_FUNCTIONS);
     assert!(offset_of!(Process, world) == 88);
     assert!(size_of::<Module>() == 48);
     assert!(size_of::<Note>() == 256);

@@ -29,13 +29,18 @@
 
 mod call;
 pub mod cell;
+pub mod derive;
+mod functions;
 pub mod layout;
 pub mod objects;
 mod read;
+mod text;
 pub mod traffic;
 pub mod variables;
 mod write;
 
-pub use cell::{Seq, W32, W64};
+pub use cell::{Seq, W16, W32, W64};
+pub use functions::{Function, Functions, words};
 pub use read::{Error, Image, Record, Snapshot, Source, Table};
+pub use text::text;
 pub use write::{Grow, NewImage, Writer};

@@ -7,27 +7,62 @@
 
 mod attribute;
 mod datatype;
+mod error_handler;
 mod file;
-mod small;
+mod group;
+mod info;
+mod operation;
+mod session;
 mod window;
 
 pub use attribute::*;
 pub use datatype::*;
+pub use error_handler::*;
 pub use file::*;
-pub use small::*;
+pub use group::*;
+pub use info::*;
+pub use operation::*;
+pub use session::*;
 pub use window::*;
 
-use crate::cell::{Seq, W32, W64};
+use crate::cell::{Seq, W16, W32, W64};
 use crate::layout::{Chars, SectionKind, Text, Words, codes};
+use mpi_abi::ObjectKind;
 use std::mem::{offset_of, size_of};
+
+macro_rules! kinds {
+    ($($name:ident $number:literal $type:ident $section:ident $word:literal $noun:literal $c_type:literal;)*) => {
+        impl SectionKind {
+            /// The section that has the records of a kind of objects.
+            #[must_use]
+            pub const fn of(kind: ObjectKind) -> Option<Self> {
+                match kind {
+                    $(ObjectKind::$name => Some(Self::$section),)*
+                    _ => None,
+                }
+            }
+
+            /// The kind of the objects whose records stand in this section; none for sections of something else.
+            #[must_use]
+            pub const fn object_kind(self) -> Option<ObjectKind> {
+                match self {
+                    $(Self::$section => Some(ObjectKind::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+mpi_abi::object_kinds!(kinds);
 
 codes! {
     /// Life of an object.
     Life {
         EMPTY = 0 => "unused record",
         LIVE = 1 => "live",
-        /// Freed by the program, still in use by MPI (pending communication).
+        /// A call that frees it is under way; a request: freed by the program before its completion was seen.
         MARKED = 2 => "marked for freeing",
+        /// The program has freed it. Whether MPI still holds it follows from the other records.
         FREED = 3 => "freed",
     }
 }
@@ -45,6 +80,7 @@ codes! {
         FORTRAN = 128 => "made by Fortran",
         /// The library handed out the same handle for several objects (requests complete at start).
         SHARED_HANDLE = 256 => "shared handle",
+        /// For readers: a debugger has set [`Head::pinned`]. The layer never writes it.
         PINNED = 512 => "kept for a debugger",
         CANCELLED = 1024 => "cancelled",
         ACTIVE = 2048 => "active",
@@ -71,7 +107,10 @@ pub struct Head {
     /// Bits of [`Flag`].
     pub flags: W32,
     /// Function number plus one of the call that made the object; zero for predefined ones.
-    pub made_by: W32,
+    pub made_by: W16,
+    /// Written by a debugger, in the stopped process: not zero keeps the record after its object was freed. It has a word of
+    /// its own, so that no thread can be stopped between reading it and writing it back.
+    pub pinned: W16,
     /// Function number plus one of the call that freed it.
     pub freed_by: W32,
     /// When it was made, in ticks.
@@ -95,6 +134,11 @@ pub const fn uid(kind: SectionKind, serial: u64) -> u64 {
     serial << 8 | kind.0 as u64
 }
 
+/// Which object of its kind it is, from 1.
+pub const fn serial_of(uid: u64) -> u64 {
+    uid >> 8
+}
+
 /// The kind of the object with this uid.
 pub const fn kind_of(uid: u64) -> SectionKind {
     SectionKind((uid & 0xff) as u32)
@@ -112,7 +156,7 @@ codes! {
 
 /// A communicator.
 #[repr(C)]
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub struct Comm {
     #[allow(missing_docs)]
     pub head: Head,
@@ -160,13 +204,22 @@ pub struct Comm {
     pub attributes: W64,
     /// The pairs of the info last given, as they were then: see [`pairs`].
     pub hints: Text,
+    /// Starts of persistent collectives, less their initialisations: with [`collectives`](Self::collectives), which these have
+    /// a number of, the operations that were performed. Modulo 2^64.
+    pub restarts: W64,
+    /// How often each of `mpi_abi::COUNTED` was entered on it.
+    pub entered: [W32; 16],
 }
 
 const _: () = {
     assert!(size_of::<Head>() == 96);
+    assert!(offset_of!(Head, made_by) == 32);
+    assert!(offset_of!(Head, pinned) == 34);
     assert!(offset_of!(Head, made_at) == 40);
     assert!(offset_of!(Comm, members) == 128);
     assert!(offset_of!(Comm, name) == 200);
     assert!(offset_of!(Comm, errhandler_uid) == 328);
-    assert!(size_of::<Comm>() == 384);
+    assert!(offset_of!(Comm, restarts) == 384);
+    assert!(offset_of!(Comm, entered) == 392);
+    assert!(size_of::<Comm>() == 456);
 };

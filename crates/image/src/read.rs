@@ -3,12 +3,12 @@
 
 use crate::layout::{
     BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
-    Process, Section, SectionKind, Text, Thread, VERSION, Words,
+    Process, Section, SectionKind, Text, Thread, ThreadHead, VERSION, Words,
 };
 use crate::objects::{
     Attribute, Comm, Datatype, Errhandler, File, Group, Head, Info, Keyval, Op, Session, Window,
 };
-use crate::traffic::{Entry, Message, Peer, Request, Traffic};
+use crate::traffic::{Entry, Message, Peer, Recent, Request, Traffic};
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
 
@@ -121,17 +121,35 @@ macro_rules! records {
 }
 
 records! {
-    true Module, Note, Call, Head, Comm;
+    true Module, Note, Call, Head;
     true Group, Datatype, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
     true Request, Message, Entry, crate::variables::Variable;
-    false Header, Section, Counter, FunctionName, Thread, crate::cell::W64;
-    false Peer, Traffic;
+    false Header, Section, Counter, ThreadHead, crate::cell::W64;
+    false Peer, Traffic, Recent;
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Thread {
+    const SEQUENCED: bool = false;
+    const LEAST: usize = offset_of!(Thread, waited);
 }
 
 // SAFETY: as all of the above.
 unsafe impl Record for Process {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Process, layer);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for FunctionName {
+    const SEQUENCED: bool = false;
+    const LEAST: usize = offset_of!(FunctionName, properties);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Comm {
+    const SEQUENCED: bool = true;
+    const LEAST: usize = offset_of!(Comm, restarts);
 }
 
 // SAFETY: as all of the above.
@@ -145,6 +163,8 @@ unsafe impl Record for File {
 pub struct Snapshot<T> {
     /// Index in its table.
     pub index: u64,
+    /// Where it lies in the image.
+    pub offset: u64,
     /// The record as it was.
     pub value: T,
     /// The record kept changing while it was copied: parts of `value` may not belong together.
@@ -296,9 +316,17 @@ impl<S: Source> Image<S> {
 
     /// The call that thread `index` is in.
     pub fn call(&self, threads: &Table, index: u64) -> Result<Snapshot<Call>, Error> {
+        let head = self.thread(threads, index)?;
+        let offset = head.offset + offset_of!(ThreadHead, call) as u64;
+        Ok(Snapshot { index, offset, value: head.value.call, torn: head.torn })
+    }
+
+    /// What thread `index` does: its call, and what is known of its polls, belong together.
+    pub fn thread(&self, threads: &Table, index: u64) -> Result<Snapshot<ThreadHead>, Error> {
         let (offset, _) =
             threads.place(index).ok_or_else(|| Error::Corrupt(format!("there is no thread {index}")))?;
-        self.snapshot(index, offset + offset_of!(Thread, call) as u64, size_of::<Call>() as u64)
+        let guard = offset + offset_of!(ThreadHead, call) as u64;
+        self.guarded(index, guard, (offset, size_of::<ThreadHead>() as u64))
     }
 
     /// Text that a record refers to, at most `max` bytes of it.
@@ -308,7 +336,7 @@ impl<S: Source> Image<S> {
         let len = usize::try_from(len).unwrap_or(usize::MAX).min(max);
         let mut bytes = vec![0; if text.offset.get() == 0 { 0 } else { len }];
         self.source.read(text.offset.get(), &mut bytes).map_err(Error::Corrupt)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(crate::text(&bytes).into_owned())
     }
 
     /// An array that a record refers to, at most `max` words of it.
@@ -325,19 +353,29 @@ impl<S: Source> Image<S> {
 
     fn snapshot<T: Record>(&self, index: u64, offset: u64, size: u64) -> Result<Snapshot<T>, Error> {
         if !T::SEQUENCED {
-            return Ok(Snapshot { index, value: self.copy(offset, size)?, torn: false });
+            return Ok(Snapshot { index, offset, value: self.copy(offset, size)?, torn: false });
         }
+        self.guarded(index, offset, (offset, size))
+    }
+
+    /// A copy of bytes that belong together, which is told by the sequence number at `guard`.
+    fn guarded<T: Record>(
+        &self,
+        index: u64,
+        guard: u64,
+        (offset, size): (u64, u64),
+    ) -> Result<Snapshot<T>, Error> {
         for _ in 0..TRIES {
-            let before = self.word(offset)?;
+            let before = self.word(guard)?;
             fence(Ordering::Acquire);
             let value = self.copy(offset, size)?;
             fence(Ordering::Acquire);
-            if before % 2 == 0 && self.word(offset)? == before {
-                return Ok(Snapshot { index, value, torn: false });
+            if before % 2 == 0 && self.word(guard)? == before {
+                return Ok(Snapshot { index, offset, value, torn: false });
             }
             std::hint::spin_loop();
         }
-        Ok(Snapshot { index, value: self.copy(offset, size)?, torn: true })
+        Ok(Snapshot { index, offset, value: self.copy(offset, size)?, torn: true })
     }
 
     fn word(&self, offset: u64) -> Result<u64, Error> {

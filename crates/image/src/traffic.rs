@@ -16,8 +16,9 @@
 
 use crate::cell::{Seq, W32, W64};
 use crate::layout::codes;
-use crate::objects::{Flag, Head};
+use crate::objects::{Flag, Head, serial_of};
 use std::mem::{offset_of, size_of};
+use std::sync::atomic::{Ordering, fence};
 
 codes! {
     /// What a request stands for: [`Request::kind`].
@@ -53,6 +54,29 @@ impl Request {
     #[inline(always)]
     pub fn started(&self) -> u64 {
         if self.is(Flag::PERSISTENT) { self.started_at.get() } else { self.head.made_at.get() }
+    }
+
+    /// The address behind the call that started the operation last.
+    pub fn called_from(&self) -> u64 {
+        if self.is(Flag::PERSISTENT) { self.started_from.get() } else { self.head.made_from.get() }
+    }
+
+    /// Number of the operation, the one started last if it is persistent: counts what this process has posted, from 1.
+    /// The serial of a request is that of the operation it was made for.
+    #[inline(always)]
+    pub fn operation(&self) -> u64 {
+        if self.is(Flag::PERSISTENT) {
+            u64::from(self.send_tag.get()) << 32 | u64::from(self.dest.get())
+        } else {
+            serial_of(self.head.uid.get())
+        }
+    }
+
+    /// A persistent request stands for another operation now.
+    #[inline(always)]
+    pub fn set_operation(&self, number: u64) {
+        self.dest.set(number as u32);
+        self.send_tag.set((number >> 32) as u32);
     }
 
     /// Whether this flag is set.
@@ -166,9 +190,9 @@ pub struct Request {
     pub error: W32,
     /// Shared handle: requests with it that the program has not completed.
     pub outstanding: W32,
-    /// Send and receive: the destination.
+    /// Send and receive: the destination. Persistent: lower half of the number of the operation started last.
     pub dest: W32,
-    /// Send and receive: the tag sent.
+    /// Send and receive: the tag sent. Persistent: upper half of that number.
     pub send_tag: W32,
 }
 
@@ -210,7 +234,12 @@ pub struct Peer {
     pub posted: W64,
     /// Of `sent`: sends that were cancelled, so that their message never arrives.
     pub cancelled: W64,
-    _reserved: [W64; 2],
+    /// The sum of the tags of the messages sent and not cancelled. What it is more than the receiver's
+    /// [`received_tags`](Self::received_tags) belongs to the messages that were not received: the tag of the only one, the tag of
+    /// several that are alike.
+    pub sent_tags: W64,
+    /// The sum of the tags of the messages received.
+    pub received_tags: W64,
 }
 
 codes! {
@@ -232,9 +261,9 @@ codes! {
         SYNCHRONOUS = 64 => "synchronous",
         /// The call blocked until the operation was complete.
         BLOCKING = 128 => "blocking",
-        /// The library did not tell what was received: source and tag are those that the receive named, the bytes
+        /// The library did not report what was received: source and tag are those that the receive named, the bytes
         /// are what it had room for.
-        UNTOLD = 256 => "not told by the library",
+        UNTOLD = 256 => "not reported by the library",
     }
 }
 
@@ -266,6 +295,52 @@ pub struct Entry {
     pub nth: W32,
     /// Bits of [`EntryFlag`].
     pub flags: W32,
+}
+
+/// The envelope of a message that was sent or received lately.
+///
+/// Section [`ENVELOPES`](crate::layout::SectionKind::ENVELOPES) holds two rings of [`Traffic::envelopes`] records, first
+/// those sent, then those received. They are always kept, as opposed to the ledger: with them it is known which messages
+/// between two ranks are outstanding, where the sums in [`Peer`] alone do not say.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Recent {
+    /// Its place in the ring, counted without wrapping, plus one; zero while it is being written.
+    pub number: W64,
+    /// Identity of the communicator.
+    pub comm: W64,
+    /// Rank of the other side; [`Recent::GONE`] if the message was cancelled or the call failed.
+    pub peer: W32,
+    #[allow(missing_docs)]
+    pub tag: W32,
+    #[allow(missing_docs)]
+    pub bytes: W64,
+}
+
+impl Recent {
+    /// No rank: there is no such message.
+    pub const GONE: u32 = u32::MAX;
+
+    /// Writes the record that has this place, counted without wrapping.
+    #[inline(always)]
+    pub fn write(&self, place: u64, comm: u64, peer: i32, tag: i32, bytes: u64) {
+        self.number.set(0);
+        fence(Ordering::Release);
+        self.comm.set(comm);
+        self.peer.set(peer.cast_unsigned());
+        self.tag.set(tag.cast_unsigned());
+        self.bytes.set(bytes);
+        self.number.atomic().store(place.wrapping_add(1), Ordering::Release);
+    }
+
+    /// The tag, if the record still has this place and is of a message with this rank of this communicator.
+    /// Async-signal-safe, while another thread or process writes.
+    pub fn tag_of(&self, place: u64, comm: u64, peer: u32) -> Option<u32> {
+        let number = self.number.atomic().load(Ordering::Acquire);
+        let (same, tag) = (self.comm.get() == comm && self.peer.get() == peer, self.tag.get());
+        fence(Ordering::Acquire);
+        (same && number == place.wrapping_add(1) && self.number.get() == number).then_some(tag)
+    }
 }
 
 /// Powers of two that sizes of messages are sorted into.
@@ -336,7 +411,15 @@ pub struct Traffic {
     pub status_rest: W32,
     /// What the words of a status with a small size hold.
     pub status_plain: [W32; 8],
-    _reserved: [W64; 5],
+    /// Records of each of the two rings of [`Recent`] envelopes, a power of two; zero if there is none.
+    pub envelopes: W64,
+    /// Index of the first one in the table.
+    pub envelopes_first: W64,
+    /// Envelopes ever written to the ring of sent messages. The newest is at `(envelopes_sent - 1) % envelopes`.
+    pub envelopes_sent: W64,
+    /// The same of received messages, `envelopes` behind the first.
+    pub envelopes_received: W64,
+    _reserved: W64,
     /// Messages sent, by [`size_class`].
     pub sent_sizes: [W64; SIZE_CLASSES],
     /// Messages received, by [`size_class`].
@@ -354,6 +437,9 @@ const _: () = {
     assert!(size_of::<Peer>() == 64);
     assert!(offset_of!(Entry, bytes) == 24);
     assert!(size_of::<Entry>() == 64);
+    assert!(offset_of!(Recent, peer) == 16);
+    assert!(size_of::<Recent>() == 32);
+    assert!(offset_of!(Traffic, envelopes) == 216);
     assert!(offset_of!(Traffic, ledger_capacity) == 144);
     assert!(offset_of!(Traffic, sent_sizes) == 256);
     assert!(size_of::<Traffic>() == 1280);

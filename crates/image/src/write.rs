@@ -4,7 +4,7 @@
 //! into anything but [`Grow`]). The hot path writes through the references that were handed out.
 #![allow(unsafe_code)]
 
-use crate::cell::W64;
+use crate::cell::{W32, W64};
 use crate::layout::{
     BYTE_ORDER, Chars, DIRECTORY_LEN, HEADER_SIZE, Header, Loss, MAGIC, Note, Section, SectionKind, Text,
     VERSION, Words,
@@ -36,6 +36,26 @@ pub struct Writer {
     image: NewImage,
     locked: AtomicBool,
     accessible: std::sync::atomic::AtomicUsize,
+    own: Directory,
+}
+
+/// Where everything is, in private memory: the header has a copy for readers, in which anybody of this user may have written
+/// what he likes since.
+struct Directory {
+    sections: [Section; DIRECTORY_LEN],
+    count: W32,
+    /// Length of the image.
+    len: W64,
+}
+
+impl Directory {
+    /// What the header of an image says that was begun already.
+    fn of(header: &Header) -> Self {
+        let sections = std::array::from_fn(|index| header.directory.get(index).cloned().unwrap_or_default());
+        let count = header.sections.get().min(DIRECTORY_LEN as u32);
+        let len = header.len.get().max(HEADER_SIZE as u64);
+        Self { sections, count: W32::new(count), len: W64::new(len) }
+    }
 }
 
 // SAFETY: the base pointer is valid from every thread for the whole life of the process, and all changes of
@@ -65,7 +85,9 @@ impl Writer {
             return None;
         }
         let accessible = image.accessible.into();
-        let writer = Self { image, locked: AtomicBool::new(false), accessible };
+        // SAFETY: the header is accessible (checked above) and its fields are words.
+        let own = Directory::of(unsafe { &*image.base.cast::<Header>() });
+        let writer = Self { image, locked: AtomicBool::new(false), accessible, own };
         let header = writer.header();
         if header.version.get() == 0 {
             writer.write_header();
@@ -106,27 +128,30 @@ impl Writer {
         Unlock(&self.locked)
     }
 
-    fn sections(&self) -> &'static [Section] {
-        let header = self.header();
-        let count = (header.sections.get() as usize).min(DIRECTORY_LEN);
-        header.directory.get(..count).unwrap_or_default()
+    fn sections(&self) -> &[Section] {
+        let count = self.own.count.atomic().load(Ordering::Acquire) as usize;
+        self.own.sections.get(..count).unwrap_or_default()
     }
 
-    fn last_of(&self, kind: SectionKind) -> Option<&'static Section> {
+    /// Hands out records of a section: notes how many are used, here and for readers.
+    fn use_up(&self, section: &Section, used: u64) {
+        section.used.atomic().store(used, Ordering::Release);
+        let place = self.own.sections.iter().position(|own| std::ptr::eq(own, section));
+        if let Some(copy) = place.and_then(|place| self.header().directory.get(place)) {
+            copy.used.atomic().store(used, Ordering::Release);
+        }
+    }
+
+    fn last_of(&self, kind: SectionKind) -> Option<&Section> {
         self.sections().iter().rev().find(|s| s.kind.get() == kind.0)
     }
 
     /// Adds a section; the lock must be held.
-    fn add_section(
-        &self,
-        kind: SectionKind,
-        record_size: usize,
-        capacity: usize,
-    ) -> Option<&'static Section> {
+    fn add_section(&self, kind: SectionKind, record_size: usize, capacity: usize) -> Option<&Section> {
         let header = self.header();
-        let index = header.sections.get() as usize;
-        let entry = header.directory.get(index)?;
-        let offset = (header.len.get() as usize).checked_next_multiple_of(64)?;
+        let index = self.own.count.get() as usize;
+        let (own, copy) = (self.own.sections.get(index)?, header.directory.get(index)?);
+        let offset = (self.own.len.get() as usize).checked_next_multiple_of(64)?;
         let end = offset.checked_add(record_size.checked_mul(capacity)?)?;
         if end > self.image.reserved {
             return None;
@@ -138,35 +163,34 @@ impl Writer {
             }
             self.accessible.store(wanted, Ordering::Relaxed);
         }
-        entry.record_size.set(record_size as u32);
-        entry.offset.set(offset as u64);
-        entry.capacity.set(capacity as u64);
-        entry.used.set(0);
+        for entry in [own, copy] {
+            entry.record_size.set(record_size as u32);
+            entry.offset.set(offset as u64);
+            entry.capacity.set(capacity as u64);
+            entry.used.set(0);
+        }
+        self.own.len.set(end as u64);
         header.len.set(end as u64);
-        entry.kind.atomic().store(kind.0, Ordering::Release);
+        own.kind.set(kind.0);
+        copy.kind.atomic().store(kind.0, Ordering::Release);
+        self.own.count.atomic().store(index as u32 + 1, Ordering::Release);
         header.sections.atomic().store(index as u32 + 1, Ordering::Release);
-        Some(entry)
+        Some(own)
     }
 
     /// Takes `count` neighbouring records of one section, growing the table when it is full. The lock must be
     /// held. Gives the section and the first record's place in it.
-    fn take(
-        &self,
-        kind: SectionKind,
-        size: usize,
-        first: usize,
-        count: usize,
-    ) -> Option<(&'static Section, u64)> {
+    fn take(&self, kind: SectionKind, size: usize, first: usize, count: usize) -> Option<(&Section, u64)> {
         if let Some(section) = self.last_of(kind) {
             let used = section.used.get();
             if used.checked_add(count as u64)? <= section.capacity.get() {
-                section.used.atomic().store(used + count as u64, Ordering::Release);
+                self.use_up(section, used + count as u64);
                 return Some((section, used));
             }
         }
         let capacity = self.last_of(kind).map_or(first, |s| (s.capacity.get() as usize).saturating_mul(2));
         let section = self.add_section(kind, size, capacity.max(count))?;
-        section.used.atomic().store(count as u64, Ordering::Release);
+        self.use_up(section, count as u64);
         Some((section, 0))
     }
 

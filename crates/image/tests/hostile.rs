@@ -7,7 +7,7 @@ use mpiscope_image::layout::{
     BYTE_ORDER, DIRECTORY_LEN, HEADER_SIZE, Header, Section, SectionKind, Text, Thread, Words,
 };
 use mpiscope_image::objects::Comm;
-use mpiscope_image::{Error, Image, Source};
+use mpiscope_image::{Error, Image, Record, Source};
 use proptest::prelude::*;
 use std::mem::offset_of;
 
@@ -97,7 +97,7 @@ fn claims_that_cannot_be_are_refused_without_trying_them() {
             assert!(matches!(read_all(bytes), Err(Error::Corrupt(_))));
         }
     }
-    for size in [0u32, 1, size_of::<Thread>() as u32 - 1, u32::MAX] {
+    for size in [0u32, 1, Thread::LEAST as u32 - 1, u32::MAX] {
         let mut bytes = small_image();
         put(&mut bytes, entry(threads, offset_of!(Section, record_size)), &size.to_ne_bytes());
         assert!(matches!(read_all(bytes), Err(Error::Corrupt(_))), "record size {size}");

@@ -102,6 +102,20 @@ impl TickClock {
         ns.max(0.0) as u64
     }
 
+    /// The ticks at a point in time, the other way round.
+    pub fn ticks_at(&self, ns: u64) -> u64 {
+        if self.ns_per_tick <= 0.0 {
+            return self.start_ticks;
+        }
+        let after = (ns as f64 - self.start_ns as f64) / self.ns_per_tick;
+        (self.start_ticks as f64 + after).max(0.0) as u64
+    }
+
+    /// A number of nanoseconds, in ticks.
+    pub fn ticks(&self, ns: u64) -> u64 {
+        if self.ns_per_tick <= 0.0 { 0 } else { (ns as f64 / self.ns_per_tick) as u64 }
+    }
+
     /// When the image was begun, in nanoseconds of `CLOCK_MONOTONIC`.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
@@ -139,6 +153,7 @@ mod tests {
         let clock = TickClock::new(&clock, Some(Moment { counter: 0, monotonic_ns: 0, unix_ns: 0 }));
         assert_eq!(clock.ns_at(2000), 1000);
         assert_eq!(clock.seconds(2_000_000_000), 1.0);
+        assert_eq!((clock.ticks_at(1000), clock.ticks(500)), (2000, 1000));
         assert_eq!(clock.end_ns(), 1500);
     }
 

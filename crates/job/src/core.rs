@@ -1,7 +1,7 @@
 //! The image inside a core file: a shared mapping of an unlinked file is dumped with its content.
 
 use crate::Error;
-use crate::source::Bytes;
+use crate::image_source::Bytes;
 use mpiscope_image::layout::MAGIC;
 use mpiscope_image::{Error as ImageError, Image, Source};
 use mpiscope_target::{Core, Target};

@@ -1,25 +1,32 @@
-//! The jobs of this user on this host, found without being told: every image is a memory file named
-//! `mpiscope:JOB`, and whoever holds one shows it in `/proc/PID/fd`.
+//! The jobs on this host, found without being told: every image is a memory file named `mpiscope:JOB`, and whoever holds
+//! one shows it in `/proc/PID/fd`, to its owner and to root.
 //!
 //! The rank, its wrapper and the collector hold the same file; it counts once, by inode. Nobody is stopped and
-//! no ptrace right is used.
+//! no ptrace right is used. All processes are looked at once, however many images there are.
+//!
+//! Names are no proof: any process can make a file with such a name, or show one by other means. A job is one of a *user*:
+//! the one whom its memory files belong to; only processes of that user count as their holders. A file is opened without
+//! waiting for anybody, and believed only if it is a memory file that cannot shrink.
 
 use crate::Error;
-use crate::source::{Bytes, open_fd};
+use crate::image_source::{Bytes, open_fd, sealed};
 use mpiscope_image::Image;
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// What a link to an image's memory file begins with.
 const LINK: &str = "/memfd:mpiscope:";
 
-/// A job: everything whose memory files have the same name.
+/// A job: everything of one user whose memory files have the same name.
 #[derive(Debug, Default)]
 pub struct Job {
     /// Name of the job.
     pub name: String,
+    /// The user.
+    pub owner: u32,
     /// Its images.
     pub images: Vec<Found>,
 }
@@ -29,8 +36,33 @@ pub struct Job {
 pub struct Found {
     /// The processes that hold it, and where each can be opened.
     pub holders: Vec<(u32, PathBuf)>,
-    /// Number of the memory file.
+    /// The memory file.
+    file: MemoryFile,
+}
+
+/// What tells a memory file from all others, and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct MemoryFile {
+    owner: u32,
     inode: u64,
+}
+
+impl MemoryFile {
+    fn of(about: &fs::Metadata) -> Option<Self> {
+        about.is_file().then(|| Self { owner: about.uid(), inode: about.ino() })
+    }
+
+    /// Opens the file at a path, if it is this one: whatever else may be there by now, a pipe or a device of somebody
+    /// else, is left alone and makes nobody wait.
+    fn open(self, path: &Path) -> Result<Option<File>, std::io::Error> {
+        if Self::of(&fs::metadata(path)?) != Some(self) {
+            return Ok(None);
+        }
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let same = Self::of(&file.metadata()?) == Some(self);
+        Ok((same && sealed(&file)).then_some(file))
+    }
 }
 
 impl Found {
@@ -39,16 +71,21 @@ impl Found {
         self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
     }
 
+    /// Whether it is the image of the process with this id on this host: wrapper and collector hold it too.
+    pub fn is_of(&self, pid: u32) -> bool {
+        let own = || self.open().ok()?.header().ok().map(|header| header.pid.get());
+        self.holders.iter().any(|(holder, _)| *holder == pid)
+            && own().and_then(|own| self.outer_pid(own)) == Some(pid)
+    }
+
     /// Opens the image through the first holder that lets us and still has it there: others who look at images open and
     /// close them all the time.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
         let mut last = Error::NotFound("the process that held the image is gone; try again".into());
         for (pid, path) in &self.holders {
-            match fs::File::open(path) {
-                Ok(file) if file.metadata().is_ok_and(|found| found.ino() == self.inode) => {
-                    return open_fd(file.into(), &format!("image of process {pid}"));
-                }
-                Ok(_) => {}
+            match self.file.open(path) {
+                Ok(Some(file)) => return open_fd(file.into(), &format!("image of process {pid}")),
+                Ok(None) => {}
                 Err(why) => last = Error::File { path: path.clone(), why: why.to_string() },
             }
         }
@@ -63,8 +100,7 @@ impl Found {
 
     /// Whether process `pid` (in its own name space) is there.
     pub fn alive(&self, pid: u32) -> bool {
-        self.holders.iter().any(|(holder, _)| *holder == pid || inner_pid(*holder) == Some(pid))
-            || maps(pid, self.inode)
+        self.outer_pid(pid).is_some() || maps(pid, self.file.inode)
     }
 }
 
@@ -88,19 +124,20 @@ fn mapped(maps: &str, inode: u64) -> bool {
     maps.lines().any(|line| line.contains(LINK) && number(line) == Some(inode))
 }
 
-/// All jobs, by name.
+/// All jobs that this user may see, by user and name.
 pub fn discover() -> Vec<Job> {
-    let mut found: BTreeMap<(String, u64), Found> = BTreeMap::new();
+    let mut found: BTreeMap<(u32, String, MemoryFile), Found> = BTreeMap::new();
     for pid in processes() {
-        for (job, path, inode) in images_of(pid) {
-            let entry = found.entry((job, inode)).or_insert(Found { holders: Vec::new(), inode });
+        for (job, path, file) in images_of(pid) {
+            let key = (file.owner, job, file);
+            let entry = found.entry(key).or_insert_with(|| Found { holders: Vec::new(), file });
             entry.holders.push((pid, path));
         }
     }
-    let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
-    for ((name, _), image) in found {
-        let job = jobs.entry(name.clone()).or_insert_with(|| Job { name, images: Vec::new() });
-        job.images.push(image);
+    let mut jobs: BTreeMap<(u32, String), Job> = BTreeMap::new();
+    for ((owner, name, _), image) in found {
+        let job = jobs.entry((owner, name.clone()));
+        job.or_insert_with(|| Job { name, owner, images: Vec::new() }).images.push(image);
     }
     jobs.into_values().collect()
 }
@@ -112,17 +149,20 @@ fn processes() -> Vec<u32> {
     pids
 }
 
-/// Images that a process holds: job, where to open it, inode. Processes of others show nothing.
-fn images_of(pid: u32) -> Vec<(String, PathBuf, u64)> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+/// Images that a process holds and whose owner it is: job, where to open it, which file. Processes of others show nothing.
+fn images_of(pid: u32) -> Vec<(String, PathBuf, MemoryFile)> {
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    let (Ok(process), Ok(entries)) = (fs::metadata(&folder), fs::read_dir(folder.join("fd"))) else {
+        return Vec::new();
+    };
     let image = |entry: fs::DirEntry| {
         let path = entry.path();
         let link = fs::read_link(&path).ok()?;
-        let name = link.to_str()?.strip_prefix(LINK)?;
-        let job = name.strip_suffix(" (deleted)").unwrap_or(name).to_owned();
-        let inode = fs::metadata(&path).ok()?.ino();
+        let name = link.as_os_str().as_bytes().strip_prefix(LINK.as_bytes())?;
+        let job = String::from_utf8_lossy(name.strip_suffix(b" (deleted)").unwrap_or(name)).into_owned();
+        let file = MemoryFile::of(&fs::metadata(&path).ok()?).filter(|file| file.owner == process.uid())?;
         // Another file may have got the number in between.
-        (fs::read_link(&path).ok()? == link).then_some((job, path.clone(), inode))
+        (fs::read_link(&path).ok()? == link).then_some((job, path, file))
     };
     entries.filter_map(|e| image(e.ok()?)).collect()
 }
@@ -130,23 +170,48 @@ fn images_of(pid: u32) -> Vec<(String, PathBuf, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_image::layout::MAGIC;
-    use std::io::Write;
+    use crate::sample::memory_file;
+    use std::os::fd::AsRawFd;
+
+    /// A memory file, and where it can be opened.
+    fn image() -> (std::os::fd::OwnedFd, PathBuf, MemoryFile) {
+        let fd = memory_file("discover");
+        let path = PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+        let file = MemoryFile::of(&fs::metadata(&path).unwrap()).unwrap();
+        (fd, path, file)
+    }
+
+    fn why(found: &Found) -> String {
+        found.open().err().map(|why| why.to_string()).unwrap_or_default()
+    }
 
     #[test]
     fn a_holder_that_has_another_file_there_by_now_is_passed_over() {
-        let file = |text: &[u8]| {
-            let mut file = tempfile::NamedTempFile::new().unwrap();
-            file.write_all(text).unwrap();
-            file
-        };
-        let (other, image) = (file(b"something else"), file(&MAGIC));
-        let inode = image.as_file().metadata().unwrap().ino();
-        let holders = vec![(1, other.path().to_owned()), (2, image.path().to_owned())];
-        let why = Found { holders, inode }.open().err().unwrap().to_string();
-        assert!(why.contains("process 2"), "{why}");
-        let why = Found { holders: vec![(1, other.path().to_owned())], inode }.open().err().unwrap();
-        assert!(why.to_string().contains("is gone"), "{why}");
+        let (_other, elsewhere, _) = image();
+        let (_image, path, file) = image();
+        let holders = vec![(1, elsewhere.clone()), (2, path)];
+        assert!(why(&Found { holders, file }).contains("process 2"));
+        assert!(why(&Found { holders: vec![(1, elsewhere)], file }).contains("is gone"));
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_an_image_makes_nobody_wait() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("memfd:mpiscope:a");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let about = fs::metadata(&path).unwrap();
+        assert!(MemoryFile::of(&about).is_none());
+        let file = MemoryFile { owner: about.uid(), inode: about.ino() };
+        assert!(why(&Found { holders: vec![(1, path)], file }).contains("is gone"));
+    }
+
+    #[test]
+    fn a_file_that_could_shrink_under_the_reader_is_no_image() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("image");
+        fs::write(&path, [0; 8192]).unwrap();
+        let file = MemoryFile::of(&fs::metadata(&path).unwrap()).unwrap();
+        assert!(why(&Found { holders: vec![(1, path)], file }).contains("is gone"));
     }
 
     #[test]

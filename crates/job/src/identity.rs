@@ -5,7 +5,7 @@
 
 /// The identity as people see it.
 #[must_use]
-pub fn told(identity: u64) -> String {
+pub fn short(identity: u64) -> String {
     format!("id:{:08x}", identity >> 32)
 }
 
@@ -36,8 +36,8 @@ mod tests {
     #[test]
     fn an_identity_is_found_by_what_is_shown_of_it_and_by_all_its_digits() {
         let identity = 0x0f2a_91c0_1234_5678;
-        assert_eq!(told(identity), "id:0f2a91c0");
-        for text in [&told(identity), "id:0F2A91C012345678", "id:0"] {
+        assert_eq!(short(identity), "id:0f2a91c0");
+        for text in [&short(identity), "id:0F2A91C012345678", "id:0"] {
             assert!(Prefix::parse(text).unwrap().begins(identity), "{text}");
         }
         assert!(!Prefix::parse("id:f2a91c0").unwrap().begins(identity));

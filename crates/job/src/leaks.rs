@@ -3,10 +3,11 @@
 //! Only the head of each record is read, so that a million objects are no burden.
 
 use crate::names::{Locate, place};
-use crate::objects::Kind;
+use crate::objects::{Kind, Lifetime, Reader};
 use crate::process::Process;
 use crate::worlds::Members;
-use mpiscope_image::objects::{Flag, Head, Life};
+use mpiscope_image::derive::live;
+use mpiscope_image::objects::{Head, Life};
 use mpiscope_image::traffic::Request;
 use mpiscope_image::{Error, Image, Source};
 use serde::Serialize;
@@ -24,7 +25,7 @@ const MOST_SITES: usize = 1 << 12;
 pub struct Count {
     /// Made by the program and not freed.
     pub live: u64,
-    /// Freed by the program, and MPI still works on them.
+    /// Freed by the program, and MPI still holds them.
     pub marked: u64,
     /// Freed, and still known.
     pub freed: u64,
@@ -39,7 +40,7 @@ pub struct Site {
     pub kind: Kind,
     /// The function that made them.
     pub function: String,
-    /// `file:line`, or module and offset.
+    /// `file:line`, or function (else module) and offset.
     pub place: String,
     /// How many.
     pub count: u64,
@@ -53,7 +54,7 @@ pub struct Leak {
     pub kind: Kind,
     /// The function that made them.
     pub function: String,
-    /// `file:line`, or module and offset.
+    /// `file:line`, or function (else module) and offset.
     pub place: String,
     /// How many on all ranks together.
     pub count: u64,
@@ -72,16 +73,7 @@ impl fmt::Display for Leak {
 
 /// The kind in words: `communicator`, `communicators`.
 pub fn noun(kind: Kind, count: u64) -> String {
-    let word = match kind {
-        Kind::Communicator => "communicator",
-        Kind::Op => "operation",
-        Kind::Errhandler => "error handler",
-        Kind::Window => "window",
-        Kind::Message => "matched message",
-        Kind::Info => "info object",
-        Kind::Keyval => "attribute key",
-        other => other.name(),
-    };
+    let word = kind.noun();
     format!("{word}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -92,10 +84,8 @@ fn heads<S: Source>(image: &Image<S>, kind: Kind, mut each: impl FnMut(&Head, u6
         // A table that continues in a further section may have left room behind.
         let Ok(head) = image.get::<Head>(&table, index) else { continue };
         let head = head.value;
-        // One record stands for all requests with a handle that the library gives out again and again.
-        let shared = kind == Kind::Request && head.flags.get() & Flag::SHARED_HANDLE.0 != 0;
-        let count = match shared {
-            true => image.get::<Request>(&table, index).map_or(0, |r| u64::from(r.value.outstanding.get())),
+        let count = match kind == Kind::Request && live::is_shared(&head) {
+            true => image.get::<Request>(&table, index).map_or(0, |r| live::requests(&r.value)),
             false => 1,
         };
         each(&head, count);
@@ -103,22 +93,18 @@ fn heads<S: Source>(image: &Image<S>, kind: Kind, mut each: impl FnMut(&Head, u6
     Ok(())
 }
 
-fn predefined(head: &Head) -> bool {
-    head.flags.get() & Flag::PREDEFINED.0 != 0 || head.made_by.get() == 0
-}
-
 /// How many objects of a kind there are.
 ///
 /// # Errors
 /// When the table is damaged or cannot be read.
-pub fn count<S: Source>(image: &Image<S>, kind: Kind) -> Result<Count, Error> {
+pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Error> {
     let mut count = Count::default();
-    heads(image, kind, |head, n| match Life(head.life.get()) {
-        Life::LIVE if predefined(head) => count.predefined += 1,
-        Life::LIVE => count.live = count.live.saturating_add(n),
-        Life::MARKED => count.marked += 1,
-        Life::FREED => count.freed += 1,
-        _ => {}
+    heads(reader.image(), kind, |head, n| match Life(head.life.get()) {
+        Life::LIVE if live::is_live(head) => count.live = count.live.saturating_add(n),
+        Life::LIVE => count.predefined += 1,
+        Life::EMPTY => {}
+        _ if reader.standing(head) == Lifetime::Marked => count.marked += 1,
+        _ => count.freed += 1,
     })?;
     Ok(count)
 }
@@ -135,8 +121,8 @@ pub fn sites<S: Source>(
     let mut found: BTreeMap<(Kind, u32, u64), u64> = BTreeMap::new();
     for kind in Kind::ALL {
         heads(image, *kind, |head, n| {
-            let key = (*kind, head.made_by.get(), head.made_from.get());
-            let counts = Life(head.life.get()) == Life::LIVE && !predefined(head) && n > 0;
+            let key = (*kind, u32::from(head.made_by.get()), head.made_from.get());
+            let counts = live::is_live(head) && n > 0;
             if counts && (found.len() < MOST_SITES || found.contains_key(&key)) {
                 let entry = found.entry(key).or_default();
                 *entry = entry.saturating_add(n);

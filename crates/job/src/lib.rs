@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! memfd, saved file, core file ──► Source ──► Image ──► Process ──► JobReport   (what was: run, report)
-//!                                                          ├──────► RankNow     (what is now: ps)
-//! core files ───────────────────────────────────────────────┴──────► Story       (who died, of what: core)
+//!                                                          ├──────► RankStatus  (what is now: ps)
+//! core files ───────────────────────────────────────────────┴──────► Postmortem  (who died, of what: core)
 //! ```
 //!
 //! [`open`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
@@ -13,33 +13,37 @@
 //! what cannot be read is an [`Error`] with the next thing to try.
 
 pub mod acquire;
+pub mod call_fields;
 pub mod clock;
 pub mod core;
 pub mod discover;
 mod error;
+pub mod fortran_frames;
 pub mod identity;
+pub mod image_source;
 pub mod leaks;
+pub mod merge;
 pub mod names;
-pub mod now;
 pub mod objects;
+pub mod postmortem;
 pub mod process;
+pub mod questions;
+pub mod rank;
+pub mod rank_status;
 pub mod rankset;
 pub mod report;
 #[cfg(feature = "sample")]
 pub mod sample;
 #[cfg(feature = "schema")]
 mod schema;
-pub mod significant;
-pub mod source;
-pub mod story;
+pub mod shell;
 pub mod symbols;
-pub mod through;
 mod unwind;
 pub mod worlds;
 
 pub use error::Error;
+pub use image_source::{Bytes, open_file};
 pub use process::{Ending, Process};
 pub use rankset::RankSet;
 pub use report::{JobReport, RankReport};
-pub use source::{Bytes, open_file};
 pub use worlds::{Members, Worlds};

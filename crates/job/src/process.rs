@@ -1,11 +1,13 @@
 //! One process, as its image tells it: who it is, how far it came, what its threads do and did.
 
 use crate::clock::{Moment, TickClock};
-use mpiscope_image::layout::{self, LOSSES};
+use mpi_abi::{AbiKind, Flags, Properties};
+use mpiscope_image::derive::{self, Activity, Polling, Share, ThreadView, Window};
+use mpiscope_image::layout;
 use mpiscope_image::layout::{
-    AbiCode, Call, Counter, FunctionName, Header, Loss, Module, Note, Recording, SectionKind, State, Thread,
+    Call, Counter, Header, Loss, Module, Note, Recording, SectionKind, State, Thread,
 };
-use mpiscope_image::{Error, Image, Record, Snapshot, Source};
+use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,7 +52,7 @@ pub struct Process {
     /// Version of the layer in the process.
     pub layer_version: String,
     /// Binary interface of the library.
-    pub abi: AbiCode,
+    pub abi: AbiKind,
     /// Version of the standard, major and minor.
     pub mpi_version: (u32, u32),
     /// Granted level of thread support.
@@ -67,18 +69,24 @@ pub struct Process {
     pub finalized_ns: Option<u64>,
     /// Threads that called MPI.
     pub threads: Vec<ThreadFacts>,
-    /// Names of functions by number.
-    pub functions: Vec<String>,
+    /// The functions by number.
+    pub functions: Functions,
     /// Executable files in the process.
     pub modules: Vec<ModuleFacts>,
     /// What the layer could not do.
     pub notes: Vec<String>,
+    /// Index of the thread that called `MPI_Init`; `u64::MAX` while none did.
+    pub main_thread: u64,
+    /// From `MPI_Init` on, in ticks of the image; zero if it was not called.
+    pub init_enter: u64,
+    /// Where the process has mapped its image.
+    pub address: u64,
     /// What was lost: kind and how often; also how many freed objects are no longer known.
     pub losses: BTreeMap<String, u64>,
-    /// Seconds that the layer spent outside of calls.
-    pub own_s: f64,
-    /// Seconds that the layer adds to a call.
-    pub own_s_per_call: f64,
+    /// All lost records together.
+    lost: u64,
+    /// The time of the process, in ticks, if it ended now.
+    window: Window,
     /// Converts the ticks of this image.
     pub clock: TickClock,
 }
@@ -100,12 +108,20 @@ pub struct ThreadFacts {
     pub last: Option<Call>,
     /// The address behind the open call, or behind the last one; zero before the first.
     pub return_address: u64,
+    /// When the thread made its first call, in ticks.
+    pub attached: u64,
+    /// Ticks that former threads with this record lived after their first calls.
+    pub lived: u64,
+    /// Its loops over functions that ask and do not wait.
+    pub polling: Polling,
     /// The call changed while it was copied.
     pub torn: bool,
     /// When the open call began, or the last one ended, in ticks; zero if times are not recorded.
     pub since: u64,
     /// Completed calls by function number: number, count, ticks, bytes.
     pub counters: Vec<(usize, u64, u64, u64)>,
+    /// The first requests of the array that the last call was given that completes several; zero for none.
+    pub waited: Vec<u64>,
 }
 
 /// An executable file in the process.
@@ -128,18 +144,22 @@ impl Process {
         let clock = TickClock::new(&header.clock, now);
         let state = State(header.state.get());
         let facts = first::<_, layout::Process>(image, SectionKind::PROCESS)?;
-        let functions = some::<_, FunctionName>(image, SectionKind::FUNCTIONS)?;
         let mut process = Self {
             state,
             pid: header.pid.get(),
+            address: header.address.get(),
             begin_ns: clock.start_ns(),
-            functions: functions.iter().map(|f| f.value.name.text().into_owned()).collect(),
+            functions: Functions::read(image)?,
             threads: threads(image)?,
             modules: modules(image)?,
             notes: notes(image)?,
             losses: losses(&header),
-            own_s: clock.seconds(header.own_ticks.get()),
-            own_s_per_call: header.own_ps_per_call.get() as f64 / 1e12,
+            lost: derive::losses::total(&header.lost),
+            window: Window::of(
+                facts.as_ref().map(|f| &f.value),
+                &header.clock,
+                clock.ticks_at(clock.end_ns()),
+            ),
             ..Self::unknown(clock)
         };
         if let Some(facts) = facts {
@@ -166,7 +186,7 @@ impl Process {
             library: String::new(),
             library_path: String::new(),
             layer_version: String::new(),
-            abi: AbiCode::UNKNOWN,
+            abi: AbiKind::UNKNOWN,
             mpi_version: (0, 0),
             thread_level: 0,
             state: State::UNCLAIMED,
@@ -175,19 +195,22 @@ impl Process {
             begin_ns: 0,
             finalized_ns: None,
             threads: Vec::new(),
-            functions: Vec::new(),
+            functions: Functions::default(),
             modules: Vec::new(),
             notes: Vec::new(),
+            main_thread: u64::MAX,
+            init_enter: 0,
+            address: 0,
             losses: BTreeMap::new(),
-            own_s: 0.0,
-            own_s_per_call: 0.0,
+            lost: 0,
+            window: Window::default(),
             clock,
         }
     }
 
     fn know(&mut self, facts: &layout::Process) {
         let size = facts.size.get();
-        self.rank = Some(facts.rank.get()).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0));
+        self.rank = derive::members::own_rank(facts);
         self.size = Some(size).filter(|size| *size != 0);
         self.host = facts.host.text().into_owned();
         self.world = facts.world.text().into_owned();
@@ -197,10 +220,12 @@ impl Process {
         self.library = facts.library.text().trim().to_owned();
         self.library_path = facts.library_path.text().into_owned();
         self.layer_version = facts.layer.text().into_owned();
-        self.abi = AbiCode(facts.abi.get());
+        self.abi = AbiKind::from_word(facts.abi.get());
         let version = facts.mpi_version.get();
         self.mpi_version = (version >> 16, version & 0xffff);
         self.thread_level = facts.thread_level.get();
+        self.main_thread = facts.main_thread.get();
+        self.init_enter = facts.init_enter.get();
         self.times = facts.recording.get() & Recording::TIMES.0 != 0;
         self.abort_code = (self.state == State::ABORTED).then_some(facts.abort_code.get() as i32);
         if facts.pid.get() != 0 {
@@ -230,17 +255,97 @@ impl Process {
 
     /// The name of the function with this number.
     pub fn function(&self, number: usize) -> String {
-        match self.functions.get(number) {
-            Some(name) if !name.is_empty() => name.clone(),
-            _ => format!("function #{number}"),
-        }
+        let known = u32::try_from(number).ok().and_then(|number| self.functions.get(number));
+        known.map_or_else(|| format!("function #{number}"), |function| function.name.clone())
     }
 
-    /// All lost records together. Freed objects that are no longer known are none: as many are kept as
-    /// `MPISCOPE_TOMBSTONES` says.
+    /// What is known of the function that a thread is in, or was in last.
+    pub fn facts(&self, call: &Call) -> Option<&Function> {
+        self.functions.get(call.open().or(call.ended())?)
+    }
+
+    /// All lost records together.
     pub fn lost(&self) -> u64 {
-        let lost = self.losses.iter().filter(|(kind, _)| Some(kind.as_str()) != Loss::TOMBSTONES.name());
-        lost.fold(0, |sum, (_, n)| sum.saturating_add(*n))
+        self.lost
+    }
+
+    /// The threads, as [`derive`] looks at them.
+    pub fn views(&self) -> impl Iterator<Item = ThreadView<'_>> + Clone {
+        self.threads.iter().map(ThreadFacts::view)
+    }
+
+    /// The main thread; none before the first call.
+    pub fn main(&self) -> Option<&ThreadFacts> {
+        let main = derive::threads::main(self.main_thread, self.views())?;
+        self.threads.iter().find(|thread| thread.index == main.index)
+    }
+
+    /// The thread that made the last call of the process, if no thread is inside of MPI.
+    pub fn last(&self) -> Option<&ThreadFacts> {
+        let last = derive::threads::last(self.main_thread, self.views())?;
+        self.threads.iter().find(|thread| thread.index == last.index)
+    }
+
+    /// What the main thread is doing.
+    pub fn activity(&self) -> Activity {
+        derive::status::activity(self.state, self.main().map(ThreadFacts::view), self.moment(), |f| {
+            self.class(f)
+        })
+    }
+
+    /// How far the process has come, for people.
+    pub fn stage(&self) -> String {
+        derive::status::stage(self.state, self.init_enter)
+            .map_or_else(|| format!("{:?}", self.state), str::to_owned)
+    }
+
+    /// Since when a thread has been polling, in ticks, if it is.
+    pub fn polling_since(&self, thread: &ThreadFacts) -> Option<u64> {
+        derive::status::polling_since(thread.view(), self.moment(), |function| self.class(function))
+    }
+
+    /// How many of a thread's completed calls only asked whether something has happened.
+    pub fn polls(&self, thread: &ThreadFacts) -> u64 {
+        let asks =
+            |number: usize| u32::try_from(number).is_ok_and(|n| self.class(n).flags.has(Flags::POLLING));
+        let counts = thread.counters.iter().filter(|(number, ..)| asks(*number));
+        counts.fold(0, |sum, (_, count, ..)| sum.saturating_add(*count))
+    }
+
+    /// The time of the process, in ticks, if it ended at `end_ns`.
+    pub fn window(&self, end_ns: u64) -> Window {
+        let end = self.finalized_ns.map_or_else(|| self.clock.ticks_at(end_ns), |_| self.window.end);
+        Window { end, ..self.window }
+    }
+
+    /// How the time of all threads divides until now.
+    pub fn share(&self) -> Share {
+        Share::of_rank(self.views(), self.window)
+    }
+
+    /// The present moment, and what lies between two polls at most.
+    fn moment(&self) -> (u64, u64) {
+        (self.clock.ticks_at(self.clock.end_ns()), self.clock.ticks(derive::polling::SPACING_NS))
+    }
+
+    /// What is known of the function with this number.
+    fn class(&self, function: u32) -> Properties {
+        self.functions.get(function).map(|function| function.properties).unwrap_or_default()
+    }
+}
+
+impl ThreadFacts {
+    /// As [`derive`] looks at it.
+    pub fn view(&self) -> ThreadView<'_> {
+        ThreadView {
+            index: self.index,
+            tid: self.tid,
+            mpi_ticks: self.mpi_ticks,
+            attached: self.attached,
+            lived: self.lived,
+            polling: self.polling,
+            call: self.call.as_ref().or(self.last.as_ref()),
+        }
     }
 }
 
@@ -262,22 +367,28 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
     let mut threads = Vec::new();
     for index in 0..table.len().min(MOST_RECORDS) {
         let Ok(thread) = image.get::<Thread>(&table, index) else { continue };
-        let call = image.call(&table, index)?;
-        let (since, return_address) = (call.value.since.get(), call.value.return_address.get());
-        let (open, ended) = (call.value.open().is_some(), call.value.ended().is_some());
-        let value = Some(call.value);
-        let (call_now, last) = if open { (value, None) } else { (None, value.filter(|_| ended)) };
+        let Snapshot { value: head, torn, .. } = image.thread(&table, index)?;
+        let polling = Polling::of(&head);
+        let (since, return_address) = (head.call.since.get(), head.call.return_address.get());
+        let calls = head.call.completed.get();
+        let (open, ended) = (head.call.open().is_some(), head.call.ended().is_some());
+        let value = Some(head.call);
+        let (call, last) = if open { (value, None) } else { (None, value.filter(|_| ended)) };
         threads.push(ThreadFacts {
             index,
-            tid: thread.value.tid.get(),
-            mpi_ticks: thread.value.mpi_ticks.get(),
-            calls: thread.value.call.completed.get(),
-            torn: call.torn,
+            tid: head.tid.get(),
+            mpi_ticks: head.mpi_ticks.get(),
+            attached: head.attached.get(),
+            lived: head.lived.get(),
+            polling,
+            calls,
+            torn,
             since,
             return_address,
-            call: call_now,
+            call,
             last,
             counters: counters(&thread.value.counters),
+            waited: thread.value.waited.iter().map(|handle| handle.get()).collect(),
         });
     }
     Ok(threads)
@@ -306,6 +417,6 @@ fn notes<S: Source>(image: &Image<S>) -> Result<Vec<String>, Error> {
 }
 
 fn losses(header: &Header) -> BTreeMap<String, u64> {
-    let kinds = (0..LOSSES as u32).map(|i| Loss(i).name().map_or_else(|| format!("kind {i}"), str::to_owned));
-    kinds.zip(header.lost.iter().map(|w| w.get())).filter(|(_, n)| *n != 0).collect()
+    let name = |kind: Loss| kind.name().map_or_else(|| format!("kind {}", kind.0), str::to_owned);
+    derive::losses::by_kind(&header.lost).map(|(kind, count)| (name(kind), count)).collect()
 }

@@ -1,4 +1,4 @@
-//! Sets of ranks as people read them: `[0,4-31]`.
+//! Sets of ranks as people read them: `[0,4-31]`, `[0-60:4]`.
 
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -15,31 +15,65 @@ impl FromIterator<u32> for RankSet {
     }
 }
 
+/// Ranks at equal distances: `4-31`, `0-60:4`, or one alone.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first: u32,
+    last: u32,
+    step: u32,
+    len: usize,
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.len, self.step) {
+            (1, _) => write!(f, "{}", self.first),
+            (_, 1) => write!(f, "{}-{}", self.first, self.last),
+            _ => write!(f, "{}-{}:{}", self.first, self.last, self.step),
+        }
+    }
+}
+
+/// Fewer ranks at a distance of more than one are named one by one.
+const LEAST_STRIDED: usize = 3;
+
 impl RankSet {
-    /// The neighbouring ranks of the set, as first and last.
-    fn runs(&self) -> Vec<(u32, u32)> {
-        let mut runs: Vec<(u32, u32)> = Vec::new();
-        for rank in &self.0 {
-            match runs.last_mut() {
-                Some((_, last)) if last.checked_add(1) == Some(*rank) => *last = *rank,
-                _ => runs.push((*rank, *rank)),
-            }
+    /// The ranks of the set in as few runs as a look from the left finds.
+    fn runs(&self) -> Vec<Run> {
+        let ranks: Vec<u32> = self.0.iter().copied().collect();
+        let mut runs = Vec::new();
+        let mut rest = ranks.as_slice();
+        while let Some(run) = first_run(rest) {
+            runs.push(run);
+            rest = rest.get(run.len..).unwrap_or_default();
         }
         runs
     }
 }
 
-/// One rank stands alone (`3`), several in brackets (`[0,4-31]`).
+/// The run that the ranks, which ascend, begin with.
+fn first_run(ranks: &[u32]) -> Option<Run> {
+    let first = *ranks.first()?;
+    let alone = Run { first, last: first, step: 1, len: 1 };
+    let step = |pair: &[u32]| pair.iter().rev().copied().reduce(|b, a| b - a).unwrap_or(0);
+    let Some(distance) = ranks.windows(2).next().map(step) else { return Some(alone) };
+    let mut len = 1 + ranks.windows(2).take_while(|pair| step(pair) == distance).count();
+    // Neighbours stay together: the last of a strided run may be the first of several.
+    let last_has_neighbour = ranks.get(len - 1..=len).is_some_and(|pair| step(pair) == 1);
+    len -= usize::from(distance > 1 && last_has_neighbour);
+    if distance > 1 && len < LEAST_STRIDED {
+        return Some(alone);
+    }
+    Some(Run { first, last: *ranks.get(len - 1)?, step: distance, len })
+}
+
+/// One rank stands alone (`3`), several in brackets (`[0,4-31]`, `[0-60:4]`).
 impl fmt::Display for RankSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (1, Some(only)) = (self.0.len(), self.0.first()) {
             return f.pad(&only.to_string());
         }
-        let parts: Vec<String> = self
-            .runs()
-            .iter()
-            .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
-            .collect();
+        let parts: Vec<String> = self.runs().iter().map(Run::to_string).collect();
         f.pad(&format!("[{}]", parts.join(",")))
     }
 }
@@ -47,7 +81,7 @@ impl fmt::Display for RankSet {
 /// Most ranks that a set written by a person may have: a slip must not fill the memory.
 const MOST: u32 = 1 << 24;
 
-/// As [`Display`](fmt::Display) writes it, with or without brackets: `0,4-31`.
+/// As [`Display`](fmt::Display) writes it, with or without brackets: `0,4-31,40-60:4`.
 impl FromStr for RankSet {
     type Err = String;
 
@@ -56,13 +90,18 @@ impl FromStr for RankSet {
         let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(inner);
         let mut ranks = BTreeSet::new();
         for part in inner.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (range, step) = part.split_once(':').unwrap_or((part, "1"));
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
             let number = |text: &str| text.trim().parse::<u32>().ok();
-            match (number(first), number(last)) {
-                (Some(first), Some(last)) if first <= last && last - first < MOST => {
-                    ranks.extend(first..=last)
+            match (number(first), number(last), number(step)) {
+                (Some(first), Some(last), Some(step @ 1..)) if first <= last && last - first < MOST => {
+                    ranks.extend((first..=last).step_by(step as usize));
                 }
-                _ => return Err(format!("'{part}' is no rank or range of ranks; write for example 0,4-31")),
+                _ => {
+                    return Err(format!(
+                        "'{part}' is no rank or range of ranks; write for example 0,4-31 or 0-60:4"
+                    ));
+                }
             }
         }
         Ok(Self(ranks))
@@ -99,6 +138,26 @@ mod tests {
         assert_eq!("0, 2-5".parse::<RankSet>().unwrap().to_string(), "[0,2-5]");
         assert!("3-x".parse::<RankSet>().unwrap_err().contains("'3-x'"));
         assert!("5-2".parse::<RankSet>().is_err() && "0-4294967295".parse::<RankSet>().is_err());
+    }
+
+    #[test]
+    fn ranks_at_equal_distances_are_a_range_with_a_step() {
+        let told = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>().to_string();
+        assert_eq!((0..=60).step_by(4).collect::<RankSet>().to_string(), "[0-60:4]");
+        assert_eq!(told(&[0, 2, 5]), "[0,2,5]");
+        assert_eq!(told(&[0, 2, 4, 5, 6, 7]), "[0,2,4-7]");
+        assert_eq!(told(&[0, 8, 16, 24, 25, 26]), "[0-16:8,24-26]");
+        assert_eq!(told(&[1, 2, 4, 7, 10, 13]), "[1-2,4-13:3]");
+        assert_eq!(told(&[0, u32::MAX]), "[0,4294967295]");
+    }
+
+    #[test]
+    fn every_set_is_read_as_it_is_written() {
+        for bits in 0u32..4096 {
+            let set: RankSet = (0..12).filter(|rank| bits >> rank & 1 == 1).collect();
+            assert_eq!(set.to_string().parse::<RankSet>().unwrap(), set);
+        }
+        assert!("0-8:0".parse::<RankSet>().is_err() && "0-8:".parse::<RankSet>().is_err());
     }
 
     #[test]

@@ -4,18 +4,22 @@
 //!
 //! * `wall_s` of a rank: from entering `MPI_Init` to leaving `MPI_Finalize`, or to the end of the process, or to
 //!   the last moment that is known.
-//! * `mpi_s`: time in outermost calls, all threads together, with the call that was still open at the end.
-//! * Efficiencies after the POP project: *useful* time of a rank is its wall time without the MPI time of its
-//!   busiest thread; load balance is mean over maximum of the useful times, communication efficiency the maximum
-//!   over the run time of the world, parallel efficiency their product.
+//! * `mpi_s`: time in outermost calls, all threads together, with the calls that were still open at the end.
+//! * Shares, of a thread, a rank and the job, are those of [`mpiscope_image::derive::shares`]: of the time of the threads
+//!   that call MPI, never above 1.
+//! * Efficiencies after the POP project: *useful* time of a rank is its wall time times the share that is neither MPI nor
+//!   polling; load balance is mean over maximum of the useful times, communication efficiency the maximum over the run
+//!   time of the world, parallel efficiency their product.
 
 use crate::leaks::{self, Leak, Site};
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::rankset::RankSet;
 use crate::worlds::{Members, Worlds};
-use mpiscope_image::layout::AbiCode;
+use mpi_abi::AbiKind;
+use mpiscope_image::derive::{Share, Window, shares};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Name and version of the schema of `report.json`.
 pub const SCHEMA: &str = "mpiscope.report/1";
@@ -33,6 +37,8 @@ pub struct Observed {
     pub ended_ns: Option<u64>,
     /// How it ended.
     pub ending: Option<Ending>,
+    /// The core file that it left.
+    pub core: Option<PathBuf>,
     /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them.
     pub leaks: Vec<Site>,
 }
@@ -68,11 +74,17 @@ pub struct RankReport {
     pub finalized: bool,
     /// How the process ended, if seen.
     pub ending: Option<Ending>,
+    /// When, in nanoseconds of `CLOCK_MONOTONIC`.
+    #[serde(skip)]
+    pub ended_ns: Option<u64>,
+    /// The core file that it left, if it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<PathBuf>,
     /// Whether the process was still there when the report was made.
     pub alive: bool,
     /// Error code of `MPI_Abort`.
     pub abort_code: Option<i32>,
-    /// The call that was open at the end.
+    /// The call that was open at the end: the main thread's, else the first thread's that was in one.
     pub in_call: Option<String>,
     /// If none was open, the call that had returned last; none after `MPI_Finalize`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,20 +97,55 @@ pub struct RankReport {
     pub mpi_s: f64,
     /// MPI time of the thread that had most.
     pub main_mpi_s: f64,
+    /// Time of all threads that called MPI together, each from its first call on.
+    pub thread_s: f64,
+    /// MPI time as a part of that.
+    pub mpi_share: f64,
+    /// Time between calls of loops over functions that ask and do not wait, as a part of that.
+    pub polling_share: f64,
+    /// What is neither, as a part of that.
+    pub useful_share: f64,
     /// Threads that called MPI.
     pub threads: usize,
+    /// Each of them.
+    pub by_thread: Vec<ThreadReport>,
     /// All lost records.
     pub lost: u64,
     /// Lost records by kind; also how many freed objects are no longer known.
     pub losses: BTreeMap<String, u64>,
-    /// What the layer cost, in seconds.
-    pub own_s: f64,
     /// Bytes of all calls.
     pub bytes: u64,
     /// By name of the function.
     pub calls: BTreeMap<String, Calls>,
     /// What the layer could not do.
     pub notes: Vec<String>,
+}
+
+/// A thread that called MPI.
+#[derive(Debug, Clone, Serialize)]
+pub struct ThreadReport {
+    /// Number of the thread, from zero in the order of first MPI calls. Threads that follow each other may share one.
+    pub thread: u64,
+    /// The kernel's id; zero if it has ended.
+    pub tid: u32,
+    /// Whether it is the main thread.
+    pub main: bool,
+    /// Its time, from its first call on.
+    pub time_s: f64,
+    /// See [`RankReport`].
+    pub mpi_share: f64,
+    /// See [`RankReport`].
+    pub polling_share: f64,
+    /// Completed calls.
+    pub calls: u64,
+    /// The call that was open at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_call: Option<String>,
+    /// Seconds in it.
+    pub in_call_s: f64,
+    /// If none was open, the call that had returned last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<String>,
 }
 
 /// A process that never called MPI.
@@ -181,8 +228,12 @@ pub struct JobReport {
     pub wall_s: f64,
     /// Whether the ranks recorded times.
     pub times: bool,
-    /// MPI time over wall time, over all ranks, 0 to 1.
+    /// Time of all threads that called MPI, over all ranks.
+    pub thread_s: f64,
+    /// MPI time as a part of that, 0 to 1.
     pub mpi_share: Option<f64>,
+    /// Polling time as a part of that.
+    pub polling_share: Option<f64>,
     /// See the module.
     pub load_balance: Option<f64>,
     /// See the module.
@@ -193,18 +244,26 @@ pub struct JobReport {
     pub bytes: u64,
     /// Lost records of all ranks.
     pub lost: u64,
-    /// Cost of the layer, summed over the ranks, in seconds.
-    pub own_s: f64,
     /// By world and rank.
     pub ranks: Vec<RankReport>,
     /// By time (by count when times were not recorded), most first.
     pub functions: Vec<FunctionReport>,
     /// Processes that were started under the layer and never called MPI.
     pub silent: Vec<Silent>,
+    /// Who ended badly first, if several did and the order was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_end: Option<FirstEnd>,
     /// What the layers could not do: sentence and the ranks that said so.
     pub notes: Vec<(String, Members)>,
     /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them, most first.
     pub leaks: Vec<Leak>,
+}
+
+impl RankReport {
+    /// The calls that were open at the end, of all threads.
+    pub fn open_calls(&self) -> impl Iterator<Item = &String> {
+        self.by_thread.iter().filter_map(|thread| thread.in_call.as_ref())
+    }
 }
 
 impl JobReport {
@@ -229,7 +288,7 @@ impl JobReport {
             version: env!("CARGO_PKG_VERSION"),
             command,
             library: first.map_or_else(String::new, |p| p.library.clone()),
-            abi: first.map_or(AbiCode::UNKNOWN, |p| p.abi).name().unwrap_or("unknown").to_owned(),
+            abi: first.map_or(AbiKind::UNKNOWN, |p| p.abi).name().to_owned(),
             mpi_version: first
                 .map_or_else(String::new, |p| format!("{}.{}", p.mpi_version.0, p.mpi_version.1)),
             size: first.and_then(|p| p.size).unwrap_or(0),
@@ -237,15 +296,17 @@ impl JobReport {
             hosts: hosts(&ranks),
             wall_s: ranks.iter().map(|r| r.wall_s).fold(0.0, f64::max),
             times,
+            thread_s: ranks.iter().map(|r| r.thread_s).sum(),
             mpi_share: None,
+            polling_share: None,
             load_balance: None,
             communication_efficiency: None,
             parallel_efficiency: None,
             bytes: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.bytes)),
             lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
-            own_s: ranks.iter().map(|r| r.own_s).sum(),
             functions: functions(&ranks, times),
             silent,
+            first_end: first_end(&ranks),
             notes: joined_notes(&ranks),
             leaks: leaks::join(
                 observed
@@ -263,13 +324,16 @@ impl JobReport {
     /// Share and efficiencies.
     fn rate(&mut self) {
         let wall: f64 = self.ranks.iter().map(|r| r.wall_s).sum();
-        let thread_mpi: f64 = self.ranks.iter().map(|r| r.main_mpi_s).sum();
-        let useful: Vec<f64> = self.ranks.iter().map(|r| (r.wall_s - r.main_mpi_s).max(0.0)).collect();
+        let threads: f64 = self.ranks.iter().map(|r| r.thread_s).sum();
+        let part = |share: fn(&RankReport) -> f64| {
+            (self.ranks.iter().map(|r| share(r) * r.thread_s).sum::<f64>() / threads).min(1.0)
+        };
+        let useful: Vec<f64> = self.ranks.iter().map(|r| r.wall_s * r.useful_share).collect();
         let most = useful.iter().copied().fold(0.0, f64::max);
-        if wall <= 0.0 {
+        if wall <= 0.0 || threads <= 0.0 {
             return;
         }
-        self.mpi_share = Some((thread_mpi / wall).min(1.0));
+        (self.mpi_share, self.polling_share) = (Some(part(|r| r.mpi_share)), Some(part(|r| r.polling_share)));
         // A job that was in MPI all the time did nothing that could be balanced.
         if most <= 0.0 {
             return;
@@ -296,13 +360,14 @@ fn world_reports(observed: &[Observed]) -> Vec<WorldReport> {
 fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
     let p = &observed.process;
     let end_ns = p.finalized_ns.or(observed.ended_ns).unwrap_or(p.clock.end_ns());
-    let times: Vec<f64> = p.threads.iter().map(|t| mpi_seconds(p, t, end_ns)).collect();
+    let window = p.window(end_ns);
+    let share = Share::of_rank(p.views(), window);
+    let by_thread: Vec<ThreadReport> = p.threads.iter().map(|t| thread_report(p, t, window)).collect();
+    let times = by_thread.iter().map(|t| t.mpi_share * t.time_s);
     let calls = calls(p);
-    let count: u64 = p.threads.iter().map(|t| t.calls).fold(0, u64::saturating_add);
     let wall_s = end_ns.saturating_sub(p.begin_ns) as f64 / 1e9;
-    let open = p.threads.iter().filter(|_| !p.finalized()).find_map(|t| Some((t, t.call.as_ref()?)));
-    let last = p.threads.iter().filter(|t| t.last.is_some()).max_by_key(|t| t.since);
-    let last = last.and_then(|t| t.last.as_ref());
+    let open = by_thread.iter().filter(|t| t.in_call.is_some()).max_by_key(|t| t.main);
+    let last = p.last().and_then(|t| t.last.as_ref());
     RankReport {
         rank: p.rank.or(observed.launcher_rank),
         host: p.host.clone(),
@@ -312,34 +377,92 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         state: format!("{:?}", p.state),
         finalized: p.finalized(),
         ending: observed.ending,
+        ended_ns: observed.ended_ns,
+        core: observed.core.clone(),
         alive: observed.ended_ns.is_none(),
         abort_code: p.abort_code,
-        in_call: open.map(|(_, c)| p.called(c)),
-        last_call: last.filter(|_| open.is_none() && !p.finalized()).map(|c| p.called(c)),
-        in_call_s: open.map_or(0.0, |(t, _)| open_seconds(p, t, end_ns)),
+        in_call: open.and_then(|t| t.in_call.clone()),
+        last_call: last.filter(|_| !p.finalized()).map(|c| p.called(c)),
+        in_call_s: open.map_or(0.0, |t| t.in_call_s),
         wall_s,
-        mpi_s: times.iter().sum(),
-        main_mpi_s: times.iter().copied().fold(0.0, f64::max).min(wall_s),
+        mpi_s: p.clock.seconds(share.mpi),
+        main_mpi_s: times.fold(0.0, f64::max).min(wall_s),
+        thread_s: p.clock.seconds(share.time),
+        mpi_share: share.mpi_share(),
+        polling_share: share.polling_share(),
+        useful_share: share.useful_share(),
         threads: p.threads.len(),
+        by_thread,
         lost: p.lost(),
         losses: p.losses.clone(),
-        own_s: p.own_s + count as f64 * p.own_s_per_call,
         bytes: calls.values().fold(0, |sum, c| sum.saturating_add(c.bytes)),
         calls,
         notes: p.notes.clone(),
     }
 }
 
-/// Seconds of a thread in outermost calls, with the call that is open at `end_ns`.
-fn mpi_seconds(process: &Process, thread: &ThreadFacts, end_ns: u64) -> f64 {
-    process.clock.seconds(thread.mpi_ticks) + open_seconds(process, thread, end_ns)
+/// The first of several ranks that ended before they should have.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FirstEnd {
+    /// Its rank, if known.
+    pub rank: Option<u32>,
+    /// Number of its world.
+    #[serde(skip)]
+    pub world_number: usize,
+    /// Seconds until the next one ended; none if the others were killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before_s: Option<f64>,
 }
 
-fn open_seconds(process: &Process, thread: &ThreadFacts, end_ns: u64) -> f64 {
-    if thread.call.is_none() || thread.since == 0 || process.finalized() {
-        return 0.0;
+/// Ends that are nearer than this were seen at once: their order is chance.
+const AT_ONCE_NS: u64 = 500_000;
+
+fn first_end(ranks: &[RankReport]) -> Option<FirstEnd> {
+    let bad = |rank: &&RankReport| !rank.finalized || rank.ending.is_some_and(|end| end != Ending::Exit(0));
+    let ended = ranks.iter().filter(bad).filter_map(|rank| Some((rank.ended_ns?, rank)));
+    let mut ended: Vec<(u64, &RankReport)> = ended.collect();
+    if ended.len() < 2 {
+        return None;
     }
-    end_ns.saturating_sub(process.clock.ns_at(thread.since)) as f64 / 1e9
+    // A launcher kills the others, and may be seen to before the kernel has done with the one that began.
+    if ended.iter().any(|(_, rank)| rank.failed_itself()) {
+        ended.retain(|(_, rank)| rank.failed_itself());
+    }
+    ended.sort_by_key(|(at, _)| *at);
+    let (first, rank) = ended.first()?;
+    let before = ended.get(1).map(|(second, _)| second.saturating_sub(*first));
+    before.is_none_or(|ns| ns >= AT_ONCE_NS).then(|| FirstEnd {
+        rank: rank.rank,
+        world_number: rank.world_number,
+        before_s: before.map(|ns| ns as f64 / 1e9),
+    })
+}
+
+impl RankReport {
+    /// Its end was its own doing: no signal that others send.
+    fn failed_itself(&self) -> bool {
+        let from_outside =
+            [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGPIPE].map(Ending::Signal);
+        self.abort_code.is_some() || self.ending.is_some_and(|ending| !from_outside.contains(&ending))
+    }
+}
+
+fn thread_report(process: &Process, thread: &ThreadFacts, window: Window) -> ThreadReport {
+    let share = Share::of_thread(thread.view(), window);
+    let open = thread.call.as_ref().filter(|_| !process.finalized());
+    let last = thread.last.as_ref().filter(|_| !process.finalized());
+    ThreadReport {
+        thread: thread.index,
+        tid: thread.tid,
+        main: process.main().is_some_and(|main| main.index == thread.index),
+        time_s: process.clock.seconds(share.time),
+        mpi_share: share.mpi_share(),
+        polling_share: share.polling_share(),
+        calls: thread.calls,
+        in_call: open.map(|call| process.called(call)),
+        in_call_s: open.map_or(0.0, |_| process.clock.seconds(shares::open(thread.view(), window.end))),
+        last_call: last.map(|call| process.called(call)),
+    }
 }
 
 fn calls(process: &Process) -> BTreeMap<String, Calls> {
@@ -354,7 +477,7 @@ fn calls(process: &Process) -> BTreeMap<String, Calls> {
 }
 
 fn functions(ranks: &[RankReport], times: bool) -> Vec<FunctionReport> {
-    let mut names: Vec<&String> = ranks.iter().flat_map(|r| r.calls.keys().chain(&r.in_call)).collect();
+    let mut names: Vec<&String> = ranks.iter().flat_map(|r| r.calls.keys().chain(r.open_calls())).collect();
     names.sort();
     names.dedup();
     let mut functions: Vec<FunctionReport> = names.into_iter().map(|name| function(name, ranks)).collect();
@@ -372,7 +495,8 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
     let mut per_rank = Vec::new();
     for rank in ranks {
         let calls = rank.calls.get(name).copied().unwrap_or_default();
-        let open = if rank.in_call.as_deref() == Some(name) { rank.in_call_s } else { 0.0 };
+        let inside = rank.by_thread.iter().filter(|thread| thread.in_call.as_deref() == Some(name));
+        let open: f64 = inside.map(|thread| thread.in_call_s).sum();
         let time_s = calls.time_s + open;
         total.count = total.count.saturating_add(calls.count);
         total.time_s += time_s;

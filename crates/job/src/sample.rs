@@ -3,8 +3,9 @@
 #![allow(clippy::missing_panics_doc, clippy::unwrap_used)]
 
 use crate::clock::Moment;
+use mpi_abi::AbiKind;
 use mpiscope_image::layout::{
-    AbiCode, Chars, ClockKind, FunctionName, Process, Recording, SectionKind, State, Thread,
+    Chars, ClockKind, FunctionName, Process, Recording, SectionKind, State, Thread,
 };
 use mpiscope_image::objects::{Comm, Flag, Life};
 use mpiscope_image::{Grow, NewImage, Writer};
@@ -43,6 +44,7 @@ pub fn memory_file(job: &str) -> OwnedFd {
         let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         assert!(fd >= 0);
         libc::ftruncate(fd, 4096);
+        libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK);
         OwnedFd::from_raw_fd(fd)
     }
 }
@@ -81,7 +83,6 @@ impl Sample {
         header.clock.start_unix_ns.set(now.unix_ns);
         header.clock.latest_ticks.set(now.monotonic_ns + 1_000_000_000);
         header.clock.latest_ns.set(now.monotonic_ns + 1_000_000_000);
-        header.own_ps_per_call.set(15_000);
         header.pid.atomic().store(std::process::id(), Ordering::Release);
     }
 
@@ -93,7 +94,7 @@ impl Sample {
             p.pid.set(std::process::id());
             p.rank.set(rank);
             p.size.set(size);
-            p.abi.set(AbiCode::MPICH.0);
+            p.abi.set(u32::from(AbiKind::MPICH.0));
             p.mpi_version.set(4 << 16);
             p.recording.set(Recording::CALLS.0 | Recording::TIMES.0);
             p.init_enter.set(Moment::now().monotonic_ns);
@@ -168,12 +169,12 @@ impl Sample {
     }
 
     /// The rank has made a communicator.
-    pub fn has_comm(&self, handle: u64, name: &str, size: u32) {
-        self.shares_comm(handle, name, size, 0);
+    pub fn has_comm(&self, handle: u64, name: &str, size: u32) -> &'static Comm {
+        self.shares_comm(handle, name, size, 0)
     }
 
     /// The same with an identity that other ranks know it by.
-    pub fn shares_comm(&self, handle: u64, name: &str, size: u32, identity: u64) {
+    pub fn shares_comm(&self, handle: u64, name: &str, size: u32, identity: u64) -> &'static Comm {
         let (_, comm) = self.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
         comm.head.seq.write(|| {
             comm.head.handle.set(handle);
@@ -183,6 +184,7 @@ impl Sample {
             comm.size.set(size);
             self.writer.put_chars(&comm.name, &Chars::new(name.as_bytes()));
         });
+        comm
     }
 
     /// All bytes, as a file that somebody saved.

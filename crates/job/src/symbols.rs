@@ -1,4 +1,4 @@
-//! Source lines and exported objects from the files that a process has mapped.
+//! Source lines, functions and exported objects from the files that a process has mapped.
 
 use crate::names::Locate;
 use crate::process::ModuleFacts;
@@ -43,9 +43,10 @@ fn read_exports(path: &Path) -> Option<HashMap<u64, String>> {
 }
 
 impl Locate for FileSymbols {
-    fn line(&self, module: &ModuleFacts, address: u64) -> Option<String> {
-        let location = self.symbolizer.locate(Path::new(&module.path), address.wrapping_sub(module.bias));
-        location.line.map(|_| location.to_string())
+    fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
+        let offset = return_address.wrapping_sub(module.bias);
+        let location = self.symbolizer.locate_return(Path::new(&module.path), offset);
+        (location.line.is_some() || location.symbol.is_some()).then(|| location.to_string())
     }
 
     fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use mpiscope_image::Image;
 use mpiscope_job::discover::discover;
-use mpiscope_job::objects::{Datatype, ImageOnly, Info, Kind, Object, Reader, Standing};
+use mpiscope_job::objects::{Datatype, ImageOnly, Info, Kind, Lifetime, Object, Reader};
 use mpiscope_job::{Bytes, Process};
 use mpiscope_testkit::mpi::{self, Library};
 use mpiscope_testkit::{paths, run};
@@ -40,7 +40,7 @@ fn named(object: &Object) -> Option<i64> {
 /// What contradicts itself in an object; nothing if all is well.
 fn contradiction(object: &Object) -> Option<String> {
     let common = object.common();
-    let freed = common.standing == Standing::Freed;
+    let freed = common.standing == Lifetime::Freed;
     if freed != common.freed.is_some() && !common.predefined {
         return Some(format!("{:?} and {:?}", common.standing, common.freed));
     }

@@ -51,7 +51,7 @@ fn read_all(image: &Image<Bytes>) -> usize {
             let _ = reader.object(*kind, common.handle.0 ^ 1);
             let _ = reader.object_by_uid(common.uid);
         }
-        let _ = leaks::count(image, *kind);
+        let _ = leaks::count(&reader, *kind);
         let _ = reader.fortran_to_c(*kind, 3);
     }
     let _ = leaks::sites(image, &process, &FileSymbols::default());

@@ -3,18 +3,27 @@
 use mpiscope_image::Image;
 use mpiscope_image::layout::{HEADER_SIZE, State};
 use mpiscope_job::clock::Moment;
-use mpiscope_job::names::{Names, NoSymbols};
-use mpiscope_job::now::RankNow;
+use mpiscope_job::image_source::open_fd;
+use mpiscope_job::names::NoSymbols;
 use mpiscope_job::process::Ending;
+use mpiscope_job::rank::{Rank, SymbolContext};
+use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::report::Observed;
 use mpiscope_job::sample::Sample;
-use mpiscope_job::source::open_fd;
 use mpiscope_job::{JobReport, Process};
 
 fn observed(sample: &Sample) -> Observed {
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let process = Process::read(&image, Some(Moment::now())).unwrap();
-    Observed { process, launcher_rank: None, pid: 1, ended_ns: None, ending: None, leaks: Vec::new() }
+    Observed {
+        process,
+        launcher_rank: None,
+        pid: 1,
+        ended_ns: None,
+        ending: None,
+        core: None,
+        leaks: Vec::new(),
+    }
 }
 
 /// A rank that ran for `wall` seconds, of which `mpi` in MPI_Send.
@@ -107,6 +116,34 @@ fn a_finalized_rank_ends_when_mpi_finalize_does() {
     assert!(report.ranks[0].finalized && report.ranks[0].wall_s < 5.0);
 }
 
+/// All figures in seconds, with their names.
+fn seconds(value: &serde_json::Value, found: &mut Vec<(String, f64)>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                found.extend(value.as_f64().filter(|_| name.ends_with("_s")).map(|s| (name.clone(), s)));
+                seconds(value, found);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| seconds(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_time_is_extrapolated_from_a_number_of_calls() {
+    let sample = Sample::new("busy", 0, 1);
+    sample.called("MPI_Iprobe", 1 << 40, 1_000_000_000, 0);
+    let mut rank = observed(&sample);
+    rank.ended_ns = Some(rank.process.begin_ns + 2_000_000_000);
+    let report = JobReport::new("./busy".into(), vec![rank]);
+    let mut found = Vec::new();
+    seconds(&serde_json::to_value(&report).unwrap(), &mut found);
+    assert!(found.iter().any(|(name, _)| name == "wall_s"), "{found:?}");
+    let longer: Vec<_> = found.iter().filter(|(_, value)| *value > 2.0).collect();
+    assert!(longer.is_empty(), "longer than the program ran: {longer:?}");
+}
+
 #[test]
 fn json_has_the_fields_of_the_schema() {
     let report = JobReport::new("./app".into(), vec![rank("json", 0, 1, 1.0, 0.5)]);
@@ -136,7 +173,8 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
             bytes[at] = value;
             let Ok(image) = Image::open(bytes) else { continue };
             let Ok(process) = Process::read(&image, Some(Moment::now())) else { continue };
-            let now = RankNow::new(&process, &Names::new(&image, &process, &NoSymbols), true);
+            let context = SymbolContext::new(&process, &NoSymbols);
+            let now = RankStatus::new(&Rank::new(&image, &process, &context), true);
             let observed = Observed {
                 process,
                 launcher_rank: None,
@@ -144,6 +182,7 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
                 ended_ns: None,
                 ending: None,
                 leaks: Vec::new(),
+                core: None,
             };
             let report = JobReport::new(String::new(), vec![observed]);
             assert!(serde_json::to_string(&(now, report)).is_ok());

@@ -10,19 +10,20 @@
 //!                                             └─ hook of the ABI ─ calls ─► MPI_Send
 //! ```
 //!
-//! * [`stubs`] exports `MPI_X` and `PMPI_X` for every function: one indirect jump each, registers untouched.
-//! * [`arch`] has what no high-level language can say: stubs, the *gate* with its depth guard, the resolver's
-//!   register saving, the thread-local block, the trampolines of user callbacks.
-//! * [`resolve`] finds the real library at the first MPI call, tells its ABI by its symbols, fills the slots.
-//! * [`call`] is the frame around every hooked call: the thread's current call, count, time, bytes.
-//! * [`hooks`] are the hooks themselves, generated from the function table and the overlays `hooks/*.tsv`.
-//! * [`debugger`] has the symbols and tables by which debuggers find the processes of the job.
-//! * [`beside`] watches functions that are no calls, but tell about objects made from Fortran.
-//! * [`caller`] finds the program's own line behind a Fortran binding.
-//! * [`narrow`] carries out large-count calls on libraries that have none.
-//! * [`traffic`] follows messages, requests and collectives.
-//! * [`tool`] is the MPI tool information interface.
-//! * [`image`] makes and maps the image, [`identity`] fills in who the process is.
+//! # Floors
+//!
+//! A floor knows those below it. Where one must call up, those below offer a place for whom they call: the table that
+//! interposition is linked with ([`interpose::upcalls`]), the sink of events.
+//!
+//! | floor | is |
+//! | --- | --- |
+//! | [`hooks`] | what happens around each function, generated from the function table and the overlays `hooks/*.tsv`; beginning and end |
+//! | [`debugger`] | symbols and tables by which debuggers find the processes of the job |
+//! | [`mpi_t`] | the MPI tool information interface |
+//! | [`record`] | what is written into the image: process, threads, objects, traffic, Fortran |
+//! | [`events`] | event types as structures, which of them are wanted, and the sink that gets them |
+//! | [`interpose`] | stubs, resolver, gate, the frame around a call, trampolines, which names others find |
+//! | [`base`] | settings, clock, the image's memory |
 //!
 //! # What it promises
 //!
@@ -34,27 +35,10 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
-mod abstract_socket;
-mod arch;
-mod beside;
-mod bytes;
-mod call;
-mod callbacks;
-mod caller;
-mod clock;
-mod collector;
+mod base;
 mod debugger;
+mod events;
 mod hooks;
-mod identity;
-mod image;
-mod lifecycle;
-mod narrow;
-mod objects;
-mod real;
-mod resolve;
-mod settings;
-mod stubs;
-mod threads;
-mod tls;
-mod tool;
-mod traffic;
+mod interpose;
+mod mpi_t;
+mod record;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::generated::constants::{mpich, openmpi, standard};
 
-/// Which ABI; a number that may be stored. Unknown numbers are no ABI at all.
+/// Which ABI; a number that is stored in images. Unknown numbers are no ABI at all.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct AbiKind(pub u8);
@@ -12,14 +12,19 @@ pub struct AbiKind(pub u8);
 impl AbiKind {
     /// Not found out.
     pub const UNKNOWN: AbiKind = AbiKind(0);
-    /// The ABI of MPI 5.0 (`libmpi_abi.so`).
-    pub const STANDARD: AbiKind = AbiKind(1);
     /// MPICH, Intel MPI, Cray MPICH, MVAPICH.
-    pub const MPICH: AbiKind = AbiKind(2);
+    pub const MPICH: AbiKind = AbiKind(1);
     /// Open MPI's own.
-    pub const OPENMPI: AbiKind = AbiKind(3);
+    pub const OPENMPI: AbiKind = AbiKind(2);
+    /// The ABI of MPI 5.0 (`libmpi_abi.so`).
+    pub const STANDARD: AbiKind = AbiKind(3);
     /// Those that are known.
     pub const ALL: [AbiKind; 3] = [AbiKind::STANDARD, AbiKind::MPICH, AbiKind::OPENMPI];
+
+    /// From a word of an image.
+    pub fn from_word(word: u32) -> AbiKind {
+        u8::try_from(word).map_or(AbiKind::UNKNOWN, AbiKind)
+    }
 
     /// `standard`, `mpich`, `openmpi`, or `unknown`.
     pub fn name(self) -> &'static str {

@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::generated::functions::{FUNCTIONS, KINDS};
 use crate::predefined::ObjectKind;
+use crate::properties::{Class, Fields, Flags, Properties};
 
 /// The number of a function: its index in [`FUNCTIONS`]. Numbers are those of one build; across builds use names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,8 +22,15 @@ pub struct Function {
     pub name: &'static str,
     /// Kind of the return value; [`Kind::ERROR_CODE`] for nearly all.
     pub returns: Kind,
-    /// What else is to be known of it.
-    pub flags: Flags,
+    /// What its calls do.
+    pub properties: Properties,
+    /// Which fields of a call's record it sets.
+    pub fields: Fields,
+    /// The large-count variant of the function, or the function that it is the large-count variant of.
+    pub twin: Option<FunctionId>,
+    /// The function that does the same and waits until it is done, with counts of type `int`: of `MPI_Isend_c` and of
+    /// `MPI_Send_init` it is `MPI_Send`, of `MPI_Testall` `MPI_Waitall`, of most others themselves.
+    pub operation: FunctionId,
     /// Index of the parameter with the object that a call is about: communicator, window, file or session, else the
     /// first handle that goes in.
     pub object: Option<u8>,
@@ -71,52 +79,6 @@ pub enum Len {
     Text,
 }
 
-/// Flags of a function.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct Flags(u8);
-
-impl Flags {
-    /// No flag.
-    pub const NONE: Flags = Flags(0);
-    /// A large-count variant: its name ends in `_c`.
-    pub const C: Flags = Flags(1);
-    /// Has a large-count variant.
-    pub const HAS_C: Flags = Flags(1 << 1);
-    /// Of the tool information interface, `MPI_T_*`.
-    pub const TOOL: Flags = Flags(1 << 2);
-    /// The preload library leaves it alone.
-    pub const UNTRACED: Flags = Flags(1 << 3);
-    /// Takes variable arguments.
-    pub const VARIADIC: Flags = Flags(1 << 4);
-    /// Removed in MPI-3.0, but exported by libraries.
-    pub const REMOVED: Flags = Flags(1 << 5);
-
-    /// Both.
-    pub const fn with(self, other: Flags) -> Flags {
-        Flags(self.0 | other.0)
-    }
-
-    /// Whether all flags of `other` are set.
-    pub const fn has(self, other: Flags) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
-
-impl fmt::Debug for Flags {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMES: [(Flags, &str); 6] = [
-            (Flags::C, "c"),
-            (Flags::HAS_C, "has_c"),
-            (Flags::TOOL, "tool"),
-            (Flags::UNTRACED, "untraced"),
-            (Flags::VARIADIC, "variadic"),
-            (Flags::REMOVED, "removed"),
-        ];
-        f.debug_set().entries(NAMES.iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| name)).finish()
-    }
-}
-
 /// What a parameter is: one of the standard's kinds, such as `COMMUNICATOR` or `POLYXFER_NUM_ELEM_NNI`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
@@ -161,6 +123,24 @@ impl FunctionId {
         self.function().map_or("MPI_?", |f| f.name)
     }
 
+    /// The function with counts of type `int`: itself, or what it is the large-count variant of.
+    #[must_use]
+    pub fn base(self) -> FunctionId {
+        let base = |f: &Function| f.twin.filter(|_| f.flags().has(Flags::C));
+        self.function().and_then(base).unwrap_or(self)
+    }
+
+    /// The function that does the same and waits until it is done: see [`Function::operation`].
+    #[must_use]
+    pub fn operation(self) -> FunctionId {
+        self.function().map_or(self, |f| f.operation)
+    }
+
+    /// What its calls do; nothing known for a number that this build does not have.
+    pub fn properties(self) -> Properties {
+        self.function().map(|f| f.properties).unwrap_or_default()
+    }
+
     /// All functions in order.
     pub fn all() -> impl Iterator<Item = FunctionId> {
         (0..).take(FUNCTIONS.len()).map(FunctionId)
@@ -174,15 +154,20 @@ impl fmt::Debug for FunctionId {
 }
 
 impl Function {
+    /// Its flags.
+    pub fn flags(&self) -> Flags {
+        self.properties.flags
+    }
+
     /// Whether the preload library has a stub for it.
     pub fn is_traced(&self) -> bool {
-        !self.flags.has(Flags::TOOL) && !self.flags.has(Flags::UNTRACED)
+        self.properties.class != Class::TOOL && !self.flags().has(Flags::UNTRACED)
     }
 
     /// The kind of the object that a call is about.
     pub fn object_kind(&self) -> Option<ObjectKind> {
         let param = self.params.get(usize::from(self.object?))?;
-        ObjectKind::from_c_type(param.kind.c_type(self.flags))
+        ObjectKind::from_c_type(param.kind.c_type(self.flags()))
     }
 }
 
@@ -228,8 +213,8 @@ mod tests {
     #[test]
     fn send_and_its_large_count_variant_differ_in_the_count_only() {
         let (small, large) = (f::MPI_Send.function().unwrap(), f::MPI_Send_c.function().unwrap());
-        assert!(small.flags.has(Flags::HAS_C) && large.flags.has(Flags::C));
-        let types = |f: &Function| f.params.iter().map(|p| p.kind.c_type(f.flags)).collect::<Vec<_>>();
+        assert!(small.flags().has(Flags::HAS_C) && large.flags().has(Flags::C));
+        let types = |f: &Function| f.params.iter().map(|p| p.kind.c_type(f.flags())).collect::<Vec<_>>();
         assert_eq!(types(small), ["void", "int", "MPI_Datatype", "int", "int", "MPI_Comm"]);
         assert_eq!(types(large), ["void", "MPI_Count", "MPI_Datatype", "int", "int", "MPI_Comm"]);
     }

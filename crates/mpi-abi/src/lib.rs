@@ -19,14 +19,14 @@
 //! * [`standard`], [`mpich`], [`openmpi`]: every integer constant under its own name;
 //!   [`constant`]: the same as data, for readers that meet a value and want a name;
 //! * [`FUNCTIONS`] and [`f`]: every C function, with `_c` variants, with kind, direction and length of each parameter;
-//! * [`Waits`]: what the calls of a function may wait for;
+//! * [`Properties`] and [`Fields`] of each: what its calls do, what they wait for, whose participation they need;
 //! * [`predefined`]: the predefined handles, and the sizes of the datatypes among them;
 //! * [`binding`]: which libraries are Fortran bindings.
 //!
 //! # Where it comes from
 //!
 //! `spec/functions.tsv` from the machine-readable description of MPI 5.0, `spec/constants.tsv` from the libraries' headers,
-//! `spec/predefined.tsv`, `spec/kinds.tsv` and `spec/extra.tsv` by hand. `cargo xtask gen` makes `src/generated` from them. The
+//! `spec/properties.tsv`, `spec/predefined.tsv`, `spec/kinds.tsv` and `spec/extra.tsv` by hand. `cargo xtask gen` makes `src/generated` from them. The
 //! tests compile programs against the headers, and read the symbols of the libraries, that are on the machine.
 //!
 //! The crate has no dependencies, does not allocate, and never panics.
@@ -34,16 +34,20 @@
 pub mod abi;
 pub mod binding;
 pub mod constant;
+mod counted;
 pub mod function;
 mod generated;
+pub mod object_kind;
 pub mod predefined;
-mod waits;
+pub mod properties;
 
 pub use abi::{Abi, AbiKind, FileHandle, Handle, Mpich, OpenMpi, Standard};
 pub use constant::{Category, Constant};
-pub use function::{Dir, Flags, Function, FunctionId, Kind, Len, Param};
+pub use counted::COUNTED;
+pub use function::{Dir, Function, FunctionId, Kind, Len, Param};
 pub use generated::constants::{CONSTANTS, mpich, openmpi, standard};
 pub use generated::functions::{COUNT, FUNCTIONS, f};
 pub use generated::predefined::PREDEFINED;
-pub use predefined::{ObjectKind, Predefined};
-pub use waits::{Waits, needs_all_members};
+pub use object_kind::ObjectKind;
+pub use predefined::Predefined;
+pub use properties::{Class, Completes, Fields, Flags, Moves, Partners, Properties, Role, Start, Waits};

@@ -4,62 +4,9 @@
 //! object, so that a process must look the symbol up first; see [`by_symbol`]. A value names an object only together
 //! with its kind: `MPI_MESSAGE_NULL` and `MPI_REQUEST_NULL` are one number in MPICH.
 
-use std::fmt;
-
 use crate::abi::AbiKind;
 use crate::generated::predefined::PREDEFINED;
-
-/// A kind of MPI object.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub struct ObjectKind(pub u8);
-
-const KINDS: [&str; 12] = [
-    "?",
-    "MPI_Comm",
-    "MPI_Group",
-    "MPI_Datatype",
-    "MPI_Op",
-    "MPI_Request",
-    "MPI_Message",
-    "MPI_Win",
-    "MPI_File",
-    "MPI_Info",
-    "MPI_Errhandler",
-    "MPI_Session",
-];
-
-#[allow(missing_docs)]
-impl ObjectKind {
-    pub const COMM: ObjectKind = ObjectKind(1);
-    pub const GROUP: ObjectKind = ObjectKind(2);
-    pub const DATATYPE: ObjectKind = ObjectKind(3);
-    pub const OP: ObjectKind = ObjectKind(4);
-    pub const REQUEST: ObjectKind = ObjectKind(5);
-    pub const MESSAGE: ObjectKind = ObjectKind(6);
-    pub const WIN: ObjectKind = ObjectKind(7);
-    pub const FILE: ObjectKind = ObjectKind(8);
-    pub const INFO: ObjectKind = ObjectKind(9);
-    pub const ERRHANDLER: ObjectKind = ObjectKind(10);
-    pub const SESSION: ObjectKind = ObjectKind(11);
-
-    /// The C type of its handles.
-    pub fn name(self) -> &'static str {
-        KINDS.get(usize::from(self.0)).copied().unwrap_or("?")
-    }
-
-    /// The kind whose handles have this C type.
-    pub fn from_c_type(name: &str) -> Option<ObjectKind> {
-        let index = KINDS.iter().skip(1).position(|k| *k == name)?;
-        u8::try_from(index + 1).ok().map(ObjectKind)
-    }
-}
-
-impl fmt::Debug for ObjectKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+pub use crate::object_kind::ObjectKind;
 
 /// A predefined handle.
 #[derive(Debug)]

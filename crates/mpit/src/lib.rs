@@ -69,6 +69,7 @@ macro_rules! engine {
 
 mod codes;
 mod mark;
+mod spread;
 mod state;
 mod sync;
 

@@ -102,11 +102,6 @@ impl SlotState {
         }
     }
 
-    /// The generation of the present life; for the finisher.
-    pub(crate) fn generation(&self) -> u32 {
-        generation_of(self.0.load(Ordering::Acquire))
-    }
-
     /// The finisher's last step: the slot may be reused.
     pub(crate) fn finish(&self) {
         // Late visitors may be adding and removing pins; only the phase changes here.
@@ -122,11 +117,6 @@ impl SlotState {
     pub(crate) fn publish(&self) -> u32 {
         let before = self.0.fetch_add((1 << 32) | LIVE, Ordering::AcqRel);
         generation_of(before).wrapping_add(1)
-    }
-
-    /// Is anybody looking, the caller's own pins not counted? Orders against later pins.
-    pub(crate) fn others_hold(&self, own: u64) -> bool {
-        self.0.fetch_add(0, Ordering::AcqRel) & PIN_MASK > own
     }
 }
 
@@ -172,16 +162,6 @@ mod tests {
         assert!(state.is_free());
         assert_eq!(state.publish(), generation + 1);
         assert!(!state.is_live(generation));
-    }
-
-    #[test]
-    fn others_are_told_from_the_callers_own_pin() {
-        let state = SlotState::default();
-        let generation = state.publish();
-        assert_eq!(state.pin(generation), Pin::Held(generation));
-        assert!(!state.others_hold(1));
-        assert_eq!(state.pin(generation), Pin::Held(generation));
-        assert!(state.others_hold(1));
     }
 }
 
@@ -232,33 +212,6 @@ mod model {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(f);
-    }
-
-    #[test]
-    fn a_value_replaced_under_a_visitor_is_not_dropped() {
-        model(|| {
-            let state = Arc::new(SlotState::default());
-            let generation = state.publish();
-            // The pointer: which of two values is in place; and which has been dropped.
-            let current = Arc::new(AtomicU32::new(0));
-            let dropped = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
-            let visitor = {
-                let (state, current, dropped) = (state.clone(), current.clone(), dropped.clone());
-                thread::spawn(move || {
-                    assert_eq!(state.pin(generation), Pin::Held(generation));
-                    let value = current.load(Ordering::Acquire) as usize;
-                    assert_eq!(dropped[value].load(Ordering::Relaxed), 0, "used after its drop");
-                    assert!(!state.unpin());
-                })
-            };
-            assert_eq!(state.pin(generation), Pin::Held(generation));
-            current.swap(1, Ordering::AcqRel);
-            if !state.others_hold(1) {
-                dropped[0].store(1, Ordering::Relaxed);
-            }
-            assert!(!state.unpin());
-            visitor.join().unwrap();
-        });
     }
 
     #[test]

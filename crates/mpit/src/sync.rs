@@ -4,3 +4,11 @@
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Between two `SeqCst` steps on different words that must not change places. By the language they do not; loom takes
+/// them for weaker ones, and wants a fence.
+#[inline(always)]
+pub(crate) fn agree() {
+    #[cfg(loom)]
+    loom::sync::atomic::fence(Ordering::SeqCst);
+}

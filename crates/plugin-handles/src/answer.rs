@@ -2,43 +2,35 @@
 
 use std::ffi::{c_char, c_int};
 
-use mpiscope_debugger_abi::extended::{
+use mpiscope_debug_interfaces::extended::{
     Attribute as AttributeRecord, Attributes, Ints, KeyValue, KeyValues, Object, Processes,
     Reference as ReferenceRecord, References, flag, kind,
 };
-use mpiscope_debugger_abi::handles::ProcessId;
-use mpiscope_debugger_abi::plugin::{Blocks, NoMemory, chars};
+use mpiscope_debug_interfaces::handles::ProcessId;
 use mpiscope_image::layout::State;
 use mpiscope_image::objects::Flag;
-use mpiscope_job::objects::{Attribute, Common, Deed, Kind, Reader, Reference, Standing};
+use mpiscope_job::objects::{Attribute, CallSite, Common, Kind, Lifetime, Reader, Reference};
+use mpiscope_plugin_support::{Allocations, NoMemory, chars};
 
 use crate::context::{Seen, is_over};
 
-/// Kinds with their numbers in the interface.
-const NUMBERS: [(Kind, c_int); 12] = [
-    (Kind::Communicator, kind::COMM),
-    (Kind::Group, kind::GROUP),
-    (Kind::Datatype, kind::DATATYPE),
-    (Kind::Request, kind::REQUEST),
-    (Kind::Message, kind::MESSAGE),
-    (Kind::Op, kind::OP),
-    (Kind::Errhandler, kind::ERRHANDLER),
-    (Kind::Info, kind::INFO),
-    (Kind::File, kind::FILE),
-    (Kind::Window, kind::WINDOW),
-    (Kind::Session, kind::SESSION),
-    (Kind::Keyval, kind::KEYVAL),
-];
+macro_rules! kinds {
+    ($($name:ident $number:literal $type:ident $section:ident $word:literal $noun:literal $c_type:literal;)*) => {
+        /// The number of a kind in the interface.
+        pub fn number_of_kind(of: Kind) -> c_int {
+            match of { $(Kind::$type => kind::$name,)* }
+        }
 
-/// The number of a kind.
-pub fn number_of_kind(of: Kind) -> c_int {
-    NUMBERS.iter().find(|(known, _)| *known == of).map_or(kind::NONE, |(_, number)| *number)
+        /// The kind with a number.
+        pub fn kind_of_number(number: c_int) -> Option<Kind> {
+            match number {
+                $(kind::$name => Some(Kind::$type),)*
+                _ => None,
+            }
+        }
+    };
 }
-
-/// The kind with a number.
-pub fn kind_of_number(number: c_int) -> Option<Kind> {
-    NUMBERS.iter().find(|(_, known)| *known == number).map(|(kind, _)| *kind)
-}
+mpi_abi::object_kinds!(kinds);
 
 /// A length in C.
 pub fn count(len: usize) -> c_int {
@@ -57,7 +49,7 @@ pub fn ranks(members: &[i64]) -> Vec<ProcessId> {
 }
 
 /// The same as a list of the extended interface.
-pub fn processes(blocks: &mut Blocks, members: Option<&[i64]>) -> Result<Processes, NoMemory> {
+pub fn processes(blocks: &mut Allocations, members: Option<&[i64]>) -> Result<Processes, NoMemory> {
     blocks.list(&ranks(members.unwrap_or_default()))
 }
 
@@ -69,25 +61,25 @@ pub fn reference(of: Option<&Reference>) -> ReferenceRecord {
 }
 
 /// Other objects.
-pub fn references(blocks: &mut Blocks, list: &[Reference]) -> Result<References, NoMemory> {
+pub fn references(blocks: &mut Allocations, list: &[Reference]) -> Result<References, NoMemory> {
     let list: Vec<_> = list.iter().map(|of| reference(Some(of))).collect();
     blocks.list(&list)
 }
 
 /// Numbers.
-pub fn ints(blocks: &mut Blocks, list: Option<&[i64]>) -> Result<Ints, NoMemory> {
+pub fn ints(blocks: &mut Allocations, list: Option<&[i64]>) -> Result<Ints, NoMemory> {
     blocks.list(list.unwrap_or_default())
 }
 
 /// Keys and values, their texts in the same block.
-pub fn key_values(blocks: &mut Blocks, pairs: &[(String, String)]) -> Result<KeyValues, NoMemory> {
+pub fn key_values(blocks: &mut Allocations, pairs: &[(String, String)]) -> Result<KeyValues, NoMemory> {
     let texts: Vec<[&str; 2]> = pairs.iter().map(|(key, value)| [key.as_str(), value.as_str()]).collect();
     let items = blocks.with_texts(&texts, |_, [key, value]: [*mut c_char; 2]| KeyValue { key, value })?;
     Ok(KeyValues::from((texts.len() as u64, items)))
 }
 
 /// Attributes.
-pub fn attributes(blocks: &mut Blocks, list: &[Attribute]) -> Result<Attributes, NoMemory> {
+pub fn attributes(blocks: &mut Allocations, list: &[Attribute]) -> Result<Attributes, NoMemory> {
     let list: Vec<_> = list
         .iter()
         .map(|attribute| AttributeRecord {
@@ -107,21 +99,24 @@ pub fn nanoseconds(seconds: f64) -> u64 {
 
 /// What every structure begins with; `bits` is added to what all kinds have, `T` is the whole structure.
 pub fn object<T>(reader: &Reader<'_, Seen<'_>>, common: &Common, bits: u32) -> Object {
-    let null = common.standing == Standing::Null;
-    let gone = common.standing == Standing::Freed || is_over(State(reader.state().0)) && !null;
+    let null = common.standing == Lifetime::Null;
+    let gone = common.standing == Lifetime::Freed || is_over(State(reader.state().0)) && !null;
     let flags = [
         (common.predefined, flag::PREDEFINED),
         (null, flag::NULL),
-        (gone || common.standing == Standing::Marked, flag::FREED_HANDLE),
+        (gone || common.standing == Lifetime::Marked, flag::FREED_HANDLE),
         (gone, flag::FREED_OBJECT),
         (common.fortran.is_some(), flag::FORTRAN_HANDLE),
         (common.torn, flag::TORN),
         (common.has(Flag::SHARED_HANDLE), flag::SHARED_HANDLE),
     ];
-    let function =
-        |deed: &Option<Deed>| chars(deed.as_ref().and_then(|d| d.function.as_deref()).unwrap_or_default());
-    let from = |deed: &Option<Deed>| deed.as_ref().map_or(0, |deed| deed.address.0);
-    let at = |deed: &Option<Deed>| deed.as_ref().map_or(0, |deed| nanoseconds(deed.seconds));
+    let function = |call_site: &Option<CallSite>| {
+        chars(call_site.as_ref().and_then(|d| d.function.as_deref()).unwrap_or_default())
+    };
+    let from = |call_site: &Option<CallSite>| call_site.as_ref().map_or(0, |call_site| call_site.address.0);
+    let at = |call_site: &Option<CallSite>| {
+        call_site.as_ref().map_or(0, |call_site| nanoseconds(call_site.seconds))
+    };
     Object {
         obj_struct_size: size_of::<T>() as u32,
         obj_bitflags: bits | self::bits(&flags),

@@ -1,16 +1,16 @@
-//! Calls that threads are in, about an object of any kind.
+//! What can be asked about an object of any kind: calls that threads are in, and the place of its pin.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
 
-use mpiscope_debugger_abi::extended::{Call, CallsInfo};
-use mpiscope_debugger_abi::handles::code;
-use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
-use mpiscope_debugger_abi::plugin::chars;
-use mpiscope_job::objects::Ongoing;
+use mpiscope_debug_interfaces::extended::{Call, CallsInfo};
+use mpiscope_debug_interfaces::handles::code;
+use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
+use mpiscope_job::objects::OpenCall;
+use mpiscope_plugin_support::chars;
 
 use crate::answer::{kind_of_number, nanoseconds};
-use crate::context::{Code, Context};
+use crate::context::{Code, Context, guarded};
 
 /// Calls that threads are in, about an object.
 ///
@@ -41,7 +41,32 @@ pub unsafe extern "C" fn mpidbg_calls_query(
     }
 }
 
-fn call(of: &Ongoing) -> Call {
+/// Where the debugger writes 1 or 0, as a 16-bit word, for what is known of the object to stay when it is freed.
+///
+/// # Safety
+/// The debugger's pointers; `address` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpidbg_pin_address(
+    image: *mut MqsImage,
+    image_info: *mut ImageInfo,
+    process: *mut MqsProcess,
+    process_info: *mut ProcessInfo,
+    kind: c_int,
+    c_handle: TAddr,
+    address: *mut TAddr,
+) -> c_int {
+    let context = Context { image, image_info, process, process_info };
+    guarded(|| {
+        let kind = kind_of_number(kind).filter(|_| !address.is_null()).ok_or(Code(code::OUT_OF_RANGE))?;
+        let found = context.look(|reader, _| Ok(reader.object(kind, c_handle)?.common().pin_at))?;
+        let found = found.ok_or(Code(code::NOT_SUPPORTED))?;
+        // SAFETY: not null, and the contract of this function.
+        unsafe { address.write(found.0) };
+        Ok(())
+    })
+}
+
+fn call(of: &OpenCall) -> Call {
     Call {
         call_function: chars(&of.function),
         call_from: of.address.0,

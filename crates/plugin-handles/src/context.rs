@@ -3,11 +3,11 @@
 
 use std::ffi::c_int;
 
-use mpiscope_debugger_abi::handles::code;
-use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo};
-use mpiscope_debugger_abi::plugin::{Blocks, ImageMemory, NoMemory, Unavailable, View, caught};
+use mpiscope_debug_interfaces::handles::code;
+use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo};
 use mpiscope_image::layout::State;
-use mpiscope_job::objects::{Missing, OfTarget, Reader};
+use mpiscope_job::objects::{Missing, Reader, TargetContext};
+use mpiscope_plugin_support::{Allocations, ImageMemory, NoMemory, Unavailable, View, caught};
 use mpiscope_target::Target;
 
 use crate::lifecycle::{KeptForImage, KeptForProcess};
@@ -87,14 +87,14 @@ impl Context {
         look_through(&self.view()?, see)
     }
 
-    /// Answers a question with a structure: `make` builds it, its arrays in `Blocks`.
+    /// Answers a question with a structure: `make` builds it, its arrays in `Allocations`.
     ///
     /// # Safety
     /// `out` is null or may be written.
     pub unsafe fn answer<T: Copy>(
         &self,
         out: *mut *mut T,
-        make: impl FnOnce(&Reader<'_, Seen<'_>>, &dyn Target, &mut Blocks) -> Result<T, Code>,
+        make: impl FnOnce(&Reader<'_, Seen<'_>>, &dyn Target, &mut Allocations) -> Result<T, Code>,
     ) -> c_int {
         guarded(|| {
             if out.is_null() {
@@ -102,7 +102,7 @@ impl Context {
             }
             // SAFETY: the contract of this function. Nobody shall take an old value for an answer.
             unsafe { out.write(std::ptr::null_mut()) };
-            let mut blocks = Blocks::new().ok_or(Code(code::UNAVAILABLE))?;
+            let mut blocks = Allocations::new().ok_or(Code(code::UNAVAILABLE))?;
             let made = self.look(|reader, target| make(reader, target, &mut blocks))?;
             let made = blocks.one(&made)?;
             // SAFETY: the contract of this function.
@@ -121,7 +121,7 @@ pub fn look_through<T>(
     let target = view.target()?;
     let target: &dyn Target = &target;
     let image = ImageMemory::open(target)?;
-    let around = OfTarget::new(target);
+    let around = TargetContext::new(target);
     let reader = Reader::new(&image, &around)?;
     see(&reader, target)
 }

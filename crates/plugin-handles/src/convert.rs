@@ -3,8 +3,8 @@
 
 use std::ffi::c_int;
 
-use mpiscope_debugger_abi::handles::code;
-use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
+use mpiscope_debug_interfaces::handles::code;
+use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_job::objects::Kind;
 
 use crate::context::{Code, Context, guarded};

@@ -3,17 +3,17 @@
 
 use std::ffi::c_int;
 
-use mpiscope_debugger_abi::extended::{
+use mpiscope_debug_interfaces::extended::{
     Argument, CommExtra, DatatypeInfo, ErrhandlerExtra, FileInfo, GroupInfo, InfoInfo, KeyvalInfo, Lock,
     MessageInfo, OpInfo, RequestExtra, SessionInfo, TypeHole, TypeRun, WindowInfo, flag, kind,
 };
-use mpiscope_debugger_abi::handles::code;
-use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
-use mpiscope_debugger_abi::plugin::{Blocks, chars};
+use mpiscope_debug_interfaces::handles::code;
+use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_job::objects::{
     Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Reader, Request, Session,
     Topology, Window,
 };
+use mpiscope_plugin_support::{Allocations, chars};
 
 use crate::answer::{
     attributes, bits, ints, key_values, nanoseconds, number_of_kind, object, processes, reference,
@@ -68,14 +68,14 @@ queries! {
     /// What is behind a file's handle.
     mpidbg_file_query FILE FileInfo = file;
     /// What is behind a window's handle.
-    mpidbg_window_query WINDOW WindowInfo = window;
+    mpidbg_window_query WIN WindowInfo = window;
     /// What is behind a session's handle.
     mpidbg_session_query SESSION SessionInfo = session;
     /// What is behind a key. The handle is the key, and above its 32 bits the number of the kind that it is for.
     mpidbg_keyval_query KEYVAL KeyvalInfo = keyval;
 }
 
-fn comm(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<CommExtra, Code> {
+fn comm(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) -> Result<CommExtra, Code> {
     let model: Communicator = reader.get(handle)?;
     let inter = if model.inter { flag::INTER } else { 0 };
     let mut extra = CommExtra {
@@ -120,7 +120,7 @@ fn comm(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
     Ok(extra)
 }
 
-fn group(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<GroupInfo, Code> {
+fn group(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) -> Result<GroupInfo, Code> {
     let model: Group = reader.get(handle)?;
     let outside = if model.rank.is_none() { flag::NOT_MEMBER } else { 0 };
     Ok(GroupInfo {
@@ -132,7 +132,11 @@ fn group(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> R
     })
 }
 
-fn datatype(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<DatatypeInfo, Code> {
+fn datatype(
+    reader: &Reader<'_, Seen<'_>>,
+    handle: TAddr,
+    blocks: &mut Allocations,
+) -> Result<DatatypeInfo, Code> {
     let model: Datatype = reader.get(handle)?;
     let flags = [
         (model.committed, flag::COMMITTED),
@@ -193,7 +197,7 @@ fn arguments(model: &Datatype) -> (Vec<Argument>, Vec<i64>) {
     (names, values)
 }
 
-fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<RequestExtra, Code> {
+fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> Result<RequestExtra, Code> {
     let model: Request = reader.get(handle)?;
     let flags = [
         (model.persistent, flag::PERSISTENT),
@@ -236,7 +240,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resu
     })
 }
 
-fn message(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<MessageInfo, Code> {
+fn message(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> Result<MessageInfo, Code> {
     let model: Message = reader.get(handle)?;
     Ok(MessageInfo {
         object: object::<MessageInfo>(reader, &model.common, 0),
@@ -247,7 +251,7 @@ fn message(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Resu
     })
 }
 
-fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<OpInfo, Code> {
+fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) -> Result<OpInfo, Code> {
     let model: Op = reader.get(handle)?;
     let flags = [
         (model.commutative == Some(true), flag::COMMUTATIVE),
@@ -264,7 +268,7 @@ fn op(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Resu
 fn errhandler(
     reader: &Reader<'_, Seen<'_>>,
     handle: TAddr,
-    blocks: &mut Blocks,
+    blocks: &mut Allocations,
 ) -> Result<ErrhandlerExtra, Code> {
     let model: Errhandler = reader.get(handle)?;
     let fortran = if model.fortran_function { flag::FORTRAN_CALLBACK } else { 0 };
@@ -277,7 +281,7 @@ fn errhandler(
     })
 }
 
-fn info(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<InfoInfo, Code> {
+fn info(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) -> Result<InfoInfo, Code> {
     let model: Info = reader.get(handle)?;
     let cut = if model.lost > 0 { flag::CUT } else { 0 };
     Ok(InfoInfo {
@@ -287,7 +291,7 @@ fn info(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
     })
 }
 
-fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<FileInfo, Code> {
+fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Allocations) -> Result<FileInfo, Code> {
     let model: File = reader.get(handle)?;
     let atomic = if model.atomic { flag::ATOMIC } else { 0 };
     Ok(FileInfo {
@@ -313,7 +317,11 @@ fn file(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Re
     })
 }
 
-fn window(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<WindowInfo, Code> {
+fn window(
+    reader: &Reader<'_, Seen<'_>>,
+    handle: TAddr,
+    blocks: &mut Allocations,
+) -> Result<WindowInfo, Code> {
     let model: Window = reader.get(handle)?;
     let sync = model.last_synchronisation.as_ref();
     let lock = |lock: &mpiscope_job::objects::window::Lock| Lock {
@@ -352,7 +360,11 @@ fn window(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> 
     })
 }
 
-fn session(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) -> Result<SessionInfo, Code> {
+fn session(
+    reader: &Reader<'_, Seen<'_>>,
+    handle: TAddr,
+    blocks: &mut Allocations,
+) -> Result<SessionInfo, Code> {
     let model: Session = reader.get(handle)?;
     Ok(SessionInfo {
         object: object::<SessionInfo>(reader, &model.common, 0),
@@ -363,7 +375,7 @@ fn session(reader: &Reader<'_, Seen<'_>>, handle: TAddr, blocks: &mut Blocks) ->
     })
 }
 
-fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Blocks) -> Result<KeyvalInfo, Code> {
+fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> Result<KeyvalInfo, Code> {
     // The image numbers the kinds in its own way.
     let of = crate::answer::kind_of_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
     let inside = u64::from(of.section().0) << 32 | handle & u64::from(u32::MAX);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use std::sync::atomic::{AtomicI8, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
-use mpiscope_debugger_abi::handles::{self, HandleInfo, NameMap, code};
-use mpiscope_debugger_abi::mqs::{
+use mpiscope_debug_interfaces::handles::{self, HandleInfo, NameMap, code};
+use mpiscope_debug_interfaces::mqs::{
     BasicCallbacks, ImageCallbacks, ImageInfo, MqsImage, MqsProcess, ProcessCallbacks, ProcessInfo, TAddr,
 };
-use mpiscope_debugger_abi::plugin::{self, View};
 use mpiscope_job::objects::Kind;
+use mpiscope_plugin_support::{self as plugin, View};
 
 use crate::context::{Code, Context, guarded, look_through};
 use crate::names::Map;

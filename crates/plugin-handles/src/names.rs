@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char};
 
-use mpiscope_debugger_abi::handles::NameMap;
+use mpiscope_debug_interfaces::handles::NameMap;
 use mpiscope_image::Source;
 use mpiscope_job::objects::{Kind, Reader};
 

@@ -3,16 +3,16 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use mpiscope_debugger_abi::handles::{
+use mpiscope_debug_interfaces::handles::{
     AttributePair, CommInfo, ErrhandlerInfo, FLAG_PREDEFINED, ProcessId, RequestInfo, StatusInfo, comm_cap,
     comm_flag, errhandler_cap, errhandler_flag,
 };
-use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
-use mpiscope_debugger_abi::plugin::{Blocks, chars};
+use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_image::layout::State;
 use mpiscope_job::objects::{
-    Common, Communicator, Errhandler, Kind, Missing, Reader, Reference, Request, Standing, Topology,
+    Common, Communicator, Errhandler, Kind, Lifetime, Missing, Reader, Reference, Request, Topology,
 };
+use mpiscope_plugin_support::{Allocations, chars};
 
 use crate::answer::{count, ranks, signed};
 use crate::context::{Code, Context, Seen, is_over};
@@ -20,7 +20,7 @@ use crate::lifecycle::name_length;
 use crate::status::read_status;
 
 /// Fills a part of a structure.
-type Fill<M, T> = fn(&M, &mut Blocks, &mut T) -> Result<(), Code>;
+type Fill<M, T> = fn(&M, &mut Allocations, &mut T) -> Result<(), Code>;
 
 /// What is told of a communicator, with the capability that stands for it. The query runs all of these, and the
 /// capabilities are those of this table and no other.
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn mpidbg_comm_query(
 fn comm<const N: usize>(
     reader: &Reader<'_, Seen<'_>>,
     handle: TAddr,
-    blocks: &mut Blocks,
+    blocks: &mut Allocations,
 ) -> Result<CommInfo<N>, Code> {
     let model: Communicator = over(reader, reader.get(handle))?;
     let mut info = CommInfo {
@@ -127,8 +127,8 @@ fn comm<const N: usize>(
 /// A process that has left MPI has no objects any more.
 fn over<T: HasCommon>(reader: &Reader<'_, Seen<'_>>, model: Result<T, Missing>) -> Result<T, Code> {
     let mut model = model?;
-    if is_over(State(reader.state().0)) && model.common().standing != Standing::Null {
-        model.common().standing = Standing::Freed;
+    if is_over(State(reader.state().0)) && model.common().standing != Lifetime::Null {
+        model.common().standing = Lifetime::Freed;
     }
     Ok(model)
 }
@@ -160,16 +160,16 @@ fn is_reordered(reader: &Reader<'_, Seen<'_>>, model: &Communicator) -> bool {
 
 fn comm_basic<const N: usize>(
     model: &Communicator,
-    blocks: &mut Blocks,
+    blocks: &mut Allocations,
     info: &mut CommInfo<N>,
 ) -> Result<(), Code> {
     let common = &model.common;
     let mut set = |when: bool, bit: u32| info.comm_bitflags |= if when { bit } else { 0 };
     set(common.predefined, comm_flag::PREDEFINED);
     set(model.inter, comm_flag::INTERCOMM);
-    set(common.standing == Standing::Null, comm_flag::COMM_NULL);
-    set(matches!(common.standing, Standing::Marked | Standing::Freed), comm_flag::FREED_HANDLE);
-    set(common.standing == Standing::Freed, comm_flag::FREED_OBJECT);
+    set(common.standing == Lifetime::Null, comm_flag::COMM_NULL);
+    set(matches!(common.standing, Lifetime::Marked | Lifetime::Freed), comm_flag::FREED_HANDLE);
+    set(common.standing == Lifetime::Freed, comm_flag::FREED_OBJECT);
     info.comm_rank = model.rank.map_or(-1, signed);
     info.comm_size = signed(model.size);
     (info.comm_num_local_procs, info.comm_local_procs) = procs(blocks, model.members.as_deref())?;
@@ -181,12 +181,12 @@ fn comm_basic<const N: usize>(
     topology(model, blocks, info)
 }
 
-fn procs(blocks: &mut Blocks, members: Option<&[i64]>) -> Result<(c_int, *mut ProcessId), Code> {
+fn procs(blocks: &mut Allocations, members: Option<&[i64]>) -> Result<(c_int, *mut ProcessId), Code> {
     let members = ranks(members.unwrap_or_default());
     Ok((count(members.len()), blocks.array(&members)?))
 }
 
-fn attributes(model: &Communicator, blocks: &mut Blocks) -> Result<*mut AttributePair, Code> {
+fn attributes(model: &Communicator, blocks: &mut Allocations) -> Result<*mut AttributePair, Code> {
     let texts: Vec<(String, String)> = model
         .attributes
         .iter()
@@ -206,7 +206,7 @@ fn attributes(model: &Communicator, blocks: &mut Blocks) -> Result<*mut Attribut
 
 fn topology<const N: usize>(
     model: &Communicator,
-    blocks: &mut Blocks,
+    blocks: &mut Allocations,
     info: &mut CommInfo<N>,
 ) -> Result<(), Code> {
     let ints = |values: &[i64]| -> Vec<c_int> { values.iter().map(|v| *v as c_int).collect() };
@@ -232,21 +232,21 @@ fn topology<const N: usize>(
 
 fn comm_name<const N: usize>(
     model: &Communicator,
-    _: &mut Blocks,
+    _: &mut Allocations,
     info: &mut CommInfo<N>,
 ) -> Result<(), Code> {
     info.comm_name = chars(model.common.name.as_deref().unwrap_or_default());
     Ok(())
 }
 
-fn handles(blocks: &mut Blocks, list: &[Reference]) -> Result<(c_int, *mut TAddr), Code> {
+fn handles(blocks: &mut Allocations, list: &[Reference]) -> Result<(c_int, *mut TAddr), Code> {
     let handles: Vec<TAddr> = list.iter().map(|reference| reference.handle.0).collect();
     Ok((count(handles.len()), blocks.array(&handles)?))
 }
 
 fn comm_requests<const N: usize>(
     m: &Communicator,
-    b: &mut Blocks,
+    b: &mut Allocations,
     info: &mut CommInfo<N>,
 ) -> Result<(), Code> {
     (info.comm_num_pending_requests, info.comm_pending_requests) = handles(b, &m.requests)?;
@@ -255,14 +255,18 @@ fn comm_requests<const N: usize>(
 
 fn comm_windows<const N: usize>(
     m: &Communicator,
-    b: &mut Blocks,
+    b: &mut Allocations,
     info: &mut CommInfo<N>,
 ) -> Result<(), Code> {
     (info.comm_num_derived_windows, info.comm_derived_windows) = handles(b, &m.windows)?;
     Ok(())
 }
 
-fn comm_files<const N: usize>(m: &Communicator, b: &mut Blocks, info: &mut CommInfo<N>) -> Result<(), Code> {
+fn comm_files<const N: usize>(
+    m: &Communicator,
+    b: &mut Allocations,
+    info: &mut CommInfo<N>,
+) -> Result<(), Code> {
     (info.comm_num_derived_files, info.comm_derived_files) = handles(b, &m.files)?;
     Ok(())
 }
@@ -296,7 +300,7 @@ pub unsafe extern "C" fn mpidbg_errhandler_query(
 fn errhandler<const N: usize>(
     reader: &Reader<'_, Seen<'_>>,
     handle: TAddr,
-    blocks: &mut Blocks,
+    blocks: &mut Allocations,
 ) -> Result<ErrhandlerInfo<N>, Code> {
     let model: Errhandler = over(reader, reader.get(handle))?;
     let mut info = ErrhandlerInfo {
@@ -316,19 +320,19 @@ fn errhandler<const N: usize>(
 
 fn errhandler_basic<const N: usize>(
     model: &Errhandler,
-    _: &mut Blocks,
+    _: &mut Allocations,
     info: &mut ErrhandlerInfo<N>,
 ) -> Result<(), Code> {
     let common = &model.common;
     let mut set = |when: bool, bit: u32| info.eh_bitflags |= if when { bit } else { 0 };
-    let may = |kind: Kind| model.of.is_none_or(|of| of == kind) && common.standing != Standing::Null;
+    let may = |kind: Kind| model.of.is_none_or(|of| of == kind) && common.standing != Lifetime::Null;
     set(common.predefined, errhandler_flag::PREDEFINED);
     set(may(Kind::Communicator), errhandler_flag::COMMUNICATOR);
     set(may(Kind::File), errhandler_flag::FILE);
     set(may(Kind::Window), errhandler_flag::WINDOW);
     set(!model.fortran_function && model.function.0 != 0, errhandler_flag::C_CALLBACK);
-    set(matches!(common.standing, Standing::Marked | Standing::Freed), errhandler_flag::FREED_HANDLE);
-    set(common.standing == Standing::Freed, errhandler_flag::FREED_OBJECT);
+    set(matches!(common.standing, Lifetime::Marked | Lifetime::Freed), errhandler_flag::FREED_HANDLE);
+    set(common.standing == Lifetime::Freed, errhandler_flag::FREED_OBJECT);
     info.eh_c_handle = common.handle.0;
     info.eh_fortran_handle = common.fortran.unwrap_or(-1);
     info.eh_callback_func = model.function.0;
@@ -337,7 +341,7 @@ fn errhandler_basic<const N: usize>(
 
 fn errhandler_name<const N: usize>(
     model: &Errhandler,
-    _: &mut Blocks,
+    _: &mut Allocations,
     info: &mut ErrhandlerInfo<N>,
 ) -> Result<(), Code> {
     info.eh_name = chars(model.common.name.as_deref().unwrap_or_default());
@@ -346,7 +350,7 @@ fn errhandler_name<const N: usize>(
 
 fn errhandler_handles<const N: usize>(
     model: &Errhandler,
-    blocks: &mut Blocks,
+    blocks: &mut Allocations,
     info: &mut ErrhandlerInfo<N>,
 ) -> Result<(), Code> {
     // The count has 16 bits: a longer list is cut so that count and list agree.

@@ -4,9 +4,9 @@
 use std::ffi::c_int;
 
 use mpi_abi::{Abi, AbiKind, Mpich, OpenMpi, Standard};
-use mpiscope_debugger_abi::extended::{StatusExtra, flag};
-use mpiscope_debugger_abi::handles::code;
-use mpiscope_debugger_abi::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
+use mpiscope_debug_interfaces::extended::{StatusExtra, flag};
+use mpiscope_debug_interfaces::handles::code;
+use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::Traffic;
 use mpiscope_job::objects::{Datatype, Reader, TypeMap};

@@ -49,7 +49,7 @@ fn the_header_compiles_behind_another_one_of_the_message_queue_interface() {
 
 #[test]
 fn the_layouts_are_those_of_the_plug_in() {
-    use mpiscope_debugger_abi::{extended as e, handles as h};
+    use mpiscope_debug_interfaces::{extended as e, handles as h};
     let sizes = [
         ("mpidbg_comm_info_64_t", size_of::<h::CommInfo<64>>()),
         ("mpidbg_comm_info_128_t", size_of::<h::CommInfo<128>>()),

@@ -3,11 +3,11 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use mpiscope_debugger_abi::mqs::{
+use mpiscope_debug_interfaces::mqs::{
     self, BasicCallbacks, Communicator, ImageCallbacks, ImageInfo, MqsImage, MqsProcess, PendingOperation,
     ProcessCallbacks, ProcessInfo, TAddr,
 };
-use mpiscope_debugger_abi::plugin::{self, View};
+use mpiscope_plugin_support::{self as plugin, View};
 
 use crate::queues::Picture;
 
@@ -328,8 +328,7 @@ pub unsafe extern "C" fn mqs_next_operation(
     })
 }
 
-/// How often a collective was entered on the communicator that the iterator stands at (−1: not known), and whether a
-/// thread is inside. An extension that some debuggers look for.
+/// How often a collective was entered on the communicator that the iterator stands at, and whether a thread is inside. An extension that some debuggers look for.
 ///
 /// # Safety
 /// The debugger's process; `count` and `active` are null or may be written.
@@ -344,13 +343,10 @@ pub unsafe extern "C" fn mqs_get_comm_coll_state(
         // SAFETY: the contract of this function.
         let found = unsafe { kept(process) }.and_then(|kept| kept.picture.collective(collective));
         let Some(state) = found else { return mqs::NO_INFORMATION };
-        if state.count.is_none() && !state.active {
-            return mqs::NO_INFORMATION;
-        }
-        let entered = state.count.map(|count| c_int::try_from(count).unwrap_or(c_int::MAX));
+        let entered = c_int::try_from(state.count).unwrap_or(c_int::MAX);
         // SAFETY: the contract of this function.
         unsafe {
-            match give(Some(entered.unwrap_or(-1)), count) {
+            match give(Some(entered), count) {
                 mqs::OK => give(Some(c_int::from(state.active)), active),
                 code => code,
             }

@@ -2,37 +2,20 @@
 
 use std::ffi::c_int;
 
-use mpiscope_debugger_abi::mqs::{
+use mpi_abi::COUNTED;
+use mpiscope_debug_interfaces::mqs::{
     self, Communicator, PendingOperation, ST_MATCHED, ST_PENDING, TAddr, TWord,
 };
-use mpiscope_debugger_abi::plugin::{ImageMemory, Unavailable, View, chars};
 use mpiscope_image::layout::State;
-use mpiscope_job::objects::{Message, OfTarget, Pending, Queue, Reader};
+use mpiscope_job::objects::{Message, Pending, Queue, Reader, TargetContext};
+use mpiscope_plugin_support::{ImageMemory, Unavailable, View, chars};
 use mpiscope_target::Target;
 
-/// The collectives of `mqs_get_comm_coll_state`, by their number there.
-const COLLECTIVES: [[&str; 2]; 14] = [
-    ["MPI_Barrier", "MPI_Ibarrier"],
-    ["MPI_Bcast", "MPI_Ibcast"],
-    ["MPI_Allgather", "MPI_Iallgather"],
-    ["MPI_Allgatherv", "MPI_Iallgatherv"],
-    ["MPI_Allreduce", "MPI_Iallreduce"],
-    ["MPI_Alltoall", "MPI_Ialltoall"],
-    ["MPI_Alltoallv", "MPI_Ialltoallv"],
-    ["MPI_Reduce_scatter", "MPI_Ireduce_scatter"],
-    ["MPI_Reduce", "MPI_Ireduce"],
-    ["MPI_Gather", "MPI_Igather"],
-    ["MPI_Gatherv", "MPI_Igatherv"],
-    ["MPI_Scan", "MPI_Iscan"],
-    ["MPI_Scatter", "MPI_Iscatter"],
-    ["MPI_Scatterv", "MPI_Iscatterv"],
-];
-
-/// A collective on a communicator: how often it was entered, as far as that is known, and whether a thread is inside.
+/// A collective on a communicator: how often it was entered, and whether a thread is inside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collective {
-    /// None: there were collectives on several communicators, and calls are counted by function only.
-    pub count: Option<u64>,
+    /// Blocking and non-blocking calls.
+    pub count: u32,
     /// A thread is inside.
     pub active: bool,
 }
@@ -40,7 +23,7 @@ pub struct Collective {
 /// A communicator in the picture.
 struct Row {
     queue: Queue,
-    collectives: [Collective; COLLECTIVES.len()],
+    collectives: [Collective; COUNTED.len()],
 }
 
 /// The picture, and where the iterators are.
@@ -114,7 +97,8 @@ impl Picture {
             // An empty list would be a claim.
             _ => return mqs::NO_INFORMATION,
         }
-        if self.operations.is_empty() { mqs::END_OF_LIST } else { mqs::OK }
+        // That the class can be seen; `mqs_next_operation` says that there is none.
+        mqs::OK
     }
 
     /// The next operation.
@@ -135,17 +119,17 @@ fn read(view: &View) -> Result<Vec<Row>, Unavailable> {
     let target = view.target()?;
     let target: &dyn Target = &target;
     let image = ImageMemory::open(target)?;
-    let around = OfTarget::new(target);
+    let around = TargetContext::new(target);
     let reader = Reader::new(&image, &around)?;
     if reader.state().0 < State::INITIALIZED.0 {
         return Err(Unavailable::NoImage);
     }
     let mut rows = Vec::new();
     for queue in reader.queues()? {
-        let mut collectives = [Collective::default(); COLLECTIVES.len()];
-        for (collective, functions) in collectives.iter_mut().zip(&COLLECTIVES) {
-            collective.count = reader.collectives(queue.handle, functions)?;
-            collective.active = reader.is_inside(queue.handle, functions)?;
+        let mut collectives = [Collective::default(); COUNTED.len()];
+        for (number, (collective, operation)) in collectives.iter_mut().zip(&COUNTED).enumerate() {
+            collective.count = reader.entered(queue.handle, number)?;
+            collective.active = reader.is_inside(queue.handle, operation.name())?;
         }
         rows.push(Row { queue, collectives });
     }

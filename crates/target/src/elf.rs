@@ -2,11 +2,13 @@
 
 #![allow(unsafe_code)]
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
 use std::ops::Deref;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memmap2::Mmap;
 use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SymbolKind, SymbolSection};
@@ -16,7 +18,7 @@ use crate::{ByteOrder, Error, Result};
 
 /// Opens a regular file for reading. The path may come out of a hostile core file, so this must neither block on a FIFO
 /// nor have an effect on a device.
-pub fn open_regular(path: &Path) -> Result<File> {
+pub fn open_regular(path: &Path) -> Result<std::fs::File> {
     // Asked before opening, because opening a device can already act; asked again after, because the path may have changed.
     let check = |data: io::Result<std::fs::Metadata>| match data {
         Ok(data) if data.is_file() => Ok(()),
@@ -31,21 +33,41 @@ pub fn open_regular(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A file in memory, read by the kernel page by page as it is used.
+/// A file in memory.
 #[derive(Debug)]
 pub struct Mapped {
-    map: Mmap,
+    bytes: Contents,
     path: PathBuf,
 }
 
+#[derive(Debug)]
+enum Contents {
+    /// Read by the kernel page by page as it is used.
+    Map(Mmap),
+    /// Read whole.
+    Copy(Vec<u8>),
+}
+
+/// A longer file of another user is not read.
+const LONGEST_COPY: u64 = 1 << 30;
+
 impl Mapped {
-    /// Maps a regular file that has at least one byte.
+    /// Opens a regular file that has at least one byte. It is mapped if it belongs to this user or to the system; the
+    /// file of somebody else is copied: who shortens a mapped file kills the reader.
     pub fn open(path: &Path) -> Result<Self> {
         let file = open_regular(path)?;
-        // SAFETY: the mapping is private and read-only. That the file keeps its length while it is mapped cannot be
-        // guaranteed; this is an installed program or library, which tools replace by renaming and not by truncating.
-        let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, source))?;
-        Ok(Self { map, path: path.to_path_buf() })
+        let fail = |source| Error::io(path, source);
+        let about = file.metadata().map_err(fail)?;
+        let bytes = if [0, own_user()].contains(&about.uid()) {
+            // SAFETY: the mapping is private and read-only. That the file keeps its length while it is mapped cannot be
+            // guaranteed; this is an installed program or library, which tools replace by renaming, not by truncating.
+            Contents::Map(unsafe { Mmap::map(&file) }.map_err(fail)?)
+        } else {
+            let mut copy = Vec::new();
+            file.take(LONGEST_COPY).read_to_end(&mut copy).map_err(fail)?;
+            Contents::Copy(copy)
+        };
+        Ok(Self { bytes, path: path.to_path_buf() })
     }
 
     /// The parsed view of the file: headers only, tables when they are asked for.
@@ -63,8 +85,17 @@ impl Deref for Mapped {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.map
+        match &self.bytes {
+            Contents::Map(map) => map,
+            Contents::Copy(copy) => copy,
+        }
     }
+}
+
+/// The user that the reader acts as.
+fn own_user() -> u32 {
+    // SAFETY: no arguments, always succeeds.
+    unsafe { libc::geteuid() }
 }
 
 /// Width of an address and byte order from the first bytes of an ELF file.
@@ -81,8 +112,76 @@ pub fn identity(header: &[u8]) -> Option<(usize, ByteOrder)> {
     }
 }
 
+/// A file with code: what is asked of it again and again is read once.
+#[derive(Debug)]
+pub struct CodeFile {
+    map: Mapped,
+    segments: Vec<Segment>,
+    /// The answers of [`CodeFile::symbol`].
+    found: Mutex<HashMap<(Table, String), Option<u64>>>,
+}
+
+/// Where a piece of a file lies in it, and where it wants to be in memory.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    offset: u64,
+    size: u64,
+    address: u64,
+}
+
+impl CodeFile {
+    /// Opens a regular file.
+    ///
+    /// # Errors
+    /// When there is none that may be read, or it is no ELF file.
+    pub fn open(path: &Path) -> Result<Arc<Self>> {
+        Self::new(Mapped::open(path)?)
+    }
+
+    /// A file that is open.
+    ///
+    /// # Errors
+    /// When it is no ELF file.
+    pub fn new(map: Mapped) -> Result<Arc<Self>> {
+        let segment = |segment: object::Segment<'_, '_>| {
+            let (offset, size) = segment.file_range();
+            Segment { offset, size, address: segment.address() }
+        };
+        let segments = map.object()?.segments().map(segment).collect();
+        Ok(Arc::new(Self { map, segments, found: Mutex::default() }))
+    }
+
+    /// The address in the file of a defined function or datum.
+    ///
+    /// # Errors
+    /// When the file has become unreadable.
+    pub fn symbol(&self, table: Table, name: &str) -> Result<Option<u64>> {
+        let key = (table, name.to_owned());
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = found.get(&key) {
+            return Ok(*known);
+        }
+        let address = find_symbol(&self.map.object()?, table, name);
+        found.insert(key, address);
+        Ok(address)
+    }
+
+    /// Address in memory minus address in the file, from one mapping of the file. `None` when the file's segments do
+    /// not explain the mapping: then it is another file than the one that is mapped.
+    pub fn bias(&self, mapping: &Mapping) -> Option<u64> {
+        // The kernel maps whole pages, so a mapping may begin before its segment; pages are larger on some machines.
+        [0x1000, 0x1_0000].into_iter().find_map(|page| {
+            self.segments.iter().find_map(|Segment { offset, size, address }| {
+                let inside = (offset - offset % page..offset.checked_add(*size)?).contains(&mapping.offset);
+                let at = mapping.offset.wrapping_sub(*offset).wrapping_add(*address);
+                inside.then(|| mapping.start.wrapping_sub(at))
+            })
+        })
+    }
+}
+
 /// Which of a file's two symbol tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Table {
     /// `.dynsym`: what a stripped library still has.
     Dynamic,
@@ -92,7 +191,7 @@ pub enum Table {
 
 /// The address in the file of a defined function or datum, by linear search: the tables are read where they lie, so a
 /// search costs no memory.
-pub fn find_symbol(object: &object::File<'_>, table: Table, name: &str) -> Option<u64> {
+fn find_symbol(object: &object::File<'_>, table: Table, name: &str) -> Option<u64> {
     let mut symbols = match table {
         Table::Dynamic => object.dynamic_symbols(),
         Table::Full => object.symbols(),
@@ -105,20 +204,6 @@ pub fn find_symbol(object: &object::File<'_>, table: Table, name: &str) -> Optio
 pub fn is_place<'data>(symbol: &impl ObjectSymbol<'data>) -> bool {
     let kinds = [SymbolKind::Text, SymbolKind::Data, SymbolKind::Unknown];
     kinds.contains(&symbol.kind()) && matches!(symbol.section(), SymbolSection::Section(_))
-}
-
-/// Address in memory minus address in the file, from one mapping of the file. `None` when the file's segments do not
-/// explain the mapping: then it is another file than the one that is mapped.
-pub fn bias(object: &object::File<'_>, mapping: &Mapping) -> Option<u64> {
-    // The kernel maps whole pages, so a mapping may begin before its segment; pages are larger on some machines.
-    [0x1000, 0x1_0000].into_iter().find_map(|page| {
-        object.segments().find_map(|segment| {
-            let (offset, size) = segment.file_range();
-            let inside = (offset - offset % page..offset.checked_add(size)?).contains(&mapping.offset);
-            let at = mapping.offset.wrapping_sub(offset).wrapping_add(segment.address());
-            inside.then(|| mapping.start.wrapping_sub(at))
-        })
-    })
 }
 
 /// Whether the part of a file at this offset is code. `None` when no segment has it.

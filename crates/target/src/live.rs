@@ -1,11 +1,40 @@
 //! A running process, read through the kernel without stopping it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::elf::{self, Mapped};
+use crate::elf::{self, CodeFile, Mapped};
 use crate::maps::{self, Mapping};
-use crate::remote::{self, Refusal};
-use crate::{ByteOrder, Error, Module, Result, Target, permission, process};
+use crate::process_memory::{self, Refusal};
+use crate::{ByteOrder, Error, Module, Result, Target, permission, procfs};
+
+/// The files with code that processes of this host have mapped: each is opened and read once for all of them. For the
+/// length of one look; a file that is written over in place stays what it was.
+#[derive(Debug, Default)]
+pub struct Files(Mutex<HashMap<FileId, Arc<CodeFile>>>);
+
+/// Device and inode, and what leads to them.
+type FileId = ((u64, u64), PathBuf, bool);
+
+/// More files than this are not kept: no honest job has so many.
+const MOST_FILES: usize = 1 << 14;
+
+impl Files {
+    fn of(&self, pid: u32, mapping: &Mapping) -> Result<Arc<CodeFile>> {
+        let id = (mapping.inode, mapping.path.clone(), mapping.deleted);
+        let known = |files: &HashMap<FileId, Arc<CodeFile>>| files.get(&id).cloned();
+        if let Some(file) = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(file);
+        }
+        let file = CodeFile::new(open_mapping(pid, mapping)?)?;
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.len() < MOST_FILES {
+            files.insert(id, file.clone());
+        }
+        Ok(file)
+    }
+}
 
 /// A running process of this host.
 ///
@@ -17,6 +46,7 @@ pub struct Live {
     width: usize,
     order: ByteOrder,
     started: u64,
+    files: Arc<Files>,
 }
 
 impl Live {
@@ -25,9 +55,17 @@ impl Live {
     /// # Errors
     /// [`Error::NoProcess`]; [`Error::Permission`] with the rule that forbids it and the way out.
     pub fn open(pid: u32) -> Result<Self> {
-        let started = process::status(pid)?.start_ticks;
+        Self::open_among(pid, Arc::default())
+    }
+
+    /// The same for one of many processes, which have files in common.
+    ///
+    /// # Errors
+    /// As [`Live::open`].
+    pub fn open_among(pid: u32, files: Arc<Files>) -> Result<Self> {
+        let started = procfs::status(pid)?.start_ticks;
         let maps = read_maps(pid)?;
-        let executable = process::executable(pid).ok();
+        let executable = procfs::executable(pid).ok();
         // A process between exit and wait has no memory; a kernel thread never had any.
         let groups = maps::group(&maps);
         let own = |group: &&Vec<Mapping>| group.first().map(|first| &first.path) == executable.as_ref();
@@ -36,21 +74,24 @@ impl Live {
         let mut header = [0; 64];
         read(pid, header_at, &mut header)?;
         let (width, order) = elf::identity(&header).unwrap_or((size_of::<usize>(), ByteOrder::HOST));
-        Ok(Self { pid, executable, width, order, started })
+        Ok(Self { pid, executable, width, order, started, files })
     }
 
     /// Whether this is still the process that was opened, and not another with its number.
     pub fn is_alive(&self) -> bool {
-        process::status(self.pid)
-            .is_ok_and(|status| status.start_ticks == self.started && !status.has_ended())
+        procfs::status(self.pid).is_ok_and(|status| status.start_ticks == self.started && !status.has_ended())
     }
 }
 
 /// The modules of a process: needs the right to look into `/proc`, which is less than the right to read its memory.
 pub(crate) fn modules(pid: u32) -> Result<Vec<Module>> {
+    modules_among(pid, &Files::default())
+}
+
+fn modules_among(pid: u32, files: &Files) -> Result<Vec<Module>> {
     let maps = read_maps(pid)?;
-    let executable = process::executable(pid).ok();
-    Ok(maps::modules(&maps, executable.as_deref(), |mapping| open_mapping(pid, mapping)))
+    let executable = procfs::executable(pid).ok();
+    Ok(maps::modules(&maps, executable.as_deref(), |mapping| files.of(pid, mapping)))
 }
 
 fn read_maps(pid: u32) -> Result<Vec<Mapping>> {
@@ -58,13 +99,13 @@ fn read_maps(pid: u32) -> Result<Vec<Mapping>> {
     match std::fs::read(&path) {
         Ok(text) => Ok(maps::parse(&text)),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(permission::refused(pid)),
-        Err(error) => Err(process::gone_or(pid, Path::new(&path), error)),
+        Err(error) => Err(procfs::gone_or(pid, Path::new(&path), error)),
     }
 }
 
 fn read(pid: u32, address: u64, buf: &mut [u8]) -> Result<()> {
     let len = buf.len();
-    remote::read(pid, address, buf).map_err(|refusal| match refusal {
+    process_memory::read(pid, address, buf).map_err(|refusal| match refusal {
         Refusal::Address => Error::Unreadable { address, len, why: "nothing is mapped there" },
         Refusal::Gone => Error::NoProcess { pid },
         Refusal::Forbidden => permission::refused(pid),
@@ -81,7 +122,7 @@ fn open_mapping(pid: u32, mapping: &Mapping) -> Result<Mapped> {
     }
     let Mapping { start, end, .. } = mapping;
     let file = Mapped::open(Path::new(&format!("/proc/{pid}/map_files/{start:x}-{end:x}")));
-    file.or_else(|error| match process::executable(pid) {
+    file.or_else(|error| match procfs::executable(pid) {
         Ok(executable) if executable == mapping.path => Mapped::open(Path::new(&format!("/proc/{pid}/exe"))),
         _ => Err(error),
     })
@@ -101,16 +142,16 @@ impl Target for Live {
     }
 
     fn modules(&self) -> Result<Vec<Module>> {
-        modules(self.pid)
+        modules_among(self.pid, &self.files)
     }
 
     fn symbol(&self, name: &str) -> Result<Option<u64>> {
         let maps = read_maps(self.pid)?;
-        let open = |mapping: &Mapping| open_mapping(self.pid, mapping);
+        let open = |mapping: &Mapping| self.files.of(self.pid, mapping);
         let modules = maps::modules(&maps, self.executable.as_deref(), open);
         maps::symbol(&modules, name, |module| {
             let first = maps.iter().find(|mapping| mapping.start == module.start);
-            first.map_or_else(|| Mapped::open(&module.path), open)
+            first.map_or_else(|| CodeFile::open(&module.path), open)
         })
     }
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::elf::{self, Mapped, Table};
+use crate::elf::{CodeFile, Table};
 use crate::{Module, Result};
 
 /// More mappings than this no program has (`vm.max_map_count` is 65530 unless raised).
@@ -26,6 +27,8 @@ pub struct Mapping {
     pub path: PathBuf,
     /// Whether the kernel says that the path no longer leads to this file.
     pub deleted: bool,
+    /// Device and inode, as the kernel writes them; zero where they are not known, as in a core file.
+    pub inode: (u64, u64),
 }
 
 /// The file-backed mappings in a text such as `/proc/PID/maps`. Lines that make no sense are left out.
@@ -41,13 +44,24 @@ fn line(line: &[u8]) -> Option<Mapping> {
     let hex = |text| u64::from_str_radix(text, 16).ok();
     let (start, end, offset) = (hex(start)?, hex(end)?, hex(offset)?);
     let executable = rights.contains('x');
-    let path = fields.nth(2)?.trim_ascii_start();
+    let mut field = || fields.next().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let (major, minor) = field()?.split_once(':')?;
+    let inode = (hex(major)? << 32 | hex(minor)?, field()?.parse().ok()?);
+    let path = fields.next()?.trim_ascii_start();
     let (path, deleted) = match path.strip_suffix(b" (deleted)") {
         Some(path) => (path, true),
         None => (path, false),
     };
     let path = PathBuf::from(OsStr::from_bytes(path));
-    (start < end && path.is_absolute()).then_some(Mapping { start, end, offset, executable, path, deleted })
+    (start < end && path.is_absolute()).then_some(Mapping {
+        start,
+        end,
+        offset,
+        executable,
+        path,
+        deleted,
+        inode,
+    })
 }
 
 /// The mappings of each module: a file of which some part is executable, mapped from its beginning. A file that is mapped
@@ -80,18 +94,18 @@ pub fn group(mappings: &[Mapping]) -> Vec<Vec<Mapping>> {
 pub fn modules(
     mappings: &[Mapping],
     executable: Option<&Path>,
-    open: impl Fn(&Mapping) -> Result<Mapped>,
+    open: impl Fn(&Mapping) -> Result<Arc<CodeFile>>,
 ) -> Vec<Module> {
     let mut modules: Vec<Module> = group(mappings).iter().filter_map(|group| module(group, &open)).collect();
     modules.sort_by_key(|module| Some(module.path.as_path()) != executable);
     modules
 }
 
-fn module(group: &[Mapping], open: impl Fn(&Mapping) -> Result<Mapped>) -> Option<Module> {
+fn module(group: &[Mapping], open: impl Fn(&Mapping) -> Result<Arc<CodeFile>>) -> Option<Module> {
     let (first, last) = (group.first()?, group.last()?);
     let code = || group.iter().filter(|mapping| mapping.executable);
     let executable = code().map(|mapping| mapping.start).min()?..code().map(|mapping| mapping.end).max()?;
-    let known = open(first).ok().and_then(|file| elf::bias(&file.object().ok()?, first));
+    let known = open(first).ok().and_then(|file| file.bias(first));
     let bias = known.unwrap_or(first.start.wrapping_sub(first.offset));
     Some(Module { path: first.path.clone(), bias, start: first.start, end: last.end, executable })
 }
@@ -103,14 +117,12 @@ fn module(group: &[Mapping], open: impl Fn(&Mapping) -> Result<Mapped>) -> Optio
 pub fn symbol(
     modules: &[Module],
     name: &str,
-    open: impl Fn(&Module) -> Result<Mapped>,
+    open: impl Fn(&Module) -> Result<Arc<CodeFile>>,
 ) -> Result<Option<u64>> {
     let (mut seen, mut reason) = (false, None);
     for table in [Table::Dynamic, Table::Full] {
         for module in modules {
-            let found = open(module)
-                .and_then(|file| file.object().map(|object| elf::find_symbol(&object, table, name)));
-            match found {
+            match open(module).and_then(|file| file.symbol(table, name)) {
                 Ok(Some(address)) => return Ok(Some(address.wrapping_add(module.bias))),
                 Ok(None) => seen = true,
                 Err(why) => reason = reason.or(Some(why)),
@@ -155,7 +167,7 @@ zzz\n\
 
     #[test]
     fn the_executable_stands_first_and_a_file_that_is_gone_still_is_a_module() {
-        let gone = |mapping: &Mapping| Mapped::open(&mapping.path.join("gone"));
+        let gone = |mapping: &Mapping| CodeFile::open(&mapping.path.join("gone"));
         let modules = modules(&parse(MAPS), Some(Path::new("/lib/x.so")), gone);
         assert_eq!(modules[0].path, Path::new("/lib/x.so"));
         let app = modules.last().unwrap();

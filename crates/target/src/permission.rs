@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use crate::{Error, process};
+use crate::{Error, procfs};
 
 /// What a look at `/proc` says about a refused process.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,7 +17,7 @@ struct Facts {
 
 /// The error for a process that may not be read, or that has ended meanwhile.
 pub fn refused(pid: u32) -> Error {
-    let Ok(status) = process::status(pid) else { return Error::NoProcess { pid } };
+    let Ok(status) = procfs::status(pid) else { return Error::NoProcess { pid } };
     let reader = std::fs::metadata("/proc/self").map(|data| data.uid());
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
     let namespace = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/user")).ok();

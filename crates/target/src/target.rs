@@ -187,13 +187,13 @@ forward!(&T, Box<T>, Arc<T>);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Bytes;
+    use crate::InMemory;
 
     #[test]
     fn numbers_are_read_in_the_order_and_width_of_the_target() {
         let bytes = vec![0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
-        let big = Bytes::new(4, ByteOrder::Big).segment(0x100, bytes.clone());
-        let little = Bytes::new(8, ByteOrder::Little).segment(0x100, bytes);
+        let big = InMemory::new(4, ByteOrder::Big).segment(0x100, bytes.clone());
+        let little = InMemory::new(8, ByteOrder::Little).segment(0x100, bytes);
         assert_eq!(big.read_pointer(0x100).unwrap(), 0x1122_3344);
         assert_eq!(little.read_pointer(0x100).unwrap(), 0x8877_6655_4433_2211);
         assert_eq!((big.read_u16(0x100).unwrap(), little.read_u16(0x100).unwrap()), (0x1122, 0x2211));
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_string_that_ends_with_its_mapping_is_read() {
-        let target = Bytes::new(8, ByteOrder::Little).segment(0x1ffc, b"abc\0".to_vec());
+        let target = InMemory::new(8, ByteOrder::Little).segment(0x1ffc, b"abc\0".to_vec());
         assert_eq!(target.read_c_string(0x1ffc, 3).unwrap(), b"abc");
         assert!(matches!(target.read_c_string(0x1ffc, 2), Err(Error::Unterminated { limit: 2, .. })));
         assert!(target.read_c_string(0x2000, 3).unwrap_err().is_bad_address());
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_string_without_an_end_stops_at_the_limit() {
-        let target = Bytes::new(8, ByteOrder::Little).segment(0, vec![b'x'; 1 << 16]);
+        let target = InMemory::new(8, ByteOrder::Little).segment(0, vec![b'x'; 1 << 16]);
         assert!(matches!(target.read_c_string(5, 1000), Err(Error::Unterminated { .. })));
     }
 
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_huge_length_is_refused_before_memory_is_asked_for() {
-        let target = Bytes::new(8, ByteOrder::Little);
+        let target = InMemory::new(8, ByteOrder::Little);
         assert!(matches!(target.read_bytes(0, u64::MAX, 1 << 20), Err(Error::TooLong { .. })));
     }
 }

@@ -4,6 +4,7 @@
 //! * [`program`]: the programs with known call counts, [`report`]: what the layer says, held against them;
 //! * [`damage`]: bytes as they must never be;
 //! * [`run`]: child processes that cannot outlive their time;
+//! * [`trials`]: tests that are ignored with a reason where they cannot be run;
 //! * [`paths`]: where cargo puts what the tests use.
 //!
 //! Nothing here is linked into what users run.
@@ -14,3 +15,4 @@ pub mod paths;
 pub mod program;
 pub mod report;
 pub mod run;
+pub mod trials;

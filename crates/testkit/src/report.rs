@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use mpi_abi::FunctionId;
 use serde::Deserialize;
 
 /// The part of `report.json` (schema `mpiscope.report/1`) that the tests look at.
@@ -60,15 +61,10 @@ pub struct Expected {
     pub calls: Vec<(Vec<String>, u64)>,
 }
 
-/// Functions that the layer may leave alone, because there is nothing to see and interposing them would disturb
-/// programs that probe for an MPI library.
-const UNTRACKED: [&str; 6] =
-    ["MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff", "MPI_Get_version", "MPI_Get_library_version"];
-
+/// Functions that the layer leaves alone, because there is nothing to see and interposing them would disturb programs that
+/// probe for an MPI library.
 fn untracked(name: &str) -> bool {
-    UNTRACKED.contains(&name)
-        || name.starts_with("MPI_Abi_")
-        || ["_c2f", "_f2c", "_toint", "_fromint"].iter().any(|end| name.ends_with(end))
+    FunctionId::from_name(name).and_then(FunctionId::function).is_some_and(|function| !function.is_traced())
 }
 
 /// Reads `report.json` in `dir`.

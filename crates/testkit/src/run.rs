@@ -2,10 +2,14 @@
 //!
 //! A launcher starts helpers, and some of them leave its process group. So at the end of the time everything
 //! that descends from the child is killed too, not the group alone.
+//!
+//! Launchers keep session folders where temporary files go, and those of two jobs of one user can get in each other's way: a
+//! job that ends cleans up what another one has just made. So every run has a folder of its own ([`apart`]).
 
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -70,6 +74,12 @@ fn tail(text: &str) -> String {
 /// When the program cannot be started, with its name in the message.
 pub fn bounded(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
     let start = Instant::now();
+    // Tests look for whole lines: the command is not to wrap them.
+    if command.get_envs().all(|(name, _)| name != "COLUMNS") {
+        command.env("COLUMNS", "400");
+    }
+    let temporary = tempfile::tempdir()?;
+    apart(command, temporary.path());
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -92,6 +102,13 @@ pub fn bounded(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
         timed_out,
         wall: start.elapsed(),
     })
+}
+
+/// Has a command, and all that it starts, put temporary files into `folder`, unless it was told another one.
+pub fn apart(command: &mut Command, folder: &Path) {
+    if !command.get_envs().any(|(name, _)| name == "TMPDIR") {
+        command.env("TMPDIR", folder);
+    }
 }
 
 /// Ends a child that was started in a process group of its own, and everything that descends from it.

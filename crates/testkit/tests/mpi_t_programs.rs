@@ -99,10 +99,9 @@ fn every_example_tool_compiles_without_a_warning_with_every_library_and_is_short
 }
 
 #[test]
-fn the_example_in_the_readme_is_the_example_that_is_tested() {
+fn the_example_in_the_documentation_is_the_example_that_is_tested() {
     let read = |file: &str| std::fs::read_to_string(paths::workspace().join(file)).expect("a text file");
-    let readme = read("README.md");
-    let shown =
-        readme.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```")).map(|(code, _)| code);
+    let page = read("docs/tools.md");
+    let shown = page.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```")).map(|(code, _)| code);
     assert_eq!(shown, Some(read("examples/mpi_t/unexpected_queue_tool.c").as_str()));
 }

@@ -72,20 +72,21 @@ fn event_types_of(table: &str) -> BTreeSet<String> {
     table.lines().filter_map(first).filter(is_name).collect()
 }
 
-/// The event types in the layer's own list: lines such as `CALL_STARTED = "call_started", …`.
+/// The event types in the layer's own list: lines such as `CallStarted = "call_started", …`.
 fn event_types_in(source: &str) -> BTreeSet<String> {
-    let list = source.split("\nkinds! {").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap_or("");
+    let list =
+        source.split("\nevent_types! {").nth(1).and_then(|rest| rest.split("\n}").next()).unwrap_or("");
     let name = |line: &str| {
         let (kind, rest) = line.trim().split_once(" = \"")?;
         let name = rest.split('"').next()?;
-        kind.bytes().all(|b| b.is_ascii_uppercase() || b == b'_').then(|| name.to_owned())
+        kind.bytes().all(|b| b.is_ascii_alphabetic()).then(|| name.to_owned())
     };
     list.lines().filter_map(name).collect()
 }
 
 #[test]
 fn every_event_type_of_the_layer_stands_in_the_table_and_no_other_does() {
-    let kinds = paths::workspace().join("crates/layer/src/tool/events/kinds.rs");
+    let kinds = paths::workspace().join("crates/layer/src/events/types.rs");
     let there = event_types_in(&fs::read_to_string(kinds).expect("the list of event types"));
     assert!(there.len() > 40, "the list is understood: {there:?}");
     assert_eq!(there, event_types_of(&read("EVENTS.md")));

@@ -19,7 +19,7 @@ const HEAD: &str = "\
 
 ";
 
-/// One `hook!` for each function whose hook is not written by hand.
+/// One `hook!` or `rare_hook!` for each function whose hook is not written by hand.
 pub fn hooks(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
     let mut text = HEAD.to_owned();
     for row in rows.iter().filter(|row| has_hook(row, overlay)) {
@@ -28,12 +28,17 @@ pub fn hooks(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
             .iter()
             .map(|p| Ok(format!("{}: {}", p.ident(), kinds.rust_type(row, p)?)))
             .collect::<Result<_>>()?;
-        let _ = writeln!(text, "hook! {{\n    {} ({})", row.name, params.join(", "));
+        let head = match (is_frequent(row), row.properties.class.as_str()) {
+            (false, _) => "rare_hook! {\n",
+            // They take longer than a function call.
+            (true, "collective" | "one-sided") => "hook! {\n    sizes outlined\n",
+            (true, _) => "hook! {\n    sizes inlined\n",
+        };
+        let _ = writeln!(text, "{head}    {} ({})", row.name, params.join(", "));
         let _ = writeln!(text, "    note {}", braces(&note(row, overlay)));
-        let bytes = overlay.get(&row.name, "bytes").map_or_else(|| notes::bytes(row), str::to_owned);
-        let _ = writeln!(text, "    bytes {}", braces(&bytes));
+        let _ = writeln!(text, "    bytes {}", braces(&notes::bytes(row, overlay)));
         for field in ["before", "after"] {
-            let _ = writeln!(text, "    {field} {}", braces(&overlay.all(&row.name, field).join(", ")));
+            let _ = writeln!(text, "    {field} {}", braces(&overlay.hooks(row, field).join(", ")));
         }
         text.push_str("}\n");
     }
@@ -53,18 +58,25 @@ pub fn stubs(rows: &[Row]) -> String {
 }
 
 fn has_hook(row: &Row, overlay: &Overlay) -> bool {
-    row.is_traced() && !row.has("variadic") && overlay.get(&row.name, "skip").is_none()
+    row.is_traced() && !row.has("variadic") && overlay.get(row, "skip").is_none()
+}
+
+/// Whether programs call the function often and it may return at once, so that every instruction of its hook counts: messages,
+/// their completion, data of collectives, one-sided communication, and what only looks up.
+fn is_frequent(row: &Row) -> bool {
+    let p = &row.properties;
+    let once = matches!(p.start.as_str(), "persistent" | "partitioned");
+    let frequent = match p.class.as_str() {
+        "point-to-point" | "collective" => !p.partners.is_empty() && p.partners != "operations",
+        "requests" => p.partners == "operations",
+        "one-sided" => !p.moves.is_empty() || p.waits == "synchronization",
+        _ => false,
+    };
+    !once && (frequent || row.has("lookup") || row.has("polling"))
 }
 
 fn note(row: &Row, overlay: &Overlay) -> String {
-    let mut note: Vec<(String, String)> =
-        notes::note(row).into_iter().map(|(field, value)| (field.to_owned(), value)).collect();
-    for (field, value) in overlay.notes(&row.name) {
-        note.retain(|(name, _)| name != field);
-        if !value.is_empty() {
-            note.push((field.to_owned(), value.to_owned()));
-        }
-    }
+    let note = notes::noted(row, overlay);
     note.iter().map(|(field, value)| format!("{field}: {value}")).collect::<Vec<_>>().join(", ")
 }
 

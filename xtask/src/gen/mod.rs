@@ -1,6 +1,7 @@
 //! `cargo xtask gen`: from the checked-in tables to the checked-in Rust.
 //!
 //! The tables in `crates/mpi-abi/spec` are the source: they are small, reviewed, and need no network.
+//! A function's row of `properties.tsv` is joined to it, and serves its large-count variant too.
 //! `--from-standard` refreshes `functions.tsv` from the machine-readable description of MPI 5.0.
 //! `--check` writes nothing and fails where the checked-in Rust is not what the tables say.
 
@@ -8,10 +9,10 @@ mod constants;
 mod functions;
 mod headers;
 mod hooks;
-mod narrow;
 mod notes;
 mod output;
 mod overlay;
+mod properties;
 mod standard;
 mod table;
 
@@ -36,6 +37,13 @@ pub struct Args {
     from_headers: bool,
 }
 
+impl Args {
+    /// Write nothing, compare.
+    pub fn check() -> Self {
+        Self { check: true, from_standard: false, from_headers: false }
+    }
+}
+
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<()> {
     let root = root()?;
@@ -44,7 +52,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut output = Output::new(&root, args.check);
     let functions = if args.from_standard {
         let json = standard::fetch(&root.join("target"))?;
-        let rows = standard::rows(&json, &kinds)?;
+        let rows = standard::rows(&json)?;
         output.put("crates/mpi-abi/spec/functions.tsv", &functions::tsv(&rows))?;
         rows
     } else {
@@ -53,15 +61,15 @@ pub fn run(args: &Args) -> Result<()> {
     if args.from_headers {
         output.put("crates/mpi-abi/spec/constants.tsv", &headers::tsv(&root.join("target"))?)?;
     }
-    let rows = all(functions, table::read(&spec.join("extra.tsv"))?);
-    output.put("crates/mpi-abi/src/generated/functions.rs", &functions::rust(&rows, &kinds)?)?;
+    let mut rows = all(functions, table::read(&spec.join("extra.tsv"))?);
+    properties::Table::read(&spec.join("properties.tsv"))?.join(&mut rows)?;
+    let overlay = overlay::read(&root.join("crates/layer/hooks"))?;
+    overlay.check(&rows)?;
+    output.put("crates/mpi-abi/src/generated/functions.rs", &functions::rust(&rows, &kinds, &overlay)?)?;
     output.put("crates/mpi-abi/src/generated/constants.rs", &constants::constants(&spec)?)?;
     output.put("crates/mpi-abi/src/generated/predefined.rs", &constants::predefined(&spec)?)?;
-    let overlay = overlay::read(&root.join("crates/layer/hooks"))?;
-    overlay.all_match(&rows)?;
     output.put("crates/layer/src/generated/hooks.rs", &hooks::hooks(&rows, &kinds, &overlay)?)?;
     output.put("crates/layer/src/generated/stubs.rs", &hooks::stubs(&rows))?;
-    output.put("crates/layer/src/generated/narrow.rs", &narrow::narrow(&rows, &kinds)?)?;
     output.finish()
 }
 

@@ -5,15 +5,27 @@
 //! `MPI_IN_PLACE` on every process, the result of `MPI_Get_accumulate`; on intercommunicators nothing where the root
 //! is `MPI_PROC_NULL`, and not the leaf's side of a gather or scatter where it is `MPI_ROOT`.
 
+use super::overlay::Overlay;
 use super::table::{Param, Row};
 
 /// `(field, expression)` of a hook's `note` block.
-pub type Note = (&'static str, String);
+pub type Note = (String, String);
 
-/// The `note` block of a function.
-pub fn note(row: &Row) -> Vec<Note> {
+/// The `note` block of a function: by the rules, with what the overlay says otherwise.
+pub fn noted(row: &Row, overlay: &Overlay) -> Vec<Note> {
+    let mut note = note(row);
+    for (field, value) in overlay.notes(row) {
+        note.retain(|(name, _)| name != field);
+        if !value.is_empty() {
+            note.push((field.to_owned(), value.to_owned()));
+        }
+    }
+    note
+}
+
+fn note(row: &Row) -> Vec<Note> {
     let mut note = Vec::new();
-    let mut put = |field, text: Option<String>| note.extend(text.map(|t| (field, t)));
+    let mut put = |field: &str, text: Option<String>| note.extend(text.map(|t| (field.to_owned(), t)));
     put("object", object(row));
     let (count, datatype) = pair(row);
     put("datatype", datatype.or_else(|| first_datatype(row)).map(Param::ident));
@@ -24,7 +36,7 @@ pub fn note(row: &Row) -> Vec<Note> {
     put("request", single_handle(row, "REQUEST"));
     put("message", single_handle(row, "MESSAGE"));
     put("op", row.find(|p| p.kind == "OPERATION" && p.is_value() && p.direction == "in").map(Param::ident));
-    if row.name.to_lowercase().contains("sendrecv") {
+    if row.properties.moves == "exchange" {
         put("extra0", named(row, "source").map(Param::ident));
         put("extra1", named(row, "recvtag").map(Param::ident));
     }
@@ -68,11 +80,7 @@ fn first_datatype(row: &Row) -> Option<&Param> {
 fn pair(row: &Row) -> (Option<&Param>, Option<&Param>) {
     let is_count = |p: &Param| p.kind.contains("XFER_NUM_ELEM") && p.is_value() && p.direction == "in";
     let is_type = |p: &Param| p.kind == "DATATYPE" && p.is_value() && p.direction == "in";
-    let side = match base(&row.name).as_str() {
-        "scatter" | "scatterv" | "allgather" | "alltoall" | "alltoallv" => "recv",
-        "get_accumulate" | "rget_accumulate" => "result_",
-        _ => "",
-    };
+    let side = row.properties.side.as_str();
     // An Alltoallv or Scatterv has one vector and one plain count: the vector is left to `bytes`.
     (
         row.find(|p| is_count(p) && p.name.starts_with(side)),
@@ -90,54 +98,34 @@ fn peer(row: &Row) -> Option<&Param> {
     row.find(|p| p.kind.starts_with("RANK") && p.is_value() && NAMES.contains(&p.name.as_str()))
 }
 
-/// A function's name without `MPI_`, `_c`, `_init` and the `I` of non-blocking collectives, in lower case.
-fn base(name: &str) -> String {
-    const COLLECTIVES: &[&str] = &["ineighbor_", "iall", "ibcast", "igather", "iscatter", "ireduce"];
-    let name =
-        name.trim_start_matches("MPI_").trim_end_matches("_c").trim_end_matches("_init").to_lowercase();
-    if COLLECTIVES.iter().any(|c| name.starts_with(c)) { name[1..].to_owned() } else { name }
-}
-
 /// The expression of a hook's `bytes` block; empty where the call itself moves no data.
-pub fn bytes(row: &Row) -> String {
+pub fn bytes(row: &Row, overlay: &Overlay) -> String {
     if !moves_data(row) {
         return String::new();
     }
-    let base = base(&row.name);
-    let (count, datatype) = pair(row);
-    let single = match (count, datatype) {
-        (Some(count), Some(datatype)) => format!("{} * {}", count.ident(), datatype.ident()),
+    let bytes = match (overlay.get(row, "bytes"), pair(row)) {
+        (Some(bytes), _) => bytes.to_owned(),
+        (None, (Some(count), Some(datatype))) => format!("{} * {}", count.ident(), datatype.ident()),
         _ => String::new(),
     };
-    match base.as_str() {
-        "alltoall" | "reduce_scatter_block" => format!("{single} * peers(comm)"),
-        "alltoallv" => "vector(sendbuf, sendcounts, sendtype, comm)".to_owned(),
-        "alltoallw" => "vector_w(sendbuf, sendcounts, sendtypes, comm)".to_owned(),
-        "reduce_scatter" => "vector(recvcounts, datatype, comm)".to_owned(),
-        "neighbor_alltoallv" => "neighbor_vector(sendcounts, sendtype, comm)".to_owned(),
-        "neighbor_alltoallw" => "neighbor_vector_w(sendcounts, sendtypes, comm)".to_owned(),
-        "gather" | "gatherv" => format!("if is_leaf(root) {{ unless_in_place(sendbuf, {single}) }}"),
-        "scatter" | "scatterv" => format!("if is_leaf(root) {{ unless_in_place(recvbuf, {single}) }}"),
-        "bcast" | "reduce" => format!("if takes_part(root) {{ {single} }}"),
-        "allgatherv" => format!("unless_in_place(sendbuf, {single})"),
-        _ if base.starts_with("neighbor_") => format!("{single} * neighbors(comm)"),
-        "fetch_and_op" | "compare_and_swap" => "1 * datatype".to_owned(),
-        _ => single,
+    // Nothing goes to MPI_PROC_NULL.
+    match row.find(|p| ["dest", "target_rank"].contains(&p.name.as_str())) {
+        Some(to) if !bytes.is_empty() => format!("if takes_part({}) {{ {bytes} }}", to.ident()),
+        _ => bytes,
     }
 }
 
-/// Whether a call moves data: it has a buffer and a count, is not local packing or reducing, and is not the
-/// initialisation of a persistent operation, whose bytes move when it is started.
+/// Whether the arguments of a call say how much it moves between processes or storage, or, if it makes a persistent
+/// request, each start of that. What a receive gets is known when it has arrived.
 fn moves_data(row: &Row) -> bool {
-    let name = row.name.trim_end_matches("_c");
-    let local = name.starts_with("MPI_Pack") || name.starts_with("MPI_Unpack") || name == "MPI_Reduce_local";
-    let buffer = row.find(|p| p.kind == "BUFFER").is_some();
-    buffer && !local && !name.ends_with("_init")
+    let otherwise = matches!(row.properties.start.as_str(), "partitioned" | "end");
+    !matches!(row.properties.moves.as_str(), "" | "local" | "receive") && !otherwise
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{base, bytes, note};
+    use super::{bytes, note};
+    use crate::r#gen::overlay::Overlay;
     use crate::r#gen::table::{Row, parse};
 
     fn row(text: &str) -> Row {
@@ -145,38 +133,35 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_an_operation_share_their_base() {
-        for name in
-            ["MPI_Alltoall", "MPI_Ialltoall", "MPI_Ialltoall_c", "MPI_Alltoall_init", "MPI_Alltoall_init_c"]
-        {
-            assert_eq!(base(name), "alltoall");
-        }
-        assert_eq!(base("MPI_Ineighbor_alltoallv_c"), "neighbor_alltoallv");
-        assert_eq!(base("MPI_Isend"), "isend");
-    }
-
-    #[test]
     fn a_freed_object_is_read_through_its_pointer() {
         let row = row("MPI_Win_free\tERROR_CODE\t-\twin:WINDOW:inout:-:*");
-        assert_eq!(note(&row), [("object", "at(win)".to_owned())]);
+        assert_eq!(note(&row), [("object".to_owned(), "at(win)".to_owned())]);
     }
 
     #[test]
-    fn the_initialisation_of_a_persistent_operation_moves_no_bytes() {
+    fn the_arguments_of_a_receive_or_a_partitioned_operation_do_not_say_what_it_moves() {
+        let nothing = Overlay::default();
         let params = "buf:BUFFER:in:-:const*\tcount:POLYXFER_NUM_ELEM_NNI:in:-\tdatatype:DATATYPE:in:-";
-        assert_eq!(bytes(&row(&format!("MPI_Send\tERROR_CODE\t-\t{params}"))), "count * datatype");
-        assert_eq!(bytes(&row(&format!("MPI_Send_init\tERROR_CODE\t-\t{params}"))), "");
-        assert_eq!(bytes(&row(&format!("MPI_Send_init_c\tERROR_CODE\tc\t{params}"))), "");
+        let mut send = row(&format!("MPI_Send\tERROR_CODE\t-\t{params}"));
+        send.properties.moves = "send".to_owned();
+        assert_eq!(bytes(&send, &nothing), "count * datatype");
+        send.properties.start = "partitioned".to_owned();
+        assert_eq!(bytes(&send, &nothing), "");
+        send.properties.start = String::new();
+        send.properties.moves = "receive".to_owned();
+        assert_eq!(bytes(&send, &nothing), "");
     }
 
     #[test]
-    fn what_is_not_significant_on_an_intercommunicator_is_not_looked_at() {
-        let params = "buffer:BUFFER:inout:-:*\tcount:POLYXFER_NUM_ELEM_NNI:in:-\tdatatype:DATATYPE:in:-\t\
-                      root:RANK:in:-\tcomm:COMMUNICATOR:in:-";
-        let wanted = "if takes_part(root) { count * datatype }";
-        for name in ["MPI_Bcast", "MPI_Ibcast"] {
-            assert_eq!(bytes(&row(&format!("{name}\tERROR_CODE\t-\t{params}"))), wanted);
-        }
+    fn the_count_and_datatype_of_a_scatter_are_those_of_the_side_that_every_rank_has() {
+        let mut row =
+            row("MPI_Scatter\tERROR_CODE\t-\tsendcount:POLYXFER_NUM_ELEM_NNI:in:-\tsendtype:DATATYPE:in:-\t\
+             recvcount:POLYXFER_NUM_ELEM_NNI:in:-\trecvtype:DATATYPE:in:-");
+        row.properties.side = "recv".to_owned();
+        let value =
+            |field: &str| note(&row).into_iter().find(|(name, _)| name == field).map(|(_, value)| value);
+        assert_eq!(value("datatype").as_deref(), Some("recvtype"));
+        assert_eq!(value("count").as_deref(), Some("recvcount"));
     }
 
     #[test]
@@ -184,6 +169,6 @@ mod tests {
         let row = row(
             "MPI_Waitall\tERROR_CODE\t-\tcount:ARRAY_LENGTH_NNI:in:-\tarray_of_requests:REQUEST:inout:count:*",
         );
-        assert_eq!(note(&row), [("count", "count".to_owned())]);
+        assert_eq!(note(&row), [("count".to_owned(), "count".to_owned())]);
     }
 }

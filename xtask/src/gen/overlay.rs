@@ -1,9 +1,14 @@
 //! `crates/layer/hooks/*.tsv`: what people add to the rules, one file a concern. Kept by hand.
 //!
-//! A row is a function's name, or a pattern with `*`, and fields separated by tabs: `before=path`, `after=path`,
-//! `bytes=expression`, `note.field=expression` (empty to drop the field), `skip` (the hook is written by hand; the stub stays).
-//! `before` and `after` of all rows that match are called, files in the order of their names; of the other fields the
-//! last row wins.
+//! A row has a selector and fields separated by tabs: `before=path`, `after=path`, `bytes=expression`,
+//! `note.field=expression` (empty to drop the field), `skip` (the hook is written by hand; the stub stays).
+//! The selector is a function's name, which also stands for its large-count variant, or `@column=value|value,…` with columns
+//! of `properties.tsv`.
+//!
+//! A function may have hooks of several files. They run in the order of the numbers that stand in the files, in a row of
+//! their own: `order`, tab, number. Hooks of one file stand in one row, in the order in which they run. What contradicts
+//! itself is refused: two rows of a file, or two files with one number, with hooks for one function; two values for a field that can
+//! have one.
 
 use std::path::Path;
 
@@ -11,10 +16,31 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::table::{Row, lines};
 
-/// The rows of the overlay.
-pub struct Overlay(Vec<(String, Vec<(String, String)>)>);
+/// The rows of all files.
+#[derive(Default)]
+pub struct Overlay(Vec<Line>);
 
-const FIELDS: &[&str] = &["before", "after", "bytes", "skip"];
+struct Line {
+    /// File and line, for people.
+    place: String,
+    /// The number of the file; files without hooks need none.
+    order: Option<u32>,
+    selector: Selector,
+    fields: Vec<(String, String)>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Selector {
+    /// This function, and its large-count variant.
+    Function(String),
+    /// All functions that have one of the values in each of the columns.
+    Columns(Vec<(String, Vec<String>)>),
+}
+
+/// Fields that a function can have from several rows.
+const HOOKS: &[&str] = &["before", "after"];
+/// The others, beside `note.*`.
+const SINGLE: &[&str] = &["bytes", "skip"];
 
 /// Reads all files of the overlay.
 pub fn read(folder: &Path) -> Result<Overlay> {
@@ -26,81 +52,198 @@ pub fn read(folder: &Path) -> Result<Overlay> {
     for path in files {
         let text =
             std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        for (number, line) in lines(&text) {
-            rows.push(parse(line).with_context(|| format!("{}:{number}", path.display()))?);
-        }
+        rows.extend(file(&text, &path.display().to_string())?);
     }
     Ok(Overlay(rows))
 }
 
-fn parse(line: &str) -> Result<(String, Vec<(String, String)>)> {
+/// The rows of one file.
+fn file(text: &str, name: &str) -> Result<Vec<Line>> {
+    let (mut order, mut rows) = (None, Vec::new());
+    for (number, line) in lines(text) {
+        let place = format!("{name}:{number}");
+        if let Some(value) = line.strip_prefix("order\t") {
+            ensure!(order.is_none() && rows.is_empty(), "{place}: the order stands once, before all rows");
+            order = Some(value.trim().parse().with_context(|| format!("{place}: a number expected"))?);
+            continue;
+        }
+        let (selector, fields) = parse(line).with_context(|| place.clone())?;
+        rows.push(Line { place, order, selector, fields });
+    }
+    Ok(rows)
+}
+
+fn parse(line: &str) -> Result<(Selector, Vec<(String, String)>)> {
     let mut columns = line.split('\t').filter(|c| !c.is_empty());
-    let pattern = columns.next().context("an empty row")?.to_owned();
+    let selector = selector(columns.next().context("an empty row")?)?;
     let mut fields = Vec::new();
     for column in columns {
         let (field, value) = column.split_once('=').unwrap_or((column, ""));
-        if !FIELDS.contains(&field) && !field.starts_with("note.") {
-            bail!("`{field}` is not one of {} or note.FIELD", FIELDS.join(", "));
+        if !HOOKS.contains(&field) && !SINGLE.contains(&field) && !field.starts_with("note.") {
+            bail!("`{field}` is not one of {}, {} or note.FIELD", HOOKS.join(", "), SINGLE.join(", "));
         }
         fields.push((field.to_owned(), value.to_owned()));
     }
-    Ok((pattern, fields))
+    Ok((selector, fields))
+}
+
+fn selector(text: &str) -> Result<Selector> {
+    let Some(columns) = text.strip_prefix('@') else { return Ok(Selector::Function(text.to_owned())) };
+    let one = |part: &str| {
+        let (column, values) =
+            part.split_once('=').with_context(|| format!("`{part}` is not column=value"))?;
+        ensure!(value(&Row::default(), column).is_some(), "there is no column `{column}` to select by");
+        Ok((column.to_owned(), values.split('|').map(str::to_owned).collect()))
+    };
+    columns.split(',').map(one).collect::<Result<_>>().map(Selector::Columns)
+}
+
+/// What a column says of a function.
+fn value<'a>(row: &'a Row, column: &str) -> Option<&'a str> {
+    let p = &row.properties;
+    let value = match column {
+        "class" => &p.class,
+        "start" => &p.start,
+        "waits" => &p.waits,
+        "partners" => &p.partners,
+        "moves" => &p.moves,
+        "operation" => &p.operation,
+        _ => return None,
+    };
+    Some(if value.is_empty() { "-" } else { value })
+}
+
+impl Line {
+    fn matches(&self, row: &Row) -> bool {
+        match &self.selector {
+            Selector::Function(name) => name == row.base() || *name == row.name,
+            Selector::Columns(columns) => columns.iter().all(|(column, values)| {
+                value(row, column).is_some_and(|value| values.iter().any(|wanted| wanted == value))
+            }),
+        }
+    }
+
+    fn has(&self, field: &str) -> bool {
+        self.fields.iter().any(|(name, _)| name == field)
+    }
 }
 
 impl Overlay {
-    /// What the overlay says of one field of one function.
-    pub fn get(&self, function: &str, field: &str) -> Option<&str> {
-        let rows = self.0.iter().rev().filter(|(pattern, _)| matches(pattern, function));
-        rows.flat_map(|(_, fields)| fields).find(|(name, _)| name == field).map(|(_, value)| value.as_str())
+    fn of<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = &'a Line> {
+        self.0.iter().filter(|line| line.matches(row))
     }
 
-    /// What every row that matches the function says of one field, in order.
-    pub fn all(&self, function: &str, field: &str) -> Vec<&str> {
-        let rows = self.0.iter().filter(|(pattern, _)| matches(pattern, function));
-        rows.flat_map(|(_, fields)| fields)
-            .filter(|(name, _)| name == field)
-            .map(|(_, value)| value.as_str())
-            .collect()
+    /// The value of a field that can have one.
+    pub fn get(&self, row: &Row, field: &str) -> Option<&str> {
+        let mut fields = self.0.iter().filter(|line| line.matches(row)).flat_map(|line| &line.fields);
+        fields.find(|(name, _)| name == field).map(|(_, value)| value.as_str())
+    }
+
+    /// The hooks of a function, in the order in which they run.
+    pub fn hooks(&self, row: &Row, field: &str) -> Vec<&str> {
+        let mut lines: Vec<&Line> = self.0.iter().filter(|line| line.matches(row)).collect();
+        lines.sort_by_key(|line| line.order);
+        let fields = lines.into_iter().flat_map(|line| &line.fields);
+        fields.filter(|(name, _)| name == field).map(|(_, value)| value.as_str()).collect()
     }
 
     /// All `note.` fields that the overlay names for a function.
-    pub fn notes(&self, function: &str) -> Vec<(&str, &str)> {
-        let rows = self.0.iter().filter(|(pattern, _)| matches(pattern, function));
-        rows.flat_map(|(_, fields)| fields)
-            .filter_map(|(name, value)| Some((name.strip_prefix("note.")?, value.as_str())))
-            .collect()
+    pub fn notes(&self, row: &Row) -> Vec<(&str, &str)> {
+        let fields = self.0.iter().filter(|line| line.matches(row)).flat_map(|line| &line.fields);
+        fields.filter_map(|(name, value)| Some((name.strip_prefix("note.")?, value.as_str()))).collect()
     }
 
-    /// Fails on a row that no function matches: most likely a slip of the pen.
-    pub fn all_match(&self, rows: &[Row]) -> Result<()> {
-        for (pattern, _) in &self.0 {
-            let any = rows.iter().any(|row| row.is_traced() && matches(pattern, &row.name));
-            ensure!(any, "crates/layer/hooks: `{pattern}` matches no traced function");
+    /// Fails on a row that no function matches, most likely a slip of the pen, and on rows that contradict each other.
+    pub fn check(&self, rows: &[Row]) -> Result<()> {
+        for line in &self.0 {
+            let any = rows.iter().any(|row| row.is_traced() && line.matches(row));
+            ensure!(any, "{}: no traced function is meant", line.place);
+            let hooks = HOOKS.iter().any(|field| line.has(field));
+            ensure!(!hooks || line.order.is_some(), "{}: a file with hooks needs an order", line.place);
+        }
+        rows.iter().filter(|row| row.is_traced()).try_for_each(|row| self.check_one(row))
+    }
+
+    fn check_one(&self, row: &Row) -> Result<()> {
+        let lines: Vec<&Line> = self.of(row).collect();
+        for (at, one) in lines.iter().enumerate() {
+            for other in &lines[at + 1..] {
+                let both = one.fields.iter().map(|(field, _)| field).find(|field| other.has(field));
+                let Some(field) = both else { continue };
+                let ordered = HOOKS.contains(&field.as_str()) && one.order != other.order;
+                ensure!(
+                    ordered,
+                    "{} and {} contradict each other: `{field}` of {}",
+                    one.place,
+                    other.place,
+                    row.name
+                );
+            }
         }
         Ok(())
     }
 }
 
-/// Shell-like matching with `*` only.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((head, tail)) => {
-            name.strip_prefix(head).is_some_and(|rest| (0..=rest.len()).any(|at| matches(tail, &rest[at..])))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{matches, parse};
+    use super::*;
+    use crate::r#gen::table;
+
+    fn row(name: &str, flags: &str, start: &str) -> Row {
+        let mut row = table::parse(&format!("{name}\tERROR_CODE\t{flags}")).unwrap();
+        row.properties.class = "collective".to_owned();
+        row.properties.start = start.to_owned();
+        row
+    }
+
+    fn overlay(files: &[&str]) -> Overlay {
+        let files = files.iter().enumerate();
+        Overlay(files.flat_map(|(number, text)| file(text, &format!("file{number}")).unwrap()).collect())
+    }
 
     #[test]
-    fn a_star_stands_for_any_text() {
-        assert!(matches("MPI_Wait*", "MPI_Waitall"));
-        assert!(matches("MPI_*_init*", "MPI_Send_init_c"));
-        assert!(!matches("MPI_Wait", "MPI_Waitall"));
-        assert!(!matches("MPI_*_c", "MPI_Send"));
+    fn a_row_serves_a_function_and_its_large_count_variant() {
+        let overlay = overlay(&["order\t1\nMPI_Bcast\tbefore=a::b\n"]);
+        for row in [row("MPI_Bcast", "has_c", ""), row("MPI_Bcast_c", "c", "")] {
+            assert_eq!(overlay.hooks(&row, "before"), ["a::b"]);
+        }
+        assert!(overlay.hooks(&row("MPI_Ibcast", "has_c", "nonblocking"), "before").is_empty());
+    }
+
+    #[test]
+    fn columns_select_all_functions_that_have_one_of_the_values() {
+        let overlay = overlay(&["order\t1\n@class=collective,start=-|begin\tbefore=a::b\n"]);
+        assert_eq!(overlay.hooks(&row("MPI_Bcast", "-", ""), "before"), ["a::b"]);
+        assert!(overlay.hooks(&row("MPI_Ibcast", "-", "nonblocking"), "before").is_empty());
+        assert!(parse("@colour=red\tskip").is_err());
+    }
+
+    #[test]
+    fn hooks_run_in_the_order_that_the_files_state_not_in_that_of_their_names() {
+        let rows = [row("MPI_Bcast", "-", "")];
+        let files = overlay(&["order\t2\nMPI_Bcast\tbefore=late\n", "order\t1\nMPI_Bcast\tbefore=early\n"]);
+        files.check(&rows).unwrap();
+        assert_eq!(files.hooks(&rows[0], "before"), ["early", "late"]);
+    }
+
+    #[test]
+    fn rows_that_contradict_each_other_are_refused() {
+        let rows = [row("MPI_Bcast", "has_c", ""), row("MPI_Bcast_c", "c", "")];
+        for files in [
+            // One function twice in a file, once through its variant, once through a column.
+            &["order\t1\nMPI_Bcast\tbefore=a\nMPI_Bcast\tbefore=b\n"][..],
+            &["order\t1\nMPI_Bcast\tbefore=a\nMPI_Bcast_c\tbefore=a\n"],
+            &["order\t1\nMPI_Bcast\tafter=a\n@class=collective\tafter=b\n"],
+            // Two files that do not say who comes first.
+            &["order\t1\nMPI_Bcast\tbefore=a\n", "order\t1\nMPI_Bcast\tbefore=b\n"],
+            // Two values where there can be one.
+            &["MPI_Bcast\tbytes=a\n", "order\t1\nMPI_Bcast\tbytes=b\n"],
+            // No order, no function.
+            &["MPI_Bcast\tbefore=a\n"],
+            &["order\t1\nMPI_Bcats\tbefore=a\n"],
+        ] {
+            assert!(overlay(files).check(&rows).is_err(), "{files:?}");
+        }
     }
 
     #[test]

@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::table::{Kinds, Param, Row};
+use super::properties::Properties;
+use super::table::{Param, Row};
 
 /// The package that carries `apis.json`. Another version may describe another MPI: the tests would tell.
 const PACKAGE: &str = "pympistandard==0.2.0";
@@ -69,7 +70,7 @@ fn run(program: &str, args: &[&str]) -> Result<()> {
 }
 
 /// All C functions, each `_c` variant after its base, in order of name.
-pub fn rows(json: &Path, kinds: &Kinds) -> Result<Vec<Row>> {
+pub fn rows(json: &Path) -> Result<Vec<Row>> {
     let text = std::fs::read_to_string(json).with_context(|| format!("cannot read {}", json.display()))?;
     let entries: BTreeMap<String, Entry> = serde_json::from_str(&text)
         .with_context(|| format!("{} is not what was expected", json.display()))?;
@@ -80,9 +81,9 @@ pub fn rows(json: &Path, kinds: &Kinds) -> Result<Vec<Row>> {
             continue;
         }
         let has_c = entry.parameters.iter().any(|p| p.kind.starts_with("POLY") && !hidden(p));
-        rows.push(row(entry, false, has_c, kinds)?);
+        rows.push(row(entry, false, has_c)?);
         if has_c {
-            rows.push(row(entry, true, false, kinds)?);
+            rows.push(row(entry, true, false)?);
         }
     }
     Ok(rows)
@@ -93,7 +94,7 @@ fn hidden(p: &Parameter) -> bool {
     p.suppress.split_whitespace().any(|s| s == "c_parameter")
 }
 
-fn row(entry: &Entry, is_c: bool, has_c: bool, kinds: &Kinds) -> Result<Row> {
+fn row(entry: &Entry, is_c: bool, has_c: bool) -> Result<Row> {
     let shown = |p: &&Parameter| !hidden(p) && (is_c || !p.large_only);
     let params: Vec<Param> =
         entry.parameters.iter().filter(shown).map(|p| param(p, is_c)).collect::<Result<_>>()?;
@@ -102,13 +103,11 @@ fn row(entry: &Entry, is_c: bool, has_c: bool, kinds: &Kinds) -> Result<Row> {
         returns: entry.return_kind.clone(),
         flags: Vec::new(),
         params,
+        properties: Properties::default(),
     };
-    let returns_int = kinds.c_type(&row, &row.returns)? == "int" && row.returns == "ERROR_CODE";
     let flags = [
         ("c", is_c),
         ("has_c", has_c || matches!(entry.name.as_str(), "MPI_Psend_init" | "MPI_Precv_init")),
-        ("tool", entry.name.starts_with("MPI_T_")),
-        ("untraced", !returns_int || is_conversion(&entry.name)),
         ("variadic", row.params.iter().any(|p| p.kind == "VARARGS")),
     ];
     row.flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect();
@@ -116,18 +115,6 @@ fn row(entry: &Entry, is_c: bool, has_c: bool, kinds: &Kinds) -> Result<Row> {
         correct_info_create_env(&mut row)?;
     }
     Ok(row)
-}
-
-/// Calls that libraries and launchers make to find out what they have, and handle conversions that Fortran wrappers
-/// make by the million: no layer wants them, and stubs would only disturb.
-fn is_conversion(name: &str) -> bool {
-    const SUFFIXES: &[&str] = &["_c2f", "_f2c", "_c2f08", "_f082c", "_f2f08", "_f082f", "_toint", "_fromint"];
-    SUFFIXES.iter().any(|s| name.ends_with(s))
-        || name.starts_with("MPI_Abi_get_")
-        || matches!(name, "MPI_Get_version" | "MPI_Get_library_version")
-        // Fields of a status: where a library lacks them, programs that ask by weak symbols help themselves.
-        || (name.starts_with("MPI_Status_get_") || name.starts_with("MPI_Status_set_"))
-            && ["_source", "_tag", "_error"].iter().any(|s| name.ends_with(s))
 }
 
 /// The data say `char argv[]`; the standard and every header say `char *argv[]`.

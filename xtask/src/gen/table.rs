@@ -6,6 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use super::properties::Properties;
+
 /// One parameter: `name:kind:direction:length[:shape]`.
 ///
 /// `length` is `-` for a single thing, a parameter's or a constant's name, `*` when only the standard's text says it, or
@@ -20,22 +22,31 @@ pub struct Param {
 }
 
 /// One C function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     pub name: String,
     pub returns: String,
     pub flags: Vec<String>,
     pub params: Vec<Param>,
+    pub properties: Properties,
 }
 
 impl Row {
     pub fn has(&self, flag: &str) -> bool {
-        self.flags.iter().any(|f| f == flag)
+        self.flags.iter().chain(&self.properties.flags).any(|f| f == flag)
+    }
+
+    /// The name of the function with counts of type `int`.
+    pub fn base(&self) -> &str {
+        match self.name.strip_suffix("_c") {
+            Some(base) if self.has("c") => base,
+            _ => &self.name,
+        }
     }
 
     /// Whether the layer has a stub for it.
     pub fn is_traced(&self) -> bool {
-        !self.has("tool") && !self.has("untraced")
+        self.properties.class != "tool" && !self.has("untraced")
     }
 
     /// The first parameter that a test accepts.
@@ -105,7 +116,7 @@ pub fn parse(line: &str) -> Result<Row> {
     let (name, returns, flags) = (next()?.to_owned(), next()?.to_owned(), next()?);
     let flags = if flags == "-" { Vec::new() } else { flags.split(',').map(str::to_owned).collect() };
     let params = fields.map(parse_param).collect::<Result<_>>()?;
-    Ok(Row { name, returns, flags, params })
+    Ok(Row { name, returns, flags, params, properties: Properties::default() })
 }
 
 fn parse_param(text: &str) -> Result<Param> {

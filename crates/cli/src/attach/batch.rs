@@ -2,14 +2,15 @@
 
 use super::Options;
 use super::debugger::{self, Debugger};
-use super::fold::{self, Answer};
+use super::group::{self, Answer};
+use crate::render::{Screen, complain};
 use crate::{exit, procs};
 use anyhow::{Context, Result, bail};
-use mpiscope_job::acquire::{Entry, Reach};
+use mpiscope_job::acquire::{Entry, Hosts};
 use mpiscope_target::Live;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -46,13 +47,15 @@ pub fn run(chosen: &[Entry], debugger: &Debugger, command: &str, options: &Optio
     let none = failed == outputs.len();
     if options.json {
         let report = Outputs { schema: "mpiscope.answers/1".into(), outputs };
-        println!("{}", serde_json::to_string(&report)?);
+        let mut screen = Screen::stdout();
+        screen.json(&report)?;
+        screen.finish()?;
     } else {
         show(&outputs)?;
     }
     Ok(ExitCode::from(match failed {
         0 => exit::FINE,
-        _ if none => exit::COULD_NOT_LOOK,
+        _ if none => exit::COULD_NOT_READ,
         _ => exit::PROBLEM,
     }))
 }
@@ -82,15 +85,16 @@ fn show(outputs: &[Output]) -> Result<()> {
         })
     };
     let answers: Vec<Answer> = outputs.iter().filter_map(answer).collect();
-    let mut out = io::stdout().lock();
-    for line in fold::lines(&answers) {
-        writeln!(out, "{line}")?;
+    let mut screen = Screen::stdout();
+    for line in group::lines(&answers) {
+        // Debuggers indent by tabs.
+        screen.line(&line.replace('\t', "    "))?;
     }
-    out.flush()?;
-    // The same rule usually forbids all processes: it is told once.
+    screen.finish()?;
+    // The same rule usually forbids all processes: it is shown once.
     let errors: BTreeSet<&str> = outputs.iter().filter_map(|output| output.error.as_deref()).collect();
     for error in errors {
-        eprintln!("mpiscope attach: {error}");
+        complain("attach", error);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The debugger, and how it is told what to do.
 
+use crate::gdb_script;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -43,7 +44,11 @@ impl Debugger {
             }
         } else {
             words.push("-q".into());
+            // Nobody is at a prompt while the process is attached to; from then on the user is.
+            words.extend(["-iex", "set pagination off"].map(str::to_owned));
+            words.extend(script());
             words.extend(["-p".into(), pid.to_string()]);
+            words.extend(["-ex", "set pagination on"].map(str::to_owned));
             if open {
                 words.extend(["-ex", "set var *(int*)&MPIR_debug_gate = 1"].map(str::to_owned));
             }
@@ -65,12 +70,20 @@ impl Debugger {
             ]);
         } else {
             run.args(["-q", "-nx", "-batch", "-ex", "set pagination off", "-ex", "set width 0"])
-                .args(&self.options);
+                .args(&self.options)
+                .args(script());
             run.args(["-p", &pid.to_string(), "-ex", MARK_GDB, "-ex", command]);
         }
         run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         run
     }
+}
+
+/// Words that load the script for MPI objects into gdb, which also hides the frames of the layer.
+fn script() -> Vec<String> {
+    let program = std::env::current_exe().ok();
+    let line = program.and_then(|program| gdb_script::loading(&program));
+    line.into_iter().flat_map(|line| ["-iex".to_owned(), line]).collect()
 }
 
 /// Printed before the answer begins.
@@ -98,11 +111,18 @@ mod tests {
     #[test]
     fn gdb_is_meant_unless_another_is_named() {
         let words = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
-        assert_eq!(Debugger::new(&[]).interactive(7, false), words(&["gdb", "-q", "-p", "7"]));
-        assert_eq!(
-            Debugger::new(&words(&["-tui"])).interactive(7, false),
-            words(&["gdb", "-tui", "-q", "-p", "7"])
-        );
+        let without_script = |all: Vec<String>| -> Vec<String> {
+            let at = all.iter().position(|word| word.starts_with("python "));
+            (0..all.len())
+                .filter(|i| at.is_none_or(|at| *i != at && *i + 1 != at))
+                .map(|i| all[i].clone())
+                .collect()
+        };
+        let quiet = ["-q", "-iex", "set pagination off", "-p", "7", "-ex", "set pagination on"];
+        let gdb = without_script(Debugger::new(&[]).interactive(7, false));
+        assert_eq!(gdb, words(&[&["gdb"], &quiet[..]].concat()));
+        let tui = without_script(Debugger::new(&words(&["-tui"])).interactive(7, false));
+        assert_eq!(tui, words(&[&["gdb", "-tui"], &quiet[..]].concat()));
         let lldb = Debugger::new(&words(&["/opt/lldb-15", "-x"]));
         assert_eq!(lldb.interactive(7, false), words(&["/opt/lldb-15", "-x", "-p", "7"]));
         assert!(lldb.interactive(7, true).iter().any(|word| word.contains("MPIR_debug_gate")));

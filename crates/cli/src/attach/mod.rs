@@ -3,9 +3,10 @@
 
 mod batch;
 mod debugger;
-mod fold;
+mod group;
 mod tmux;
 
+use crate::render::complain;
 use crate::{exit, procs};
 use anyhow::{Result, bail};
 use debugger::Debugger;
@@ -15,28 +16,28 @@ use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
 ///
-/// Begins at any one process of the job, like `mpiscope procs`. Without --batch every chosen rank of this host gets
-/// a debugger in a pane of tmux. With --batch the command runs in every chosen rank, on all hosts, and equal answers are
-/// shown once with the ranks that gave them. Attaching stops a rank for that moment. Exit status: 0 all is well, 1
-/// some processes could not be looked at, 2 none could.
+/// Starts from any one process of the job, like `mpiscope procs`. Without --batch, every chosen rank on this host gets a
+/// debugger in a tmux pane. With --batch, the command runs in every chosen rank on all hosts, and equal answers are shown
+/// once with the ranks that gave them. Attaching stops a rank for that moment. Exit status: 0 all is well, 1 some processes
+/// could not be read, 2 none could.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids of the job, or one core file
     #[arg(value_name = "PID", required = true)]
     targets: Vec<String>,
-    /// Only these ranks, such as 0,4-31 (of every world)
+    /// Only these ranks (of every world), for example 0,4-31 or 0-60:4
     #[arg(long, value_name = "SET")]
     ranks: Option<RankSet>,
-    /// Only this world, by its name in `mpiscope procs` or the beginning of it
+    /// Only this world: its name in `mpiscope procs`, or the beginning of it
     #[arg(long, value_name = "NAME")]
     world: Option<String>,
     /// Run this command of the debugger in every rank, and end
     #[arg(long, value_name = "COMMAND")]
     batch: Option<String>,
-    /// With --batch: every answer by itself, as JSON
+    /// With --batch: print each answer separately, as JSON
     #[arg(long, requires = "batch")]
     json: bool,
-    /// Let ranks go that are held in MPI_Init, and do nothing else
+    /// Only release ranks that are held in MPI_Init
     #[arg(long, conflicts_with = "batch")]
     release: bool,
     /// Only processes of this host
@@ -45,22 +46,24 @@ pub struct Options {
     /// Only the named processes, not the others of their job
     #[arg(long)]
     only: bool,
-    /// The debugger and its options: gdb (as it is without this) or lldb
+    #[command(flatten)]
+    whose: procs::Whose,
+    /// The debugger and its options: gdb (the default) or lldb
     #[arg(last = true, value_name = "DEBUGGER")]
     debugger: Vec<String>,
 }
 
 /// Attaches.
 pub fn attach(options: &Options) -> Result<ExitCode> {
-    let found = procs::look(&options.targets, !options.here)?;
+    let found = procs::look(&options.targets, !options.here, &options.whose)?;
     for problem in &found.problems {
-        eprintln!("mpiscope attach: {problem}");
+        complain("attach", problem);
     }
     let chosen = chosen(options, &found)?;
     let debugger = Debugger::new(&options.debugger);
     if options.release {
         let problems = release(&chosen);
-        problems.iter().for_each(|problem| eprintln!("mpiscope attach: {problem}"));
+        problems.iter().for_each(|problem| complain("attach", problem));
         return Ok(ExitCode::from(if problems.is_empty() { exit::FINE } else { exit::PROBLEM }));
     }
     match &options.batch {
@@ -118,8 +121,9 @@ pub fn debug(entries: &[Entry]) -> Result<()> {
     let (here, elsewhere) = batch::split(entries);
     for (host, entries) in elsewhere {
         let ranks: RankSet = entries.iter().filter_map(|entry| entry.rank).collect();
-        eprintln!(
-            "mpiscope: ranks {ranks} wait on {host}: run `mpiscope attach PID --release` or a debugger there"
+        complain(
+            "",
+            &format!("ranks {ranks} wait on {host}: run `mpiscope attach PID --release` or a debugger there"),
         );
     }
     tmux::open(&here, &Debugger::new(&[]), true)

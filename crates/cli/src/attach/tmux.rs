@@ -2,8 +2,10 @@
 
 use super::batch::split;
 use super::debugger::Debugger;
+use crate::render::complain;
 use anyhow::{Context, Result, bail};
 use mpiscope_job::acquire::Entry;
+use mpiscope_job::shell;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -16,10 +18,8 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, held: bool) -> Result<()> {
     let (here, elsewhere) = if held { (chosen.to_vec(), Default::default()) } else { split(chosen) };
     for (host, entries) in &elsewhere {
         let pid = entries.first().map_or(0, |entry| entry.place.pid);
-        eprintln!(
-            "mpiscope attach: {} processes run on {host}: `mpiscope attach {pid}` there",
-            entries.len()
-        );
+        let n = entries.len();
+        complain("attach", &format!("{n} of the processes run on {host}: run `mpiscope attach {pid}` there"));
     }
     if here.is_empty() {
         bail!("none of the chosen processes runs on this host");
@@ -42,11 +42,16 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, held: bool) -> Result<()> {
              use --batch",
         )?;
         if !done.success() {
-            bail!("`tmux {}` failed; choose fewer ranks by --ranks, or use --batch", words.join(" "));
+            bail!("`tmux {}` failed; choose fewer ranks by --ranks, or use --batch", shell::line(&words));
         }
     }
     if !inside && held {
-        eprintln!("mpiscope: a debugger is on every rank: `tmux attach -t {session}` in another terminal");
+        complain(
+            "",
+            &format!(
+                "a debugger is on every rank: `tmux attach -t {session}` in another terminal shows them"
+            ),
+        );
     } else if !inside {
         let error = Command::new("tmux").args(["attach", "-t", &session]).exec();
         return Err(error).context("tmux cannot be started");
@@ -70,7 +75,7 @@ fn plan(entries: &[Entry], debugger: &Debugger, held: bool, session: Option<&str
             command.extend(["-n", &name]);
         }
         let mut words: Vec<String> = command.into_iter().map(str::to_owned).collect();
-        words.push(shell_line(&debugger.interactive(entry.place.pid, held)));
+        words.push(shell::line(debugger.interactive(entry.place.pid, held)));
         commands.push(words);
         let mut layout = vec!["select-layout".to_owned()];
         layout.extend(session.iter().flat_map(|session| ["-t".to_owned(), (*session).to_owned()]));
@@ -80,22 +85,16 @@ fn plan(entries: &[Entry], debugger: &Debugger, held: bool, session: Option<&str
     commands
 }
 
-/// Words as one line for the shell that tmux starts.
-fn shell_line(words: &[String]) -> String {
-    let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::acquire::Place;
+    use mpiscope_job::acquire::ProcessLocation;
 
     fn entry(rank: u32) -> Entry {
         Entry {
             world: "w".into(),
             rank: Some(rank),
-            place: Place { host: "h".into(), pid: 100 + rank },
+            place: ProcessLocation { host: "h".into(), pid: 100 + rank },
             executable: "/a".into(),
             spawned: None,
             gone: false,
@@ -109,7 +108,7 @@ mod tests {
         let first: Vec<&str> = plan.iter().filter_map(|words| words.first().map(String::as_str)).collect();
         let opening: Vec<&str> = first.into_iter().filter(|word| *word != "select-layout").collect();
         assert_eq!(opening, ["new-session", "split-window", "split-window", "split-window", "new-window"]);
-        assert!(plan[0].last().unwrap().contains("'-p' '100'"), "{plan:?}");
+        assert!(plan[0].last().unwrap().contains("-p 100"), "{plan:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// `ET_CORE` of `e_type`.
@@ -21,19 +21,50 @@ pub fn expand(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Jobs have a folder for each rank, or for each host and rank; the tree of a file system is not meant.
+const DEEPEST: usize = 4;
+/// Entries of folders that are looked at.
+const MOST_ENTRIES: usize = 1 << 20;
+
 fn in_directory(dir: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(dir).with_context(|| format!("{}: cannot be listed", dir.display()))?;
-    let mut files: Vec<PathBuf> =
-        entries.filter_map(|e| Some(e.ok()?.path())).filter(|f| is_core(f)).collect();
+    let mut left = MOST_ENTRIES;
+    let mut files = Vec::new();
+    collect(dir, DEEPEST, &mut left, &mut files)
+        .with_context(|| format!("{}: cannot be listed", dir.display()))?;
+    if left == 0 {
+        eprintln!(
+            "mpiscope core: {}: more than {MOST_ENTRIES} entries, the others were not looked at",
+            dir.display()
+        );
+    }
     files.sort();
     if files.is_empty() {
         bail!(
-            "{}: no core file in it; where the system writes them is in /proc/sys/kernel/core_pattern, and \
+            "{}: no core file in it or in the folders below it; where the system writes them is in /proc/sys/kernel/core_pattern, and \
              `ulimit -c unlimited` before the job lets it write them (`coredumpctl` has those of systemd)",
             dir.display()
         );
     }
     Ok(files)
+}
+
+/// Core files in a folder and in those below it. Links to folders are not followed; folders that cannot be read are passed over.
+fn collect(dir: &Path, deeper: usize, left: &mut usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(dir)?.flatten() {
+        if *left == 0 {
+            break;
+        }
+        *left -= 1;
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if deeper > 0 {
+                let _unreadable = collect(&path, deeper - 1, left, files);
+            }
+        } else if is_core(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// By the head of the file. A pipe or device in the directory is not opened.

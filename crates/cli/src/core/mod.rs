@@ -1,33 +1,33 @@
-//! `mpiscope core`: one story of the core files of a job.
+//! `mpiscope core`: the postmortem of a job from its core files.
 
-mod files;
+pub mod files;
+mod output;
 mod requests;
-mod text;
 
 use crate::exit;
+use crate::render::{Screen, complain};
 use anyhow::{Result, bail};
-use mpiscope_job::story::{Death, Story};
+use mpiscope_job::postmortem::{Death, Postmortem};
 use mpiscope_job::symbols::FileSymbols;
 use mpiscope_target::Symbolizer;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Tell from core files who died of what, in which call, and who was waiting for whom
+/// Show from core files which rank died of what, in which call, and who was waiting for whom
 ///
-/// Name the core files of a job, or a directory that holds them. The program must have run under `mpiscope run`.
-/// Exit status: 0 nobody died, 1 somebody did, 2 could not look.
+/// Name the core files of a job, or a directory that contains them, also in one folder per rank. The program must have run
+/// under `mpiscope run`. Exit status: 0 nobody died, 1 somebody did, 2 no core file could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Core files, or directories with core files
     #[arg(required = true, value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
-    /// Everything as JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Reads the files and tells the story.
+/// Reads the files and shows the postmortem.
 pub fn core(options: &Options) -> Result<ExitCode> {
     let symbols = FileSymbols::default();
     let symbolizer = Symbolizer::new();
@@ -41,18 +41,15 @@ pub fn core(options: &Options) -> Result<ExitCode> {
     if deaths.is_empty() {
         bail!("{}", errors.join("\nmpiscope: "));
     }
-    let story = Story::new(deaths, errors);
-    let mut out = io::stdout().lock();
+    let postmortem = Postmortem::new(deaths, errors);
+    let mut screen = Screen::stdout();
     if options.json {
-        writeln!(out, "{}", serde_json::to_string(&story)?)?;
+        screen.json(&postmortem)?;
+        screen.finish()?;
     } else {
-        for line in text::lines(&story) {
-            writeln!(out, "{line}")?;
-        }
-        for error in &story.errors {
-            eprintln!("mpiscope core: {error}");
-        }
+        screen.page(&output::page(&postmortem))?;
+        screen.finish()?;
+        postmortem.errors.iter().for_each(|error| complain("core", error));
     }
-    out.flush()?;
-    Ok(ExitCode::from(if story.problem() { exit::PROBLEM } else { exit::FINE }))
+    Ok(ExitCode::from(if postmortem.problem() { exit::PROBLEM } else { exit::FINE }))
 }

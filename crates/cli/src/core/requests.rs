@@ -1,10 +1,10 @@
 //! What the ranks had under way: a line for each kind of request.
 
-use super::text::who;
-use crate::ps::{rows, table};
+use super::output::who;
+use crate::render::{self, span};
 use mpiscope_job::RankSet;
-use mpiscope_job::significant::Role;
-use mpiscope_job::story::{Pending, Story};
+use mpiscope_job::call_fields::Role;
+use mpiscope_job::postmortem::{PendingRequest, Postmortem};
 
 /// Requests of one process that are shown.
 const MOST_PENDING: usize = 12;
@@ -15,21 +15,21 @@ const MOST_LINES: usize = 40;
 type Alike = (RankSet, Option<(f64, f64)>, String, String);
 
 /// Requests under way, those of several ranks that look alike together.
-pub fn lines(story: &Story) -> Vec<String> {
+pub fn lines(postmortem: &Postmortem) -> Vec<String> {
     let mut rows: Vec<Alike> = Vec::new();
     let mut hidden = 0;
-    for death in &story.deaths {
+    for death in &postmortem.deaths {
         let shown = death.pending.len().min(MOST_PENDING);
         hidden += death.pending.len() - shown;
         for request in death.pending.iter().take(shown) {
-            let (what, place) = told(request);
+            let (what, place) = described(request);
             let age = request.age_s.map(|age| (age, age));
             let room = rows.len() < MOST_LINES;
             let known = rows.iter_mut().find(|row| (&row.2, &row.3) == (&what, &place));
             match (known, death.now.rank) {
                 (Some(known), Some(rank)) if !known.0.0.is_empty() => {
                     known.0.0.insert(rank);
-                    known.1 = rows::span(known.1, age);
+                    known.1 = span(known.1, age);
                 }
                 _ if room => {
                     rows.push((death.now.rank.into_iter().collect(), age, what, place));
@@ -39,7 +39,7 @@ pub fn lines(story: &Story) -> Vec<String> {
         }
     }
     let line = |(ranks, age, what, place): &Alike| {
-        let age = age.map_or_else(String::new, |age| format!(", for {}", table::age(age)));
+        let age = age.map_or_else(String::new, |age| format!(", for {}", render::age(age)));
         format!("  {}: {what}{age}{place}", who(ranks))
     };
     let mut lines: Vec<String> = rows.iter().map(line).collect();
@@ -47,13 +47,13 @@ pub fn lines(story: &Story) -> Vec<String> {
         lines.push(format!("  ... and {hidden} more: --json has all"));
     }
     if !lines.is_empty() {
-        lines.splice(0..0, [String::new(), "requests under way:".to_owned()]);
+        lines.splice(0..0, [String::new(), "requests whose completion was not yet seen:".to_owned()]);
     }
     lines
 }
 
 /// What it is, and where it was started.
-fn told(request: &Pending) -> (String, String) {
+fn described(request: &PendingRequest) -> (String, String) {
     let way = match (request.role, &request.peer) {
         (Some(Role::Source), Some(peer)) => format!(" from {peer}"),
         (Some(_), Some(peer)) => format!(" to {peer}"),

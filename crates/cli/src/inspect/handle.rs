@@ -3,7 +3,7 @@
 use mpiscope_image::Source;
 use mpiscope_job::identity::Prefix;
 use mpiscope_job::objects::fortran::{FortranTables, numbered_when_asked};
-use mpiscope_job::objects::{Kind, Object, Reader, Standing, Surroundings};
+use mpiscope_job::objects::{Kind, Lifetime, Object, ProcessContext, Reader};
 
 /// A number in base 10 or 16. Negative ones are C `int`s or Fortran `INTEGER`s.
 pub fn number(text: &str) -> Option<i128> {
@@ -59,7 +59,7 @@ fn keys(number: i128) -> Vec<u64> {
 /// The objects of a process that `text` may mean: by handle, by Fortran's handle, by identity, or by name.
 pub fn find<S: Source>(
     reader: &Reader<'_, S>,
-    around: &dyn Surroundings,
+    around: &dyn ProcessContext,
     kind: Option<Kind>,
     text: &str,
     fortran: bool,
@@ -110,7 +110,7 @@ pub fn find<S: Source>(
 
 /// What lives is meant, if anything does.
 fn living(mut found: Vec<Object>) -> Vec<Object> {
-    let lives = |object: &Object| matches!(object.common().standing, Standing::Live | Standing::Marked);
+    let lives = |object: &Object| matches!(object.common().standing, Lifetime::Live | Lifetime::Marked);
     if found.iter().any(lives) {
         found.retain(lives);
     }

@@ -1,12 +1,14 @@
-//! `mpiscope inspect --json`: the schema is `mpiscope.inspect/2`; objects are those of `mpiscope.objects/1`.
+//! `mpiscope inspect --json`: the schema is `mpiscope.inspect/3`; objects are those of `mpiscope.objects/1`.
 
-use super::look::{Found, Look, Shown, Wanted};
-use super::same::{self, Groups, Place};
-use super::table;
+use super::collect::{Found, Look, Shown, Wanted};
+use super::counts;
+use super::describe::Fact;
+use super::shared::{self, Groups, Place};
 use anyhow::Result;
 use mpiscope_job::Members;
 use mpiscope_job::leaks::{Count, Leak};
-use mpiscope_job::objects::{Common, Hex, Kind, Object};
+use mpiscope_job::merge::{Merged, MergedObject};
+use mpiscope_job::objects::{Hex, Kind, Object};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::ser::SerializeSeq;
@@ -28,7 +30,7 @@ struct Report<'a> {
     /// The processes that were looked at.
     ranks: Vec<Rank<'a>>,
     /// Objects that more than one rank has.
-    #[schemars(with = "Vec<Shared>")]
+    #[schemars(with = "Vec<SharedForm<'static>>")]
     shared: AllShared<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     leaks: Option<Vec<Leak>>,
@@ -68,21 +70,38 @@ struct One<'a> {
     /// In one line.
     brief: &'a str,
     /// For people, if one object was asked for.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    text: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    text: Vec<String>,
     #[serde(flatten)]
     object: &'a Object,
 }
 
 /// An object that several ranks have.
 #[derive(Serialize, JsonSchema)]
+struct SharedForm<'a> {
+    kind: Kind,
+    name: &'a Option<String>,
+    identity: Hex,
+    ranks: &'a Members,
+    /// What they say about it, joined.
+    merged: Merged<'a>,
+}
+
+/// The same while it grows.
 struct Shared {
     kind: Kind,
     name: Option<String>,
     identity: Hex,
     ranks: Members,
-    #[serde(skip)]
     views: usize,
+    merged: MergedObject,
+}
+
+impl Shared {
+    fn form(&self) -> SharedForm<'_> {
+        let Self { kind, name, identity, ranks, merged, .. } = self;
+        SharedForm { kind: *kind, name, identity: *identity, ranks, merged: merged.report() }
+    }
 }
 
 /// The form of the text, as JSON Schema.
@@ -100,27 +119,33 @@ struct Told {
 }
 
 impl Told {
-    fn add(&mut self, number: usize, look: &Look, common: &Common) {
-        if !same::may_be_shared(common) {
+    fn add(&mut self, number: usize, look: &Look, object: &Object) {
+        let common = object.common();
+        if !shared::may_be_shared(common) {
             return;
         }
         let place = self.groups.place(common, number, look.world);
         self.groups.put(&place, common, number, look.world);
         let members: Members = [(look.world, look.process.rank)].into_iter().collect();
-        match place {
-            Place::Known(known) => {
-                if let Some(shared) = self.shared.get_mut(known) {
-                    shared.ranks.join(members);
-                    shared.views += 1;
-                }
+        let known = match place {
+            Place::Known(known) => self.shared.get_mut(known),
+            Place::New => {
+                self.shared.push(Shared {
+                    kind: common.kind,
+                    name: common.name.clone(),
+                    identity: common.identity,
+                    ranks: Members::default(),
+                    views: 0,
+                    merged: MergedObject::default(),
+                });
+                self.shared.last_mut()
             }
-            Place::New => self.shared.push(Shared {
-                kind: common.kind,
-                name: common.name.clone(),
-                identity: common.identity,
-                ranks: members,
-                views: 1,
-            }),
+        };
+        let Some(shared) = known else { return };
+        shared.ranks.join(members);
+        shared.views += 1;
+        if let Err(e) = shared.merged.add((look.world, look.process.rank), object) {
+            self.problems.push(format!("an object cannot be joined with others: {e}"));
         }
     }
 }
@@ -142,9 +167,10 @@ impl Serialize for Objects<'_> {
         let mut list = serializer.serialize_seq(None)?;
         let mut failed = None;
         let mut tell = |shown: &Shown| {
-            self.told.borrow_mut().add(self.number, self.look, shown.object.common());
+            self.told.borrow_mut().add(self.number, self.look, &shown.object);
             if failed.is_none() {
-                let one = One { brief: &shown.brief, text: &shown.text, object: &shown.object };
+                let text = shown.facts.iter().map(Fact::text).collect();
+                let one = One { brief: &shown.brief, text, object: &shown.object };
                 failed = list.serialize_element(&one).err();
             }
         };
@@ -175,7 +201,7 @@ struct AllShared<'a>(&'a RefCell<Told>);
 impl Serialize for AllShared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let told = self.0.borrow();
-        serializer.collect_seq(told.shared.iter().filter(|shared| shared.views > 1))
+        serializer.collect_seq(told.shared.iter().filter(|shared| shared.views > 1).map(Shared::form))
     }
 }
 
@@ -199,7 +225,7 @@ pub fn write(found: &mut Found, wanted: &Wanted, out: &mut dyn Write) -> Result<
     let told = RefCell::default();
     let mut out = BufWriter::new(out);
     let report = Report {
-        schema: "mpiscope.inspect/2",
+        schema: "mpiscope.inspect/3",
         job: &found.job,
         ranks: found
             .looks
@@ -208,7 +234,7 @@ pub fn write(found: &mut Found, wanted: &Wanted, out: &mut dyn Write) -> Result<
             .map(|(number, look)| rank(found, number, look, wanted, &told))
             .collect(),
         shared: AllShared(&told),
-        leaks: wanted.leaks.then(|| table::joined(found, wanted.kind)),
+        leaks: wanted.leaks.then(|| counts::joined(found, wanted.kind)),
         errors: Errors { before: &found.problems, told: &told },
     };
     serde_json::to_writer(&mut out, &report)?;
@@ -234,7 +260,7 @@ fn rank<'a>(
         pid: process.pid,
         state: format!("{:?}", process.state),
         alive: look.alive,
-        abi: process.abi.name().unwrap_or("unknown").to_owned(),
+        abi: process.abi.name().to_owned(),
         cannot_see: look.blind.as_deref(),
         missing: look.missing.as_deref(),
         counts: look.counts.iter().map(|(kind, count)| (kind.name(), *count)).collect(),

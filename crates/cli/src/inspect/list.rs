@@ -3,48 +3,49 @@
 //! Objects are looked at one after the other, and only as many are kept as have room: no two objects of one process ever
 //! share a line, so that nothing new can come once a process has [`MOST`] of them.
 
-use super::look::{Found, Look, Shown};
-use super::same::{Groups, Place};
-use super::{table, told};
-use crate::ps::table::align;
+use super::collect::{Found, Look, Shown};
+use super::shared::{Groups, Place};
+use super::{counts, ranks_cell};
+use crate::render::{Block, Table};
 use mpiscope_image::objects::{Flag, Head};
 use mpiscope_job::identity;
-use mpiscope_job::objects::{Hex, Kind, Standing};
+use mpiscope_job::objects::{Hex, Kind, Lifetime};
 use mpiscope_job::worlds::Members;
 use std::cell::RefCell;
 
 /// Lines that are shown at most; JSON has all.
 const MOST: usize = 1000;
 
-/// The lines.
-pub fn lines(found: &mut Found, kind: Kind, freed: bool) -> Vec<String> {
+/// The list.
+pub fn page(found: &mut Found, kind: Kind, freed: bool) -> Vec<Block> {
     let rows = collect(found, kind, freed);
-    let mut lines = table::head(found, freed);
+    let mut page: Vec<Block> = counts::head(found, freed).into_iter().map(Block::Line).collect();
     if rows.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
             let freed = if freed { "" } else { " that is not freed" };
-            lines.push(format!("  no {kind}{freed}, predefined ones that were not used aside"));
+            page.push(format!("  no {kind}{freed}, predefined ones that were not used aside").into());
         }
-        return lines;
+        return page;
     }
     let Folded { rows, hidden, cut } = fold(rows, kind);
     if cut {
-        lines.push(format!("more than {MOST} lines: --json has all; --rank 0 shows one rank"));
+        page.push(format!("more than {MOST} lines: --json has all; --rank 0 shows one rank").into());
     }
-    let head = ["HANDLE", "RANK", "STATE", "WHAT"].map(str::to_owned).to_vec();
     if rows.is_empty() {
-        lines.push(format!("  no {kind} beyond the predefined ones"));
+        page.push(format!("  no {kind} beyond the predefined ones").into());
     } else {
-        lines.extend(align(&std::iter::once(head).chain(rows.iter().map(Row::cells)).collect::<Vec<_>>()));
+        let mut table = Table::new(&["HANDLE", "RANK", "STATE", "WHAT"]);
+        rows.iter().for_each(|row| table.push(row.cells()));
+        page.push(table.into());
     }
     if rows.iter().any(|row| row.handle.is_none() && row.identity == 0) {
-        lines.push("handles differ where it says so: those of one rank with --rank N".into());
+        page.push("handles differ where it says so: those of one rank with --rank N".into());
     }
     if hidden > 0 {
-        let told = if hidden == 1 { "predefined one is" } else { "predefined ones are" };
-        lines.push(format!("{hidden} {told} not listed; show one by its name: --handle MPI_..."));
+        let are = if hidden == 1 { "predefined one is" } else { "predefined ones are" };
+        page.push(format!("{hidden} {are} not listed; show one by its name: --handle MPI_...").into());
     }
-    lines
+    page
 }
 
 /// The objects, those that several processes share joined, as far as there is room.
@@ -205,19 +206,19 @@ impl Row {
         let handle = match (self.handle, self.identity) {
             (Some(handle), _) => handle.to_string(),
             (None, 0) => "differs".to_owned(),
-            (None, identity) => identity::told(identity),
+            (None, identity) => identity::short(identity),
         };
         let more = if self.more { " ..." } else { "" };
-        vec![handle, told(&self.members), self.state.to_owned(), format!("{}{more}", self.what)]
+        vec![handle, ranks_cell(&self.members), self.state.to_owned(), format!("{}{more}", self.what)]
     }
 }
 
 /// In a word.
-pub fn state(standing: Standing) -> &'static str {
+pub fn state(standing: Lifetime) -> &'static str {
     match standing {
-        Standing::Live => "live",
-        Standing::Marked => "freed, in use",
-        Standing::Freed => "freed",
-        Standing::Null => "null",
+        Lifetime::Live => "live",
+        Lifetime::Marked => "marked for freeing",
+        Lifetime::Freed => "freed",
+        Lifetime::Null => "null",
     }
 }

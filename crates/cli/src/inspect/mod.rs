@@ -1,24 +1,25 @@
 //! `mpiscope inspect`: what is behind handles.
 //!
 //! ```text
-//! target ──► Look (one process: image, objects) ─┬─► table: counts, leaks         (no handle, no kind)
-//!            Look ───────────────────────────────┼─► list: a line for each object (--kind)
-//!            Look ───────────────────────────────┴─► show: everything about one   (--handle)
-//!                             objects that several ranks share are joined: same
+//! target ──► Look (one process: image, objects) ─┬─► counts: of each kind, leaks       (no handle, no kind)
+//!            Look ───────────────────────────────┼─► list: a line for each object     (--kind)
+//!            Look ───────────────────────────────┴─► describe: everything about one   (--handle)
+//!                             objects that several ranks share are joined: shared
 //! ```
 
-mod around;
+mod collect;
+mod counts;
+mod describe;
 mod handle;
 mod json;
 mod list;
-mod look;
-mod same;
-mod show;
-mod table;
+mod process_context;
+mod shared;
 
 use crate::exit;
+use crate::render::{Block, Screen, complain, or_dash};
 use anyhow::{Result, bail};
-use look::{Look, Wanted};
+use collect::{Look, Wanted};
 use mpiscope_job::objects::Kind;
 use mpiscope_job::{Members, RankSet};
 use std::io::{self, Write};
@@ -26,16 +27,15 @@ use std::process::ExitCode;
 
 /// Show MPI objects: communicators, datatypes, requests, windows, files, ... and what was not freed
 ///
-/// Without options: how many of each kind. --kind lists them, --handle shows one with everything that is known of
-/// it. Works on running jobs without stopping them, on saved images and on core files. Exit status: 0 all is well,
-/// 1 a problem was found (--leaks: something is not freed), 2 could not look, or there is no such object.
+/// Without options: how many there are of each kind. --kind lists them; --handle shows everything known about one. Works on
+/// running jobs without stopping them, on saved images and on core files. Exit status: 0 all is well, 1 a problem was found
+/// (--leaks: something was not freed), 2 nothing could be read, or there is no such object.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, saved images or core files; not needed if there is only one job
+    /// A job, a process id of one of its ranks, saved images or core files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Vec<String>,
-    /// Only this kind: comm, group, datatype, request, message, op, errhandler, info, file, win, session, keyval
-    #[arg(long, value_parser = kind)]
+    #[arg(long, value_parser = kind, help = format!("Only this kind: {}", kinds()))]
     kind: Option<Kind>,
     /// One object: its handle as a number (decimal or 0x...), its identity (id:...), or its name
     #[arg(long, allow_hyphen_values = true)]
@@ -43,44 +43,32 @@ pub struct Options {
     /// The handle is an INTEGER of Fortran
     #[arg(long, requires = "handle", requires = "kind")]
     fortran: bool,
-    /// Only these ranks of the world: 0,4-7
-    #[arg(long, value_name = "SET", value_parser = ranks)]
+    /// Only these ranks of the world, for example 0,4-7 or 0-60:4
+    #[arg(long, value_name = "SET")]
     rank: Option<RankSet>,
-    /// Freed objects too, as far as they are still known
+    /// Also freed objects, as far as they are still known
     #[arg(long)]
     freed: bool,
-    /// What is not freed, by the place that made it
+    /// Show what was not freed, by the place that created it
     #[arg(long, conflicts_with_all = ["handle", "freed"])]
     leaks: bool,
-    /// Everything as JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
-    /// JSON: type maps and constructors of all datatypes of a list in full, however long they are
+    /// With --json: type maps and constructors of all listed datatypes in full, however long they are
     #[arg(long, requires = "json")]
     whole: bool,
-    /// The form of that JSON, as JSON Schema, and nothing else
+    /// Print the JSON Schema of that output, and nothing else
     #[arg(long)]
     schema: bool,
 }
 
 fn kind(text: &str) -> Result<Kind, String> {
-    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-    Kind::parse(text).ok_or_else(|| format!("no such kind; kinds are {}", names.join(", ")))
+    Kind::parse(text).ok_or_else(|| format!("no such kind; kinds are {}", kinds()))
 }
 
-fn ranks(text: &str) -> Result<RankSet, String> {
-    let wrong = || "a set of ranks looks like 3 or 0,4-7".to_owned();
-    let mut set = RankSet::default();
-    for part in text.trim_matches(['[', ']']).split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.trim().parse::<u32>(), last.trim().parse::<u32>());
-        let (Ok(first), Ok(last)) = (first, last) else { return Err(wrong()) };
-        if last < first || last - first > 1 << 24 {
-            return Err(wrong());
-        }
-        set.0.extend(first..=last);
-    }
-    Ok(set)
+fn kinds() -> String {
+    Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// Looks and shows.
@@ -98,34 +86,30 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
         leaks: options.leaks,
         whole: options.whole,
     };
-    let mut found = look::look(&options.target, &wanted)?;
+    let mut found = collect::look(&options.target, &wanted)?;
     if found.looks.is_empty() {
         bail!("{}", nothing(&found, options));
     }
-    let mut out = io::stdout().lock();
     if options.json {
-        json::write(&mut found, &wanted, &mut out)?;
+        json::write(&mut found, &wanted, &mut io::stdout().lock())?;
     } else {
-        for line in lines(&mut found, &wanted) {
-            writeln!(out, "{}", clean(&line))?;
-        }
+        let mut screen = Screen::stdout();
+        screen.page(&page(&mut found, &wanted))?;
+        screen.finish()?;
     }
-    for problem in &found.problems {
-        eprintln!("mpiscope inspect: {problem}");
-    }
-    out.flush()?;
+    found.problems.iter().for_each(|problem| complain("inspect", problem));
     let missing = options.handle.is_some() && found.looks.iter().all(|look| look.objects.is_empty());
     let leaks = options.leaks && found.looks.iter().any(|look| !look.leaks(options.kind).is_empty());
     let blind = found.looks.iter().all(|look| look.blind.is_some());
     Ok(ExitCode::from(match (missing || blind, leaks) {
-        (true, _) => exit::COULD_NOT_LOOK,
+        (true, _) => exit::COULD_NOT_READ,
         (_, true) => exit::PROBLEM,
         _ => exit::FINE,
     }))
 }
 
 /// Why there is nothing to look at.
-fn nothing(found: &look::Found, options: &Options) -> String {
+fn nothing(found: &collect::Found, options: &Options) -> String {
     if !found.problems.is_empty() {
         return found.problems.join("; ");
     }
@@ -136,20 +120,16 @@ fn nothing(found: &look::Found, options: &Options) -> String {
     }
 }
 
-fn lines(found: &mut look::Found, wanted: &Wanted) -> Vec<String> {
+fn page(found: &mut collect::Found, wanted: &Wanted) -> Vec<Block> {
+    let lines = |lines: Vec<String>| lines.into_iter().map(Block::Line).collect();
     if wanted.leaks {
-        return table::leaks(found, wanted.kind);
+        return lines(counts::leaks(found, wanted.kind));
     }
     match (&wanted.handle, wanted.kind) {
-        (Some(_), _) => show::lines(found),
-        (None, Some(kind)) => list::lines(found, kind, wanted.freed),
-        (None, None) => table::lines(found, wanted.freed),
+        (Some(_), _) => lines(describe::lines(found)),
+        (None, Some(kind)) => list::page(found, kind, wanted.freed),
+        (None, None) => counts::page(found, wanted.freed),
     }
-}
-
-/// What programs put into names cannot control the terminal.
-fn clean(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// Processes of looks.
@@ -158,19 +138,6 @@ fn who<'a>(looks: impl Iterator<Item = &'a Look>) -> Members {
 }
 
 /// Processes as a column has them.
-fn told(members: &Members) -> String {
-    if members.is_empty() { "-".to_owned() } else { members.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sets_of_ranks_are_read_as_they_are_printed() {
-        assert_eq!(ranks("3").unwrap().to_string(), "3");
-        assert_eq!(ranks("[0,4-6]").unwrap().to_string(), "[0,4-6]");
-        assert!(ranks("4-").is_err() && ranks("x").is_err() && ranks("6-4").is_err());
-        assert!(ranks("0-4294967295").is_err(), "memory is not filled for a slip of the finger");
-    }
+fn ranks_cell(members: &Members) -> String {
+    or_dash(Some(members.to_string()))
 }

@@ -1,34 +1,36 @@
 //! `mpiscope ps`: what every rank is doing at this moment.
 
-mod elsewhere;
+mod other_hosts;
 pub mod rows;
-pub mod table;
-pub mod target;
+mod silent;
 
 use crate::exit;
+use crate::render::{Screen, Table, complain, or_dash};
+use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::discover::{Found, Job};
-use mpiscope_job::names::{Locate, Names};
-use mpiscope_job::now::RankNow;
+use mpiscope_job::names::Locate;
+use mpiscope_job::postmortem::as_of_core;
+use mpiscope_job::rank::{Rank, SymbolContext};
+use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::{Process, RankSet, Worlds};
-use mpiscope_target::{Core, Live};
+use mpiscope_target::{Core, Files, Live};
 use serde::{Deserialize, Serialize};
-use std::io::{self, Write};
 use std::process::ExitCode;
-use target::Target;
+use std::sync::Arc;
 
 /// Show what every rank is doing: call, peer, tag, communicator, since when, where
 ///
-/// Reads what the layer wrote down; the ranks are not stopped and not slowed. Works for jobs that were started
-/// under `mpiscope run` by the same user. Ranks on other hosts are asked for as by `mpiscope procs`. Exit status: 0 all is well, 1 a rank is gone or has
-/// aborted, 2 could not look.
+/// Reads what the layer has recorded; ranks are neither stopped nor slowed. Covers jobs that the same user started under
+/// `mpiscope run`; root sees everybody's, as USER:JOB. Ranks on other hosts are found as by `mpiscope procs`.
+/// Exit status: 0 all is well, 1 a rank is gone or has aborted, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, a saved image, or a core file; not needed if there is only one job
+    /// A job, a process id of one of its ranks, a saved image, or a core file; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Option<String>,
-    /// Everything as JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
     /// Do not ask other hosts
@@ -37,7 +39,7 @@ pub struct Options {
 }
 
 /// What names the form of [`Report`].
-const SCHEMA: &str = "mpiscope.ps/1";
+const SCHEMA: &str = "mpiscope.ps/2";
 
 /// What `--json` prints.
 #[derive(Serialize, Deserialize)]
@@ -46,7 +48,7 @@ struct Report {
     job: String,
     /// Processes that run under the layer and have not called MPI.
     silent: usize,
-    ranks: Vec<RankNow>,
+    ranks: Vec<RankStatus>,
     /// Images that could not be read.
     errors: Vec<String>,
 }
@@ -61,6 +63,8 @@ struct Jobs {
 #[derive(Serialize)]
 struct JobLine {
     job: String,
+    /// Number of the user.
+    user: u32,
     ranks: RankSet,
     size: Option<u32>,
     host: String,
@@ -69,7 +73,7 @@ struct JobLine {
 
 /// Shows a job, or the jobs.
 pub fn ps(options: &Options) -> Result<ExitCode> {
-    let report = match target::find(options.target.as_deref())? {
+    let report = match selection::find(options.target.as_deref())? {
         Target::Job(job) => look(&job, !options.here),
         Target::Jobs(jobs) => return choose(&jobs, options.json),
         Target::File(path) => file(&path)?,
@@ -77,21 +81,19 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
     if report.ranks.is_empty() && !report.errors.is_empty() {
         bail!("{}", report.errors.join("; "));
     }
-    let mut out = io::stdout().lock();
+    let mut screen = Screen::stdout();
     if options.json {
-        writeln!(out, "{}", serde_json::to_string(&report)?)?;
+        screen.json(&report)?;
     } else {
-        for line in table::lines(&rows::rows(&report.ranks)) {
-            writeln!(out, "{line}")?;
-        }
+        screen.table(rows::table(&rows::rows(&report.ranks)))?;
         if report.silent > 0 {
-            writeln!(out, "{} of the job's processes have not called MPI (yet)", report.silent)?;
-        }
-        for error in &report.errors {
-            eprintln!("mpiscope ps: {error}");
+            screen.line(&format!("{} of the job's processes have not called MPI (yet)", report.silent))?;
         }
     }
-    out.flush()?;
+    screen.finish()?;
+    if !options.json {
+        report.errors.iter().for_each(|error| complain("ps", error));
+    }
     let problem = !report.errors.is_empty() || report.ranks.iter().any(|r| r.problem);
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
@@ -99,10 +101,11 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 /// All ranks of a job.
 fn look(job: &Job, elsewhere: bool) -> Report {
     let mut report = empty(&job.name);
-    let symbols = target::symbols();
+    let symbols = selection::symbols();
+    let files = Arc::new(Files::default());
     let mut processes = Vec::new();
     for found in &job.images {
-        match rank(found, &*symbols) {
+        match rank(found, &*symbols, &files) {
             Ok(Some((process, rank))) => {
                 processes.push(process);
                 report.ranks.push(rank);
@@ -113,9 +116,10 @@ fn look(job: &Job, elsewhere: bool) -> Report {
             Err(e) => report.errors.push(format!("{e:#}")),
         }
     }
+    silent::add(&mut report, job);
     let mut worlds = Worlds::of(processes.iter());
     if elsewhere {
-        elsewhere::add(&mut report);
+        other_hosts::add(&mut report);
     }
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
@@ -132,7 +136,7 @@ fn empty(job: &str) -> Report {
     }
 }
 
-fn rank(found: &Found, symbols: &dyn Locate) -> Result<Option<(Process, RankNow)>> {
+fn rank(found: &Found, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Option<(Process, RankStatus)>> {
     let image = match found.open() {
         Ok(image) => image,
         // A wrapper made the file and nobody has written to it.
@@ -144,52 +148,59 @@ fn rank(found: &Found, symbols: &dyn Locate) -> Result<Option<(Process, RankNow)
         return Ok(None);
     }
     if process.calls_through_binding()
-        && let Some(Ok(live)) = found.outer_pid(process.pid).map(Live::open)
+        && let Some(Ok(live)) = found.outer_pid(process.pid).map(|pid| Live::open_among(pid, files.clone()))
     {
         process.see_through_bindings(&image, &live);
     }
-    let names = Names::new(&image, &process, symbols);
-    let now = RankNow::new(&process, &names, found.alive(process.pid));
-    drop(names);
+    let now = {
+        let context = SymbolContext::new(&process, symbols);
+        RankStatus::new(&Rank::new(&image, &process, &context), found.alive(process.pid))
+    };
     Ok(Some((process, now)))
 }
 
 /// A saved image or a core file: the process is not there any more, but that is no problem found.
 fn file(path: &std::path::Path) -> Result<Report> {
-    let image = target::open(path)?;
-    let mut process = Process::read(&image, None)
+    let image = selection::open(path)?;
+    let core = Core::open(path).ok();
+    // The core file of a process of this host has the host's clock.
+    let mut process = Process::read(&image, core.is_some().then(Moment::now))
         .map_err(|why| mpiscope_job::Error::Image { what: path.display().to_string(), why })?;
     if process.calls_through_binding()
-        && let Ok(core) = Core::open(path)
+        && let Some(core) = &core
     {
-        process.see_through_bindings(&image, &core);
+        process.see_through_bindings(&image, core);
     }
-    let symbols = target::symbols();
-    let names = Names::new(&image, &process, &*symbols);
+    let symbols = selection::symbols();
+    let context = SymbolContext::new(&process, &*symbols);
     let mut report = empty(&process.job);
-    report.ranks.push(RankNow::new(&process, &names, true));
+    let mut status = RankStatus::new(&Rank::new(&image, &process, &context), true);
+    if core.is_some() {
+        as_of_core(&mut status, &process, path);
+    }
+    report.ranks.push(status);
     Ok(report)
 }
 
 /// Several jobs: the user must name one.
 fn choose(jobs: &[Job], json: bool) -> Result<ExitCode> {
+    let several = selection::several_users(jobs);
     let jobs: Vec<JobLine> = jobs.iter().map(job_line).collect();
-    let mut out = io::stdout().lock();
+    let mut screen = Screen::stdout();
     if json {
-        writeln!(out, "{}", serde_json::to_string(&Jobs { schema: "mpiscope.jobs/1", jobs })?)?;
-        return Ok(ExitCode::from(exit::FINE));
+        screen.json(&Jobs { schema: "mpiscope.jobs/1", jobs })?;
+    } else {
+        let mut table =
+            Table::new(&[if several { "USER:JOB" } else { "JOB" }, "RANKS", "SIZE", "HOST", "COMMAND"]);
+        for job in jobs {
+            let size = or_dash(job.size.map(|size| size.to_string()));
+            let name = if several { format!("{}:{}", job.user, job.job) } else { job.job };
+            table.push(vec![name, job.ranks.to_string(), size, job.host, job.command]);
+        }
+        screen.table(table)?;
+        screen.line("name one: mpiscope ps JOB")?;
     }
-    let head = ["JOB", "RANKS", "SIZE", "HOST", "COMMAND"].map(str::to_owned).to_vec();
-    let mut lines = vec![head];
-    lines.extend(jobs.into_iter().map(|j| {
-        let size = j.size.map_or_else(|| "-".to_owned(), |n| n.to_string());
-        vec![j.job, j.ranks.to_string(), size, j.host, j.command]
-    }));
-    for line in table::align(&lines) {
-        writeln!(out, "{line}")?;
-    }
-    writeln!(out, "name one: mpiscope ps JOB")?;
-    out.flush()?;
+    screen.finish()?;
     Ok(ExitCode::from(exit::FINE))
 }
 
@@ -199,6 +210,7 @@ fn job_line(job: &Job) -> JobLine {
     let first = processes.iter().find(|p| p.called_mpi());
     JobLine {
         job: job.name.clone(),
+        user: job.owner,
         ranks: processes.iter().filter_map(|p| p.rank).collect(),
         size: first.and_then(|p| p.size),
         host: first.map_or_else(|| "-".to_owned(), |p| p.host.clone()),

@@ -1,7 +1,8 @@
 //! Rows of the table: one for each thread that is in MPI (one for each rank that is not), equal ones folded.
 
+use crate::render::{Table, age, or_dash, span};
 use mpiscope_job::Members;
-use mpiscope_job::now::{CallNow, PeerNow, RankNow, ThreadNow};
+use mpiscope_job::rank_status::{CallStatus, PeerRank, RankStatus, ThreadStatus};
 
 /// A row; several ranks that do the same share one.
 #[derive(Debug, Clone)]
@@ -20,7 +21,7 @@ pub struct Row {
 pub const CELLS: [&str; 9] = ["HOST", "STATE", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "WHERE"];
 
 /// The rows of a job, folded, in the order of the first rank.
-pub fn rows(ranks: &[RankNow]) -> Vec<Row> {
+pub fn rows(ranks: &[RankStatus]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for row in ranks.iter().flat_map(rank_rows) {
         // Two threads of a rank are two rows, whatever they do.
@@ -33,45 +34,67 @@ pub fn rows(ranks: &[RankNow]) -> Vec<Row> {
     rows
 }
 
+/// The rows as a table.
+pub fn table(rows: &[Row]) -> Table {
+    let [host, state, call, peer, tag, comm, count, datatype, place] = CELLS;
+    let mut table =
+        Table::new(&["RANK", host, "PID", state, call, peer, tag, comm, count, datatype, "AGE", place]);
+    rows.iter().for_each(|row| table.push(columns(row)));
+    table
+}
+
+fn columns(row: &Row) -> Vec<String> {
+    let mut cells = row.cells.clone();
+    let pid = match row.pids.as_slice() {
+        [only] => only.to_string(),
+        several => format!("x{}", several.len()),
+    };
+    let place = cells.pop().unwrap_or_default();
+    let mut columns = vec![or_dash(Some(row.ranks.to_string()))];
+    columns.extend(cells.drain(..1));
+    columns.push(pid);
+    columns.append(&mut cells);
+    columns.push(or_dash(row.age.map(age)));
+    columns.push(place);
+    columns
+}
+
 fn fold(known: &mut Row, row: Row) {
     known.ranks.join(row.ranks);
     known.pids.extend(row.pids);
     known.age = span(known.age, row.age);
 }
 
-/// Least and greatest of both.
-pub fn span(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> Option<(f64, f64)> {
-    match (one, other) {
-        (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
-        (a, b) => a.or(b),
-    }
-}
-
-fn rank_rows(rank: &RankNow) -> Vec<Row> {
+fn rank_rows(rank: &RankStatus) -> Vec<Row> {
     let row = |cells: Vec<String>, age: Option<f64>| Row {
         ranks: [(rank.world_number, rank.rank)].into_iter().collect(),
         pids: vec![rank.pid],
         age: age.map(|age| (age, age)),
         cells,
     };
-    if rank.threads.is_empty() {
+    let threads = rank.busy();
+    if threads.is_empty() {
         return vec![row(cells(rank, None, rank.state.clone()), None)];
     }
-    let several = rank.threads.len() > 1;
-    rank.threads.iter().map(|t| row(cells(rank, Some(t), state(rank, t, several)), t.age_s)).collect()
+    let several = threads.len() > 1;
+    let age = |t: &ThreadStatus| t.polling_s.or(t.age_s);
+    threads.into_iter().map(|t| row(cells(rank, Some(t), state(rank, t, several)), age(t))).collect()
 }
 
-fn state(rank: &RankNow, thread: &ThreadNow, several: bool) -> String {
+fn state(rank: &RankStatus, thread: &ThreadStatus, several: bool) -> String {
     let state = match (&thread.call, rank.state.as_str()) {
+        (_, "running") if thread.polling_s.is_some() => "polling".to_owned(),
         (Some(call), "running") if call.nested > 0 => "in callback".to_owned(),
         (Some(_), "running") => "in call".to_owned(),
         (None, "running") => "computing".to_owned(),
         (_, other) => other.to_owned(),
     };
-    if several { format!("{state}, thread {}", thread.thread) } else { state }
+    // Which thread it is says something where it is not the only one, or another than one thinks.
+    let told = several || (thread.call.is_some() && !thread.main);
+    if told { format!("{state}, thread {}", thread.thread) } else { state }
 }
 
-fn cells(rank: &RankNow, thread: Option<&ThreadNow>, state: String) -> Vec<String> {
+fn cells(rank: &RankStatus, thread: Option<&ThreadStatus>, state: String) -> Vec<String> {
     let host = if rank.host.is_empty() { "-".to_owned() } else { rank.host.clone() };
     let mut cells = vec![host, state];
     cells.extend(call_cells(thread));
@@ -79,8 +102,10 @@ fn cells(rank: &RankNow, thread: Option<&ThreadNow>, state: String) -> Vec<Strin
 }
 
 /// Call, peer, tag, communicator, count, type, where; outside of MPI, after which call, and where that was.
-pub fn call_cells(thread: Option<&ThreadNow>) -> Vec<String> {
-    let call = thread.and_then(|t| t.call.as_ref());
+pub fn call_cells(thread: Option<&ThreadStatus>) -> Vec<String> {
+    // Between two polls a thread is as good as inside.
+    let polled = |t: &ThreadStatus| t.polling_s.is_some();
+    let call = thread.and_then(|t| t.call.as_ref().or(t.last_call.as_ref().filter(|_| polled(t))));
     if let Some(last) = thread.and_then(|t| t.last_call.as_ref()).filter(|_| call.is_none()) {
         let mut cells = vec!["-".to_owned(); CELLS.len() - 2];
         if let [function, .., place] = cells.as_mut_slice() {
@@ -89,14 +114,15 @@ pub fn call_cells(thread: Option<&ThreadNow>) -> Vec<String> {
         }
         return cells;
     }
-    let of = |get: &dyn Fn(&CallNow) -> Option<String>| call.and_then(get).unwrap_or_else(|| "-".to_owned());
+    let of =
+        |get: &dyn Fn(&CallStatus) -> Option<String>| call.and_then(get).unwrap_or_else(|| "-".to_owned());
     vec![
         of(&|c| Some(if c.torn { format!("{}?", c.function) } else { c.function.clone() })),
         of(&peers),
         of(&|c| c.tag.as_deref().map(short)),
-        of(&|c| c.object.as_deref().map(unnamed)),
+        of(&|c| c.object.as_ref().map(|object| unnamed(&object.label()))),
         of(&|c| c.count.map(|n| n.to_string())),
-        of(&|c| c.datatype.as_deref().map(unnamed)),
+        of(&|c| c.datatype.as_ref().map(|datatype| unnamed(&datatype.label()))),
         of(&|c| c.place.clone()),
     ]
 }
@@ -119,7 +145,7 @@ fn unnamed(name: &str) -> String {
     }
 }
 
-fn peers(call: &CallNow) -> Option<String> {
+fn peers(call: &CallStatus) -> Option<String> {
     let to = peer(call.peer.as_ref()?);
     Some(match &call.source {
         Some(from) => format!("to {to} from {}", peer(from)),
@@ -128,7 +154,7 @@ fn peers(call: &CallNow) -> Option<String> {
 }
 
 /// A rank of the world, with the rank in the communicator in brackets if that is another.
-fn peer(peer: &PeerNow) -> String {
+fn peer(peer: &PeerRank) -> String {
     let root = if peer.root { "root " } else { "" };
     match (&peer.name, peer.world_rank) {
         (Some(name), _) => short(name),
@@ -153,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_a_rank_of_the_world_with_the_rank_in_the_communicator_in_brackets() {
-        let of = |rank, world_rank, root| peer(&PeerNow { rank, name: None, world_rank, root });
+        let of = |rank, world_rank, root| peer(&PeerRank { rank, name: None, world_rank, root });
         assert_eq!(of(1, None, false), "1");
         assert_eq!(of(1, Some(5), false), "5(1)");
         assert_eq!(of(0, None, true), "root 0");

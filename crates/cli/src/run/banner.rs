@@ -2,6 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::Options;
+use crate::render::{self, Block, Table, Terminal, complain, duration, shorten};
+use mpiscope_image::layout::Loss;
 use mpiscope_job::Members;
 use mpiscope_job::leaks::Leak;
 use mpiscope_job::process::Ending;
@@ -14,8 +16,14 @@ use std::path::{Path, PathBuf};
 
 /// Never more lines than this.
 const MOST_LINES: usize = 20;
-/// Width of lines that hold text of others (command, notes).
-const WIDTH: usize = 110;
+/// Lines about ends, leaks and notes that have room in any case.
+const LEAST_ENDS: usize = 6;
+/// What a line that goes on below loses by that.
+const MARGIN: usize = 8;
+/// Functions that are shown.
+const MOST_FUNCTIONS: usize = 5;
+/// The share of all time in MPI from which on a function is worth a line.
+const LEAST_SHARE: f64 = 0.001;
 
 /// What the one who reports could see.
 #[derive(Debug)]
@@ -26,8 +34,8 @@ pub struct Scope {
     pub ending: Option<Ending>,
 }
 
-/// Writes `report.json` and prints the report, on `screen` if that works, else on standard error. A failure is told;
-/// it never changes the program's status.
+/// Writes `report.json` and prints the report, on `screen` if that works, else on standard error. A failure is
+/// reported; it never changes the program's status.
 pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Option<File>) {
     // Beyond `ulimit -f` a write is to fail, not to end us: the program's status is still to be passed on.
     // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
@@ -36,18 +44,19 @@ pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Opti
     if let Some(dir) = &options.out {
         match write_json(dir, &report, scope) {
             Ok(path) => written = Some(path),
-            Err(e) => eprintln!(
-                "mpiscope run: --out {}: {e}; may you write there, and is there room?",
-                dir.display()
+            Err(e) => complain(
+                "run",
+                &format!("--out {}: {e}; may you write there, and is there room?", dir.display()),
             ),
         }
     }
     if options.quiet {
         return;
     }
+    let terminal = screen.as_ref().map_or_else(|| Terminal::of(&io::stderr()), Terminal::of);
     let text = match serde_json::to_string(&report) {
         Ok(json) if options.json => json + "\n",
-        _ => lines(&report, scope, written.as_deref()).join("\n") + "\n",
+        _ => lines(&report, scope, written.as_deref(), terminal).join("\n") + "\n",
     };
     // In one piece, so that output of ranks does not come in between; a closed standard error is no failure.
     let shown = screen.is_some_and(|mut screen| screen.write_all(text.as_bytes()).is_ok());
@@ -70,26 +79,34 @@ fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathB
     Ok(path)
 }
 
-fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>) -> Vec<String> {
-    let mut lines = vec![cut(&format!("mpiscope: {}", report.command))];
+/// The report, at most [`MOST_LINES`] on the screen.
+fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>, terminal: Terminal) -> Vec<String> {
+    let short = |line: String| Block::Line(shorten(&line, 2 * terminal.width - MARGIN));
+    let mut head = vec![short(format!("mpiscope: {}", report.command))];
     if report.ranks.is_empty() {
-        lines.extend(nobody(report, scope));
+        head.extend(nobody(report, scope).into_iter().map(Block::Line));
     } else {
-        lines.extend(overview(report));
-        lines.extend(table(report));
-        lines.push(costs(report));
+        head.extend(overview(report).into_iter().map(short));
+        head.push(table(report).into());
+        head.push(totals(report).into());
     }
-    let mut last = ends(report);
-    last.extend(leaks(report, written));
-    last.extend(notes(report));
-    let room = MOST_LINES - lines.len() - usize::from(written.is_some());
-    if last.len() > room {
-        let more = last.len() - (room - 1);
-        last.truncate(room - 1);
-        last.push(format!("  ... and {more} more lines: --out DIR writes everything to DIR/report.json"));
+    let mut last: Vec<Block> = ends(report).into_iter().map(Block::Problem).collect();
+    last.extend(losses(report).into_iter().map(short));
+    last.extend(leaks(report, written).into_iter().map(short));
+    last.extend(notes(report).into_iter().map(short));
+    let shown = |blocks: &[Block]| blocks.iter().flat_map(|block| block.lines(terminal)).collect::<Vec<_>>();
+    let mut lines = shown(&head);
+    let room = MOST_LINES.saturating_sub(lines.len() + usize::from(written.is_some())).max(LEAST_ENDS);
+    let all = shown(&last);
+    if all.len() > room {
+        let more = all.len() - (room - 1);
+        lines.extend(all.into_iter().take(room - 1));
+        lines.push(format!("  ... and {more} more lines: --out DIR writes everything to DIR/report.json"));
+    } else {
+        lines.extend(all);
     }
-    lines.extend(last);
-    lines.extend(written.map(|path| format!("  report: {}", path.display())));
+    let path = written.map(|path| Block::Line(format!("  report: {}", path.display())));
+    lines.extend(path.into_iter().flat_map(|block| block.lines(terminal)));
     lines
 }
 
@@ -148,6 +165,9 @@ fn overview(report: &JobReport) -> Vec<String> {
     if let Some(share) = report.mpi_share {
         let _infallible = write!(time, "   MPI {:.1} %", share * 100.0);
     }
+    if let Some(share) = report.polling_share.filter(|share| *share >= 0.001) {
+        let _infallible = write!(time, " + polling {:.1} %", share * 100.0);
+    }
     match (report.load_balance, report.communication_efficiency, report.parallel_efficiency) {
         (Some(lb), Some(ce), Some(pe)) => {
             let _infallible =
@@ -156,58 +176,82 @@ fn overview(report: &JobReport) -> Vec<String> {
         _ if report.times => time.push_str("   (no time outside of MPI: no load balance, no efficiency)"),
         _ => time.push_str("   (calls were counted, not timed)"),
     }
-    vec![cut(&ranks), cut(&library), time]
+    vec![ranks, library, time]
 }
 
-fn table(report: &JobReport) -> Vec<String> {
-    let top = report.functions.iter().take(5);
-    let mut lines = Vec::new();
-    if report.times {
-        lines.push(format!(
-            "  {:<24} {:>12} {:>10} {:>7} {:>10} {:<7} {:>10} {:<7} {:>9}",
-            "function", "calls", "time s", "% wall", "min s", "@rank", "max s", "@rank", "bytes"
-        ));
-        let wall: f64 = report.ranks.iter().map(|r| r.wall_s).sum();
-        lines.extend(top.map(|f| timed(f, wall)));
-    } else {
-        lines.push(format!("  {:<24} {:>12} {:>9}", "function", "calls", "bytes"));
-        lines.extend(
-            top.map(|f| format!("  {:<24} {:>12} {:>9}", f.name, f.total.count, amount(f.total.bytes))),
-        );
+/// The functions that took most time, as far as that is worth a line.
+fn table(report: &JobReport) -> Table {
+    let open = |f: &FunctionReport| {
+        report.ranks.iter().flat_map(RankReport::open_calls).filter(|c| **c == f.name).count()
+    };
+    if !report.times {
+        let mut table = Table::new(&["  function", "calls", "bytes"]).numbers(&[1, 2]);
+        for f in report.functions.iter().take(MOST_FUNCTIONS) {
+            table.push(vec![format!("  {}", f.name), calls(f, open(f)), render::bytes(f.total.bytes)]);
+        }
+        return table;
     }
-    lines
+    let head = ["  function", "calls", "time", "% time", "min", "@rank", "max", "@rank", "bytes"];
+    let mut table = Table::new(&head).numbers(&[1, 2, 3, 4, 6, 8]);
+    let total: f64 = report.functions.iter().map(|f| f.total.time_s).sum();
+    let worth = |(at, f): &(usize, &FunctionReport)| *at == 0 || f.total.time_s >= total * LEAST_SHARE;
+    for (_, f) in report.functions.iter().take(MOST_FUNCTIONS).enumerate().filter(worth) {
+        // Of the time of all threads that called MPI: the shares add up to that of MPI.
+        let all = report.thread_s;
+        let share = if all > 0.0 { f.total.time_s / all * 100.0 } else { 0.0 };
+        table.push(vec![
+            format!("  {}", f.name),
+            calls(f, open(f)),
+            duration(f.total.time_s),
+            format!("{share:.1}"),
+            duration(f.min.time_s),
+            at_rank(&f.min),
+            duration(f.max.time_s),
+            at_rank(&f.max),
+            render::bytes(f.total.bytes),
+        ]);
+    }
+    table
 }
 
-fn timed(f: &FunctionReport, wall: f64) -> String {
-    let rank = |e: &Extreme| match (e.world, e.rank) {
+/// Completed calls, and those that were open at the end.
+fn calls(f: &FunctionReport, open: usize) -> String {
+    match (f.total.count, open) {
+        (count, 0) => count.to_string(),
+        (0, open) => format!("{open} open"),
+        (count, open) => format!("{count} + {open} open"),
+    }
+}
+
+fn at_rank(extreme: &Extreme) -> String {
+    match (extreme.world, extreme.rank) {
         (_, None) => "@?".to_owned(),
         (0, Some(rank)) => format!("@{rank}"),
         (world, Some(rank)) => format!("@{world}.{rank}"),
-    };
-    let share = if wall > 0.0 { f.total.time_s / wall * 100.0 } else { 0.0 };
-    format!(
-        "  {:<24} {:>12} {:>10.3} {:>7.1} {:>10.4} {:<7} {:>10.4} {:<7} {:>9}",
-        f.name,
-        f.total.count,
-        f.total.time_s,
-        share,
-        f.min.time_s,
-        rank(&f.min),
-        f.max.time_s,
-        rank(&f.max),
-        amount(f.total.bytes)
-    )
+    }
 }
 
-fn costs(report: &JobReport) -> String {
-    let wall: f64 = report.ranks.iter().map(|r| r.wall_s).sum();
-    let share = if wall > 0.0 { report.own_s / wall * 100.0 } else { 0.0 };
-    format!(
-        "  {} in the arguments of all calls   lost records: {}   the layer itself: {:.6} s ({share:.2} %)",
-        amount(report.bytes),
-        report.lost,
-        report.own_s
-    )
+fn totals(report: &JobReport) -> String {
+    format!("  {} moved by all calls   lost records: {}", render::bytes(report.bytes), report.lost)
+}
+
+/// What was lost, a line for each kind: how much, on which ranks, why.
+fn losses(report: &JobReport) -> Vec<String> {
+    let mut kinds: BTreeMap<&str, (u64, Members)> = BTreeMap::new();
+    for rank in &report.ranks {
+        let lost = rank.losses.iter().filter(|(kind, _)| Some(kind.as_str()) != Loss::TOMBSTONES.name());
+        for (kind, count) in lost {
+            let (sum, members) = kinds.entry(kind).or_default();
+            *sum = sum.saturating_add(*count);
+            members.add(rank.world_number, rank.rank);
+        }
+    }
+    let line = |(kind, (count, members)): (&str, (u64, Members))| {
+        let known = Loss::ALL.iter().find(|loss| loss.name() == Some(kind));
+        let why = known.map_or_else(String::new, |loss| format!(": {}", loss.why()));
+        format!("  lost on rank {members}: {count} {kind}{why}")
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 /// How ranks ended that did not end as they should, equal ends together.
@@ -225,13 +269,20 @@ fn ends(report: &JobReport) -> Vec<String> {
         let end = silent.ending.map_or_else(|| "ended".to_owned(), ending);
         ends.entry(format!("never called MPI, {end}")).or_default().add(0, silent.rank);
     }
+    let first = report.first_end.map(|first| {
+        let mut who = Members::default();
+        who.add(first.world_number, first.rank);
+        let before = first.before_s.map_or_else(String::new, |s| format!(", {s:.3} s before the next"));
+        format!("  first to end: rank {who}{before}")
+    });
     let mut lines: Vec<(Members, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
     lines.sort_by_key(|(ranks, _)| ranks.first());
     let who = |ranks: &Members| match ranks.len() {
         0 => "a process of unknown rank".to_owned(),
         _ => format!("rank {ranks}"),
     };
-    lines.iter().map(|(ranks, text)| cut(&format!("  {}: {text}", who(ranks)))).collect()
+    let lines = lines.iter().map(|(ranks, text)| format!("  {}: {text}", who(ranks)));
+    first.into_iter().chain(lines).collect()
 }
 
 fn bad_end(rank: &RankReport) -> Option<String> {
@@ -239,6 +290,9 @@ fn bad_end(rank: &RankReport) -> Option<String> {
     match (rank.abort_code, rank.finalized) {
         (Some(code), _) => parts.push(format!("called MPI_Abort with code {code}")),
         (None, false) if rank.alive => parts.push("still running".to_owned()),
+        (None, false) if rank.ending == Some(Ending::Exit(0)) => {
+            parts.push("ended with exit status 0 and without MPI_Finalize".to_owned());
+        }
         (None, false) => parts.push("ended without MPI_Finalize".to_owned()),
         (None, true) => {}
     }
@@ -246,11 +300,21 @@ fn bad_end(rank: &RankReport) -> Option<String> {
         Some(Ending::Exit(0)) | None => {}
         Some(end) => parts.push(ending(end)),
     }
-    match (&rank.in_call, &rank.last_call) {
+    if let Some(core) = &rank.core {
+        parts.push(format!("core file {}", core.display()));
+    }
+    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+    rank.open_calls().for_each(|call| *open.entry(call).or_default() += 1);
+    let of = |(call, threads): (&&str, &usize)| match threads {
+        1 => (*call).to_owned(),
+        n => format!("{call} ({n} threads)"),
+    };
+    let open: Vec<String> = open.iter().map(of).collect();
+    match (open.is_empty(), &rank.last_call) {
         _ if rank.finalized || rank.abort_code.is_some() => {}
-        (Some(call), _) => parts.push(format!("last seen in {call}")),
-        (None, Some(call)) => parts.push(format!("last call {call}")),
-        (None, None) => {}
+        (false, _) => parts.push(format!("last seen in {}", open.join(", "))),
+        (true, Some(call)) => parts.push(format!("last call {call}")),
+        (true, None) => {}
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -289,7 +353,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
     const MOST: usize = 3;
     let shown = if report.leaks.len() > MOST { MOST - 1 } else { MOST };
-    let line = |leak: &Leak| cut(&format!("  not freed: {leak}"));
+    let line = |leak: &Leak| format!("  not freed: {leak}");
     let mut lines: Vec<String> = report.leaks.iter().take(shown).map(line).collect();
     let rest = report.leaks.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
@@ -298,61 +362,22 @@ fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
             Some(path) => format!("all: {}", path.display()),
             None => "`mpiscope run --out DIR` writes all".to_owned(),
         };
-        lines.push(cut(&format!(
-            "  not freed: {count} more objects, made at {} other places; {all}",
-            rest.len()
-        )));
+        lines.push(format!("  not freed: {count} more objects, made at {} other places; {all}", rest.len()));
     }
     lines
 }
 
 fn notes(report: &JobReport) -> Vec<String> {
     let note = |(text, ranks): &(String, Members)| match ranks.len() {
-        0 => cut(&format!("  note: {text}")),
-        _ => cut(&format!("  note (rank {ranks}): {text}")),
+        0 => format!("  note: {text}"),
+        _ => format!("  note (rank {ranks}): {text}"),
     };
     report.notes.iter().map(note).collect()
-}
-
-/// Bytes for people: three digits and a decimal unit.
-fn amount(bytes: u64) -> String {
-    if bytes < 1000 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1000.0;
-    let mut units = ["kB", "MB", "GB", "TB", "PB", "EB"].iter();
-    let mut unit = units.next();
-    while value >= 999.5 && units.len() > 0 {
-        value /= 1000.0;
-        unit = units.next();
-    }
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {}", unit.unwrap_or(&"B"))
-}
-
-/// One line of at most [`WIDTH`] characters, without control characters that others may have put in.
-fn cut(text: &str) -> String {
-    let clean = || text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    if clean().count() <= WIDTH {
-        return clean().collect();
-    }
-    clean().take(WIDTH - 3).chain("...".chars()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_rounded_to_three_digits() {
-        let wanted = [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (4096, "4.10 kB"), (16384, "16.4 kB")];
-        for (bytes, text) in wanted {
-            assert_eq!(amount(bytes), text);
-        }
-        assert_eq!(amount(999_499_999), "999 MB");
-        assert_eq!(amount(999_999_999), "1.00 GB");
-        assert_eq!(amount(u64::MAX), "18.4 EB");
-    }
 
     #[test]
     fn leaks_are_at_most_three_lines_and_the_last_one_says_how_many_more_there_are_and_where_to_find_them() {
@@ -379,11 +404,5 @@ mod tests {
         let rest = "  not freed: 12 more objects, made at 3 other places; ";
         assert_eq!(last(None), format!("{rest}`mpiscope run --out DIR` writes all"));
         assert_eq!(last(Some(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));
-    }
-
-    #[test]
-    fn text_of_others_is_cut_and_cannot_control_the_terminal() {
-        assert_eq!(cut("a\x1b[31mb\nc"), "a [31mb c");
-        assert_eq!(cut(&"x".repeat(500)).len(), WIDTH);
     }
 }

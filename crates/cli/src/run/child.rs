@@ -3,8 +3,9 @@
 
 use super::collector::Collector;
 use super::environment::Environment;
-use super::signals::{Event, Signals};
+use super::signals::{self, Event, Signals};
 use super::starter::Starter;
+use crate::render::complain;
 use anyhow::Result;
 use mpiscope_job::process::Ending;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -66,15 +67,17 @@ pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
     let name = program.first().map(|p| p.to_string_lossy()).unwrap_or_default();
     let missing = error.kind() == io::ErrorKind::NotFound;
     let advice = if missing { "is it in PATH, or is `./` missing?" } else { "may it be executed?" };
-    eprintln!("mpiscope run: {name}: {error}; {advice}");
+    complain("run", &format!("{name}: {error}; {advice}"));
     ExitCode::from(if missing { 127 } else { 126 })
 }
 
-/// Waits for the program and passes signals on; meanwhile the collector works.
+/// Waits for the program and passes signals on; meanwhile the collector works. `before_the_end` is called before a signal is
+/// passed on that announces or brings the end of the job.
 pub fn supervise(
     mut child: Child,
     signals: &Signals,
     mut whole: Option<(&mut Collector, &mut Starter)>,
+    before_the_end: &dyn Fn(),
 ) -> Result<Ending> {
     loop {
         match &mut whole {
@@ -89,6 +92,9 @@ pub fn supervise(
         }
         while let Some(event) = signals.next() {
             if let Event::Sent(signal) = event {
+                if signals::ends_jobs(signal) {
+                    before_the_end();
+                }
                 // SAFETY: a signal to our own child, which we have not waited for yet.
                 unsafe { libc::kill(child.id() as libc::pid_t, signal) };
             }

@@ -2,6 +2,7 @@
 
 use super::peers::Peer;
 use super::protocol::{self, Received};
+use super::rendezvous::Turn;
 use mpiscope_job::JobReport;
 use mpiscope_job::symbols::FileSymbols;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,6 +10,7 @@ use rustix::net::sockopt::socket_peercred;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long somebody who connected may take to say who he is.
@@ -20,19 +22,34 @@ const SETTLE: Duration = Duration::from_millis(700);
 #[derive(Debug)]
 pub struct Collector {
     listener: UnixListener,
+    place: PathBuf,
+    /// Whether the name was given up.
+    left: bool,
     peers: Vec<Peer>,
     problems: Vec<String>,
 }
 
 impl Collector {
-    /// Opens the socket `name`.
-    pub fn bind(name: &str) -> io::Result<Self> {
-        Ok(Self::new(protocol::bind(name)?))
+    /// A collector on a socket that has this name.
+    pub fn new(listener: UnixListener, place: PathBuf) -> Self {
+        Self { listener, place, left: false, peers: Vec::new(), problems: Vec::new() }
     }
 
-    /// A collector on a socket that is open already.
-    pub fn new(listener: UnixListener) -> Self {
-        Self { listener, peers: Vec::new(), problems: Vec::new() }
+    /// Where it listens.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Gives up the name, unless somebody has come meanwhile: while it lasts, nobody else takes or gives up one.
+    pub fn leave(&mut self, _turn: &Turn) -> bool {
+        let before = self.peers.len();
+        self.accept();
+        let nobody = self.peers.len() == before;
+        if nobody {
+            let _removed = std::fs::remove_file(&self.place);
+            self.left = true;
+        }
+        nobody
     }
 
     /// Waits until something happens on `other` or the time is over, and takes in what the ranks have to say
@@ -68,7 +85,7 @@ impl Collector {
     /// Takes all connections that wait.
     fn accept(&mut self) {
         while let Ok((socket, _)) = self.listener.accept() {
-            // Anybody on the host can connect to an abstract socket: only this user is listened to.
+            // Only this user can come here, and nobody else is listened to.
             let sender = socket_peercred(&socket).ok();
             if sender.is_some_and(|s| s.uid == rustix::process::geteuid()) {
                 self.greet(socket, sender.map(|s| s.pid));
@@ -81,7 +98,17 @@ impl Collector {
         if ready.is_err() {
             return;
         }
-        let Received::Message(message, Some(image)) = protocol::receive(&socket) else { return };
+        let (message, image) = match protocol::receive(&socket) {
+            Received::Message(message, Some(image)) => (message, image),
+            // Who only looks whether we are here.
+            Received::Closed => return,
+            _ => {
+                let who = sender.map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
+                return self
+                    .problems
+                    .push(format!("{who} connected and handed over no image: it is missing here"));
+            }
+        };
         let Some(peer) = Peer::new(message, image, socket, sender) else {
             self.problems.push(
                 "a process speaks another version of the protocol: libmpiscope.so and mpiscope differ".into(),
@@ -138,5 +165,14 @@ impl Collector {
         let mut report = JobReport::new(command, observed);
         report.notes.extend(problems.into_iter().map(|text| (text, Default::default())));
         report
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        // A name that was given up may be another collector's by now.
+        if !self.left {
+            let _removed = std::fs::remove_file(&self.place);
+        }
     }
 }

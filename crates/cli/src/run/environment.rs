@@ -42,8 +42,8 @@ pub fn new_job() -> String {
 pub struct Environment {
     preload: OsString,
     job: String,
-    /// Name of the collector's socket.
-    pub collector: Option<String>,
+    /// Where the collector listens.
+    pub collector: Option<PathBuf>,
     /// Memory file that the program inherits.
     pub image: Option<RawFd>,
     /// Ranks wait at the end of `MPI_Init` for a debugger.

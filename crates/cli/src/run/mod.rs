@@ -15,16 +15,19 @@
 mod banner;
 mod child;
 mod collector;
+mod ended;
 pub mod environment;
-mod form;
 mod launcher;
 mod peers;
 mod protocol;
+mod rendezvous;
 mod signals;
+pub mod start_form;
 mod starter;
+mod watch;
 mod wrapper;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use collector::Collector;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -32,29 +35,40 @@ use std::process::ExitCode;
 
 /// Run a program or a whole job under the layer and report what it did
 ///
-/// Two forms: `mpiscope run mpirun -n 4 ./app` for jobs on this host, and `mpirun -n 4 mpiscope run ./app` for
-/// any job; the second also knows of ranks that never called MPI or died before MPI_Init, and gives one report
-/// for every host.
+/// Two forms: `mpiscope run mpirun -n 4 ./app` for jobs on this host, and `mpirun -n 4 mpiscope run ./app` for any job.
+/// The second form also covers ranks that never call MPI or die before MPI_Init, and gives one report per host.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Also write DIR/report.json
+    /// Also write the report to DIR/report.json
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Report as JSON (on standard error, like the text)
+    /// Print the report as JSON (on standard error, like the text)
     #[arg(long)]
     pub json: bool,
     /// Hold every rank at the end of MPI_Init until a debugger lets it go
     #[arg(long)]
     pub hold: bool,
-    /// Hold every rank like --hold, and open a debugger on each in tmux
+    /// Hold every rank as --hold does, and open a debugger on each in tmux
     #[arg(long)]
     pub debug: bool,
+    /// Say why, if no rank completes a call for so long and the job hangs; 0 does not watch
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = hang_after)]
+    pub hang_after: f64,
+    /// Run a shell command when the job hangs, with MPISCOPE_JOB and MPISCOPE_VERDICT set
+    #[arg(long, value_name = "COMMAND")]
+    pub on_hang: Option<OsString>,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// Seconds that a job may stand still.
+fn hang_after(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 60".to_owned())?;
+    if (0.0..=1e9).contains(&seconds) { Ok(seconds) } else { Err("write 0 or more seconds".to_owned()) }
 }
 
 impl Options {
@@ -67,25 +81,60 @@ impl Options {
 
 /// Runs the program; gives its exit status.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    refuse_option(&options.program)?;
     let layer = environment::find_layer()?;
     if let Some(dir) = &options.out {
         std::fs::create_dir_all(dir).with_context(|| {
             format!("--out {}: the directory cannot be made; name one that you may write to", dir.display())
         })?;
     }
-    match form::detect(&options.program) {
-        form::Form::Rank(place) => wrapper::run(options, &layer, &place),
-        form::Form::Whole => whole(options, &layer),
+    match start_form::detect(&options.program) {
+        start_form::StartForm::Rank(place) => wrapper::run(options, &layer, &place),
+        start_form::StartForm::Whole => whole(options, &layer),
     }
+}
+
+fn collector_of(job: &str) -> std::io::Result<Collector> {
+    let folder = rendezvous::Folder::find()?;
+    let place = folder.place(job);
+    let listener = folder.listen(&place, &folder.turn()?)?;
+    Ok(Collector::new(listener, place))
+}
+
+/// 64 bits of FNV-1a.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Where the program should stand, an option of this command or of a launcher was taken for it.
+fn refuse_option(program: &[OsString]) -> Result<()> {
+    let Some(option) = program.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
+    else {
+        return Ok(());
+    };
+    let rest: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
+    if matches!(
+        option,
+        "-n" | "-np" | "-N" | "-c" | "--np" | "-ppn" | "-hostfile" | "--hostfile" | "-host" | "--host"
+    ) {
+        bail!(
+            "{option} is an option of the launcher, which `mpiscope run` does not replace: \
+             mpiscope run mpirun {}",
+            rest.join(" ")
+        );
+    }
+    bail!(
+        "`mpiscope run` has no option {option}; see `mpiscope run --help`. Its form is: \
+         mpiscope run [OPTIONS] mpirun -n 4 ./app"
+    )
 }
 
 /// Form 1: parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
-    let name = protocol::socket_name(&job);
-    let mut collector = Collector::bind(&name).context("the socket for the ranks cannot be opened")?;
+    let mut collector = collector_of(&job).context("the socket for the ranks cannot be opened")?;
     let mut environment = environment::Environment::new(layer, &job)?;
-    environment.collector = Some(name);
+    environment.collector = Some(collector.place().to_owned());
     environment.hold = options.hold || options.debug || starter::being_debugged();
     let mut starter = starter::Starter::new(options.debug);
     let signals = signals::Signals::block()?;
@@ -93,7 +142,10 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
         Ok(child) => child,
         Err(e) => return Ok(child::not_started(&options.program, &e)),
     };
-    let ending = child::supervise(child, &signals, Some((&mut collector, &mut starter)))?;
+    let watch = watch::Watch::begin(&job, options, None);
+    let ending =
+        child::supervise(child, &signals, Some((&mut collector, &mut starter)), &|| watch.last_look())?;
+    drop(watch);
     collector.settle();
     let scope = banner::Scope { whole: true, ending: Some(ending) };
     banner::deliver(options, collector.report(options.command()), &scope, None);

@@ -1,5 +1,6 @@
 //! A process that the collector knows of: its image, whether it lives, how it ended.
 
+use super::ended::{self, CorePlace};
 use super::protocol::{self, Kind, Message, Received};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::process::{Ending, Process};
@@ -34,6 +35,9 @@ pub struct Peer {
     pid: u32,
     ending: Option<Ending>,
     ended_ns: Option<u64>,
+    /// The process, when it has ended.
+    remains: Option<OwnedFd>,
+    core: Option<CorePlace>,
 }
 
 impl Peer {
@@ -54,10 +58,15 @@ impl Peer {
             pid: second,
             ending: None,
             ended_ns: None,
+            remains: None,
+            core: None,
         };
         match message.kind {
             Kind::LAYER => match sender.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
-                Some(fd) => peer.watch = Watch::Process(fd),
+                Some(fd) => {
+                    peer.watch = Watch::Process(fd);
+                    peer.core = CorePlace::of(peer.pid);
+                }
                 // It is gone already, or in another name space; then its end is the end of the job.
                 None => peer.ended_ns = sender.map(|_| Moment::now().monotonic_ns),
             },
@@ -102,7 +111,10 @@ impl Peer {
         let Watch::Wrapper(socket) = &self.watch else { return self.gone() };
         match protocol::receive(socket) {
             Received::Nothing => {}
-            Received::Message(Message { kind: Kind::STARTED, words: [pid, ..] }, _) => self.pid = pid,
+            Received::Message(Message { kind: Kind::STARTED, words: [pid, ..] }, _) => {
+                self.pid = pid;
+                self.core = CorePlace::of(pid);
+            }
             Received::Message(Message { kind: Kind::ENDED, words: [how, number, _] }, _) => {
                 let number = number as i32;
                 self.ending = Some(if how == 0 { Ending::Exit(number) } else { Ending::Signal(number) });
@@ -113,7 +125,10 @@ impl Peer {
     }
 
     fn gone(&mut self) {
-        self.watch = Watch::None;
+        if let Watch::Process(process) = std::mem::replace(&mut self.watch, Watch::None) {
+            self.ending = self.ending.or_else(|| ended::of_zombie(self.pid));
+            self.remains = Some(process);
+        }
         self.ended_ns.get_or_insert_with(|| Moment::now().monotonic_ns);
     }
 
@@ -122,7 +137,7 @@ impl Peer {
         let what = format!("image of process {}", self.pid);
         let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
         let mut leaks = Vec::new();
-        let process = match mpiscope_job::source::open_fd(fd, &what) {
+        let process = match mpiscope_job::image_source::open_fd(fd, &what) {
             Ok(image) => {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
                 let process = Process::read(&image, Some(Moment::now())).map_err(damaged)?;
@@ -139,13 +154,17 @@ impl Peer {
             }
             Err(e) => return Err(e),
         };
+        // Its parent may have waited for it before we looked.
+        let ending = self.ending.or_else(|| ended::of_descriptor(self.remains.as_ref()?));
+        let dumps = self.ended_ns.is_some() && ending.is_none_or(ended::dumps_core);
         Ok(Observed {
             leaks,
             process,
             launcher_rank: self.rank,
             pid: self.pid,
             ended_ns: self.ended_ns,
-            ending: self.ending,
+            ending,
+            core: self.core.as_ref().filter(|_| dumps).and_then(CorePlace::file),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! How an image gets from a process to the collector.
 //!
-//! A stream socket in the abstract name space. The first message is 16 bytes with the image's memory file
+//! A stream socket ([`super::rendezvous`] says where). The first message is 16 bytes with the image's memory file
 //! attached; the magic tells who sends it:
 //!
 //! | magic | words | sender |
@@ -17,9 +17,8 @@ use rustix::net::{
 };
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 /// Version of the messages.
 pub const VERSION: u32 = 1;
@@ -65,23 +64,6 @@ impl Message {
     }
 }
 
-/// Name of the socket for the job `job` of this user.
-pub fn socket_name(job: &str) -> String {
-    format!("mpiscope/{}/{job}", rustix::process::geteuid().as_raw())
-}
-
-/// Opens the socket; `AddrInUse` if another collector has it.
-pub fn bind(name: &str) -> io::Result<UnixListener> {
-    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
-}
-
-/// Connects to the collector; `ConnectionRefused` if there is none.
-pub fn connect(name: &str) -> io::Result<UnixStream> {
-    UnixStream::connect_addr(&SocketAddr::from_abstract_name(name)?)
-}
-
 /// Sends a message, with an image for the first one.
 pub fn send(socket: &UnixStream, message: &Message, image: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -95,6 +77,14 @@ pub fn send(socket: &UnixStream, message: &Message, image: Option<BorrowedFd<'_>
     if sent == LEN { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
+/// The same file for reading only: whom it is handed to must not be able to write into a rank's image.
+///
+/// # Errors
+/// When there is no `/proc`.
+pub fn read_only(image: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    Ok(std::fs::File::open(format!("/proc/self/fd/{}", image.as_raw_fd()))?.into())
+}
+
 /// What arrived.
 #[derive(Debug)]
 pub enum Received {
@@ -102,8 +92,10 @@ pub enum Received {
     Message(Message, Option<OwnedFd>),
     /// Nothing yet (the socket does not block, or its time is over).
     Nothing,
-    /// The other side is gone, or talks nonsense.
+    /// The other side is gone.
     Closed,
+    /// The other side talks nonsense.
+    Nonsense,
 }
 
 /// Takes the next message.
@@ -125,7 +117,9 @@ pub fn receive(socket: &UnixStream) -> Received {
     match read {
         Ok(read) if read.bytes == LEN => Received::Message(Message::parse(&bytes), image),
         Err(Errno::AGAIN | Errno::INTR) => Received::Nothing,
-        _ => Received::Closed,
+        Ok(read) if read.bytes == 0 => Received::Closed,
+        Err(_) => Received::Closed,
+        _ => Received::Nonsense,
     }
 }
 
@@ -153,7 +147,7 @@ mod tests {
         b.set_nonblocking(true).unwrap();
         assert!(matches!(receive(&b), Received::Nothing));
         io::Write::write_all(&mut &a, b"MPSC").unwrap();
-        assert!(matches!(receive(&b), Received::Closed));
+        assert!(matches!(receive(&b), Received::Nonsense));
     }
 
     #[test]

@@ -12,6 +12,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 const PASSED: &[libc::c_int] =
     &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
 
+/// Whether schedulers and people end jobs with a signal, or announce their end with it.
+pub fn ends_jobs(signal: libc::c_int) -> bool {
+    [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2].contains(&signal)
+}
+
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {

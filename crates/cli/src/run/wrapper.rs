@@ -1,21 +1,25 @@
-//! Form 2: the parent of one rank, and the collector that the first one on a host leaves behind.
+//! StartForm 2: the parent of one rank, and the collector that the first one on a host leaves behind.
 #![allow(unsafe_code)]
 
 use super::collector::Collector;
 use super::environment::Environment;
-use super::form::Place;
 use super::protocol::{self, Kind, Message, VERSION};
+use super::rendezvous::{self, Folder};
 use super::signals::{Event, Signals};
+use super::start_form::LauncherEnvironment;
+use super::watch::Watch;
 use super::{Options, banner, child, launcher};
+use crate::render::complain;
 use anyhow::Result;
 use mpiscope_job::process::Ending;
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_getfd};
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -26,14 +30,15 @@ const LATE: Duration = Duration::from_secs(5);
 const LATE_UNKNOWN: Duration = Duration::from_millis(300);
 
 /// Runs one rank; gives its exit status.
-pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
+pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Result<ExitCode> {
     let job = job_name(place);
     let mut environment = Environment::new(layer, &job)?;
     let (name, socket) = match find_or_become_collector(&job, options) {
         Ok((name, socket)) => (Some(name), Some(socket)),
         Err(e) => {
-            eprintln!(
-                "mpiscope run: no report: the collector cannot be reached ({e}); the program runs all the same"
+            complain(
+                "run",
+                &format!("no report: the collector cannot be reached ({e}); the program runs all the same"),
             );
             (None, None)
         }
@@ -43,12 +48,16 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
     environment.hold = options.hold || options.debug;
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());
+    let lost = Cell::new(None);
     let tell = |kind: Kind, words: [u32; 3], image: Option<BorrowedFd<'_>>| {
         // A collector that went away costs the report, never the program.
-        let _gone = socket.as_ref().map(|s| protocol::send(s, &Message { kind, words }, image));
+        if let Some(Err(why)) = socket.as_ref().map(|s| protocol::send(s, &Message { kind, words }, image)) {
+            lost.set(Some(why));
+        }
     };
     let rank = place.rank.unwrap_or(u32::MAX);
-    tell(Kind::WRAPPER, [VERSION, rank, place.local_size.unwrap_or(0)], Some(image.as_fd()));
+    let copy = protocol::read_only(image.as_fd())?;
+    tell(Kind::WRAPPER, [VERSION, rank, place.local_size.unwrap_or(0)], Some(copy.as_fd()));
     let signals = Signals::block()?;
     let program = match child::spawn(&options.program, &environment, &signals, child::Tie::Tight) {
         Ok(program) => program,
@@ -57,13 +66,21 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
             return Ok(child::not_started(&options.program, &e));
         }
     };
+    // From here on only the rank can write into it.
+    drop(image);
     tell(Kind::STARTED, [program.id(), 0, 0], None);
     // What the launcher gave us stays open: it must not see the connection of the rank close before it sees the
     // rank end, or it would kill us before we can pass on the exit status.
-    let ending = child::supervise(program, &signals, None)?;
+    let ending = child::supervise(program, &signals, None, &|| ())?;
     match ending {
         Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),
         Ending::Signal(signal) => tell(Kind::ENDED, [1, signal as u32, 0], None),
+    }
+    if let Some(why) = lost.take() {
+        let who = place.rank.map_or_else(|| "this rank".to_owned(), |rank| format!("rank {rank}"));
+        eprintln!(
+            "mpiscope run: no report of {who}: the collector on this host is gone ({why}); was it killed?"
+        );
     }
     signals.mask().restore();
     child::end_like(ending)
@@ -71,14 +88,13 @@ pub fn run(options: &Options, layer: &Path, place: &Place) -> Result<ExitCode> {
 
 /// A name that all ranks of the job on this host find: what the launcher calls the job, or which process
 /// the launcher is and when it started.
-fn job_name(place: &Place) -> String {
+fn job_name(place: &LauncherEnvironment) -> String {
     let key = place.job.clone().unwrap_or_else(|| {
         let launcher = place.pmi_fd.and_then(launcher_at).unwrap_or_else(std::os::unix::process::parent_id);
         format!("{launcher}@{}", start_of(launcher).unwrap_or_default())
     });
-    // 48 bits of FNV-1a: short to type; two jobs of one user on one host will not meet.
-    let hash =
-        key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    // 48 bits: short to type; two jobs of one user on one host will not meet.
+    let hash = super::hash(key.as_bytes());
     format!("{:012x}", (hash ^ (hash >> 48)) & 0xffff_ffff_ffff)
 }
 
@@ -104,45 +120,61 @@ fn new_image(job: &str) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let image = memfd_create(format!("mpiscope:{job}"), flags)?;
     ftruncate(&image, IMAGE_SIZE)?;
+    // Others of this user only, and no reader of it is ever surprised by its end.
+    fchmod(&image, Mode::RUSR | Mode::WUSR)?;
+    fcntl_add_seals(&image, SealFlags::SHRINK)?;
     Ok(image)
 }
 
 /// Connects to the collector that `mpiscope run mpirun …` made, or to the one of this job on this host, or
 /// leaves one behind.
-fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(String, UnixStream)> {
-    if let Ok(name) = std::env::var("MPISCOPE_COLLECTOR")
-        && let Ok(socket) = protocol::connect(&name)
+fn find_or_become_collector(job: &str, options: &Options) -> io::Result<(PathBuf, UnixStream)> {
+    if let Some(place) = std::env::var_os("MPISCOPE_COLLECTOR").map(PathBuf::from)
+        && let Ok(socket) = rendezvous::reach(&place)
     {
-        return Ok((name, socket));
+        return Ok((place, socket));
     }
-    let name = protocol::socket_name(job);
-    let mut last = None;
-    // A collector can end between "in use" and "refused"; more often than a few times it does not.
-    for _ in 0..20 {
-        match protocol::connect(&name) {
-            Ok(socket) => return Ok((name, socket)),
-            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(e) => return Err(e),
-        }
-        match protocol::bind(&name) {
-            Ok(listener) => leave_behind(listener, options)?,
-            Err(e) => last = Some(e),
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    let folder = Folder::find()?;
+    let place = folder.place(job);
+    let turn = folder.turn()?;
+    if let Ok(socket) = rendezvous::reach(&place) {
+        return Ok((place, socket));
     }
-    Err(last.unwrap_or_else(|| io::ErrorKind::ConnectionRefused.into()))
+    let listener = folder.listen(&place, &turn)?;
+    // The others can connect from now on; the collector must not have the lock open.
+    drop(turn);
+    leave_behind(listener, (&place, job), &folder, options)?;
+    let socket = rendezvous::reach(&place)?;
+    Ok((place, socket))
 }
 
 /// Forks the collector: a process of its own session, so that what is meant for the ranks does not hit it.
-fn leave_behind(listener: UnixListener, options: &Options) -> io::Result<()> {
+fn leave_behind(
+    listener: UnixListener,
+    (place, job): (&Path, &str),
+    folder: &Folder,
+    options: &Options,
+) -> io::Result<()> {
     // SAFETY: this process has one thread, so that the child may do what the parent may.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             let screen = launcher::standard_error();
-            let done = detach().and_then(|()| collect(listener, options, screen));
+            let collector = Collector::new(listener, place.to_owned());
+            let work = || detach().and_then(|()| collect(collector, job, folder, options, screen));
+            let failed = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+                Ok(Ok(())) => false,
+                Ok(Err(why)) => {
+                    eprintln!("mpiscope run: no report of this host: the collector failed ({why})");
+                    true
+                }
+                Err(_) => {
+                    eprintln!("mpiscope run: no report of this host: the collector failed, as said above");
+                    true
+                }
+            };
             // SAFETY: ends the process without running what belongs to the parent.
-            unsafe { libc::_exit(i32::from(done.is_err())) }
+            unsafe { libc::_exit(i32::from(failed)) }
         }
         _ => Ok(()),
     }
@@ -177,9 +209,15 @@ fn close_inherited() {
 }
 
 /// The collector's life: until all ranks of this host have ended, or somebody wants us to end.
-fn collect(listener: UnixListener, options: &Options, screen: Option<File>) -> io::Result<()> {
+fn collect(
+    mut collector: Collector,
+    job: &str,
+    folder: &Folder,
+    options: &Options,
+    screen: Option<File>,
+) -> io::Result<()> {
     let signals = Signals::block()?;
-    let mut collector = Collector::new(listener);
+    let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()));
     let mut quiet_since = Instant::now();
     loop {
         let (came, here, expected) = collector.wrappers();
@@ -188,15 +226,17 @@ fn collect(listener: UnixListener, options: &Options, screen: Option<File>) -> i
         if here > 0 {
             quiet_since = Instant::now();
         }
-        if here == 0 && (complete || quiet_since.elapsed() > late) {
+        if here == 0 && (complete || quiet_since.elapsed() > late) && collector.leave(&folder.turn()?) {
             break;
         }
         let timeout =
             (here == 0).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
         if collector.wait(signals.as_fd(), timeout)? && stopped(&signals) {
+            watch.last_look();
             break;
         }
     }
+    drop(watch);
     collector.settle();
     if collector.wrappers().0 > 0 {
         let scope = banner::Scope { whole: false, ending: None };

@@ -3,10 +3,11 @@
 //! What the library has, and what its control variables are at the start, a helper process in the same environment finds
 //! out; ranks with the same settings share one. What happened since stands in the images.
 
-use super::ask::{self, Environment};
 use super::item::{self, Item};
-use super::{Options, own, show};
-use crate::ps::{target, target::Target};
+use super::query::{self, Environment};
+use super::{Options, built_in, output};
+use crate::render::complain;
+use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::variables::{Provenance, Variable};
@@ -29,7 +30,7 @@ struct Rank {
     /// Control variables as its image has them: ours, and those that a tool has written.
     cvars: Vec<Recorded>,
     /// Our performance variables.
-    pvars: Vec<own::Value>,
+    pvars: Vec<built_in::Value>,
 }
 
 struct Recorded {
@@ -52,7 +53,7 @@ pub fn vars(options: &Options) -> Result<ExitCode> {
     }
     item::name_values(&mut list.items);
     let job = ranks.first().map(|rank| (rank.process.job.as_str(), headline(&ranks)));
-    show::show(options, job, &list.items)
+    output::show(options, job, &list.items)
 }
 
 fn headline(ranks: &[Rank]) -> String {
@@ -64,7 +65,7 @@ fn headline(ranks: &[Rank]) -> String {
 
 fn ranks(options: &Options) -> Result<Vec<Rank>> {
     let mut ranks = Vec::new();
-    match target::find(options.target.as_deref())? {
+    match selection::find(options.target.as_deref())? {
         Target::Job(job) => {
             for found in &job.images {
                 // A process that ended since, or that has not called MPI yet, has nothing to show.
@@ -75,7 +76,7 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
                 }
             }
         }
-        Target::File(path) => ranks.push(Rank::read(&target::open(&path)?, None)?),
+        Target::File(path) => ranks.push(Rank::read(&selection::open(&path)?, None)?),
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("there are several jobs; name one of them: {}", names.join(", "));
@@ -102,7 +103,7 @@ impl Rank {
         Ok(Self {
             number: process.rank.unwrap_or(0),
             cvars: variables.iter().map(|snapshot| recorded(&snapshot.value)).collect(),
-            pvars: own::values(image, &process, now.is_some())?,
+            pvars: built_in::values(image, &process, now.is_some())?,
             process,
             environment: None,
         })
@@ -151,7 +152,9 @@ fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
                 let Ok(answer) = answer.join() else { continue };
                 match answer {
                     Ok(items) => described.extend(group.iter().map(|rank| (rank.number, items.clone()))),
-                    Err(error) => eprintln!("mpiscope: the library's own variables are not shown: {error:#}"),
+                    Err(error) => {
+                        complain("vars", &format!("the library's own variables are not shown: {error:#}"));
+                    }
                 }
             }
         });
@@ -165,7 +168,7 @@ fn describe(group: &[&Rank]) -> Result<Vec<Item>> {
     else {
         bail!("the process has ended");
     };
-    ask::describe(OsStr::new(&rank.process.library_path), environment)
+    query::describe(OsStr::new(&rank.process.library_path), environment)
 }
 
 /// All items of all ranks.

@@ -1,6 +1,6 @@
 //! Variables of an MPI library, asked by a helper process.
 
-use super::{Options, ask, item, show};
+use super::{Options, item, output, query};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::io::Read;
@@ -9,9 +9,9 @@ use std::process::ExitCode;
 
 /// Asks and shows.
 pub fn vars(options: &Options, library: &str) -> Result<ExitCode> {
-    let mut items = ask::describe(&find(library)?, &ask::own_environment())?;
+    let mut items = query::describe(&find(library)?, &query::own_environment())?;
     item::name_values(&mut items);
-    show::show(options, None, &items)
+    output::show(options, None, &items)
 }
 
 /// The file names of MPI libraries, as the dynamic linker knows them.

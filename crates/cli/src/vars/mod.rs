@@ -1,45 +1,48 @@
 //! `mpiscope vars`: control and performance variables, categories, enumerations, events.
 //!
 //! Of an MPI library: everything that a tool would find in it under the layer, asked by a helper process ([`library`],
-//! [`ask`], [`helper`]). Of a running job ([`job`]): the same, asked by a helper in the environment of each rank, and over it
-//! what stands in the images of the ranks: our variables ([`own`]), and those of the library that a tool has written.
+//! [`query`], [`helper`]). Of a running job ([`job`]): the same, asked by a helper in the environment of each rank, and over it
+//! what stands in the images of the ranks: our variables ([`built_in`]), and those of the library that a tool has written.
 
-mod ask;
+mod built_in;
 mod helper;
 mod item;
 mod job;
 mod library;
-mod own;
+mod output;
 mod provenance;
-mod show;
+mod query;
 
 use anyhow::Result;
 use std::process::ExitCode;
 
-/// Show variables of the tool information interface: of a running job, or of an MPI library
+/// Show variables of the MPI tool information interface, of a running job or of an MPI library
 ///
-/// All control and performance variables, event types and enumerations, ours and the library's, with values where
-/// they can be read without an object, and where these come from. Of a job: on which ranks they differ; nothing is stopped or
-/// slowed. Of a library: as a program would find them that is started here. Exit status: 0 all is well, 1 a
-/// variable could not be read, 2 could not look.
+/// Control and performance variables, event types and enumerations, mpiscope's own and the library's, with the values that
+/// can be read without an object, and where these come from. Of a job, also on which ranks they differ; nothing is stopped
+/// or slowed. Of a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable could not be
+/// read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, a saved image, or a core file; not needed if there is only one job
+    /// A job, a process id of one of its ranks, a saved image, or a core file; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Option<String>,
     /// An MPI library: its file (libmpi.so...), or the launcher that came with it
     #[arg(long, value_name = "FILE|MPIRUN", conflicts_with = "target")]
     library: Option<String>,
-    /// Only what has this text in its name or description
+    /// Only those with this text in the name or description
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// Only control variables whose value is not the default
     #[arg(long)]
     changed: bool,
-    /// The tree of categories
+    /// All of them, each with description, type, scope and binding
+    #[arg(long)]
+    long: bool,
+    /// Show the tree of categories
     #[arg(long)]
     categories: bool,
-    /// Everything as JSON
+    /// Print everything as JSON
     #[arg(long)]
     json: bool,
     /// The helper itself

@@ -4,8 +4,8 @@
 //! by its own beside MPICH's), or show a variable that it never sets from it. So what counts is the value: beside the
 //! one that the library has in an environment without any settings, and beside the text of the environment variable.
 
-use super::ask::Environment;
 use super::item::Item;
+use super::query::Environment;
 
 /// Is it a variable of the library, of which it does not say itself where its value comes from?
 pub fn is_open(item: &Item) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Job, compile, folder, go, mpiscope, pids};
 use std::fs::Permissions;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -11,10 +11,9 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-#[test]
-fn one_command_in_all_ranks_shows_equal_stacks_once() {
+pub fn one_command_in_all_ranks_shows_equal_stacks_once() {
     let _turn = common::alone();
-    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
+    let (layer, library) = (common::layer(), common::one());
     let dir = folder();
     let program = compile(&library, "idle", dir.path());
     let mut job = Job::start(&library, &layer, 4, &[], &program, &[dir.path().to_str().unwrap()]);
@@ -26,6 +25,16 @@ fn one_command_in_all_ranks_shows_equal_stacks_once() {
     assert_eq!(output.status.code(), Some(0), "{told}{}", text(&output.stderr));
     assert!(told.contains("ranks [0-3] (4 processes)"), "{told}");
     assert!(told.contains("0x… in main ("), "{told}");
+    // The script is there, gdb does not warn of anything, and the layer is in no stack.
+    let output =
+        mpiscope(&["attach", &pid, "--batch", "python print('filter', 'mpiscope' in gdb.frame_filters)"]);
+    assert!(text(&output.stdout).contains("filter True"), "{}", text(&output.stdout));
+    let output = mpiscope(&["attach", &pid, "--batch", "bt"]);
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(
+        told.contains("in main (") && !told.contains("libmpiscope") && !told.contains("auto-load"),
+        "{told}"
+    );
     let output = mpiscope(&["attach", &pid, "--ranks", "1,3", "--batch", "info inferiors", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let mut ranks: Vec<u64> =
@@ -39,10 +48,9 @@ fn one_command_in_all_ranks_shows_equal_stacks_once() {
     job.ends();
 }
 
-#[test]
-fn ranks_are_held_in_mpi_init_until_somebody_opens_the_gate() {
+pub fn ranks_are_held_in_mpi_init_until_somebody_opens_the_gate() {
     let _turn = common::alone();
-    let Some(layer) = common::layer() else { return };
+    let layer = common::layer();
     for library in common::libraries() {
         let dir = folder();
         let program = compile(&library, "idle", dir.path());
@@ -71,10 +79,9 @@ fn ranks_are_held_in_mpi_init_until_somebody_opens_the_gate() {
     }
 }
 
-#[test]
-fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
+pub fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
     let _turn = common::alone();
-    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
+    let (layer, library) = (common::layer(), common::one());
     let dir = folder();
     let program = compile(&library, "idle", dir.path());
     let mut job = Job::start(&library, &layer, 1, &[], &program, &[dir.path().to_str().unwrap()]);
@@ -99,8 +106,7 @@ fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
     job.ends();
 }
 
-#[test]
-fn what_is_no_process_of_a_job_is_told_with_the_next_thing_to_try() {
+pub fn what_is_no_process_of_a_job_is_told_with_the_next_thing_to_try() {
     let own = std::process::id().to_string();
     for (target, says) in
         [("999999999", "no process"), (own.as_str(), "belongs to no MPI job"), ("x", "process ids")]
@@ -111,12 +117,8 @@ fn what_is_no_process_of_a_job_is_told_with_the_next_thing_to_try() {
     }
 }
 
-#[test]
-fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
-    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
-    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
-        return eprintln!("skipped: only root can be another user");
-    }
+pub fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
+    let (layer, library) = (common::layer(), common::one());
     let _turn = common::alone();
     let dir = folder();
     let program = compile(&library, "idle", dir.path());
@@ -131,7 +133,9 @@ fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
     for verb in
         [["procs", &pid].as_slice(), &["attach", &pid, "--batch", "bt"], &["ps", &pid], &["inspect", &pid]]
     {
-        let output = Command::new(&copy).args(verb).current_dir("/").uid(65534).gid(65534).output().unwrap();
+        let mut command = Command::new(&copy);
+        command.args(verb).current_dir("/").env("COLUMNS", "400").uid(65534).gid(65534);
+        let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{verb:?}: {}", text(&output.stdout));
         let told = text(&output.stderr);
         assert!(
@@ -141,4 +145,30 @@ fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
     }
     go(dir.path(), 1);
     job.ends();
+}
+
+pub fn a_path_with_a_newline_and_bytes_that_are_no_text_is_shown_escaped() {
+    use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt};
+    let _turn = common::alone();
+    let (layer, library) = (common::layer(), common::one());
+    let dir = folder();
+    let odd = dir.path().join(std::ffi::OsStr::from_bytes(b"odd\nn\xffme\x1b[31m"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::copy(compile(&library, "idle", dir.path()), odd.join("idle")).unwrap();
+    // Launchers would not take the name; a shell finds it by its begin.
+    let script = dir.path().join("start");
+    std::fs::write(&script, format!("#!/bin/sh\nexec {}/odd*/idle \"$@\"\n", dir.path().display())).unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut job = Job::start(&library, &layer, 2, &[], &script, &[dir.path().to_str().unwrap()]);
+    job.reaches(&dir.path().join("at.idle.1"));
+    let pids = pids(dir.path(), 2);
+    let pid = pids.first().unwrap().to_string();
+    let output = mpiscope(&["procs", &pid]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{shown}{}", text(&output.stderr));
+    assert!(!shown.contains(['\x1b', '\u{fffd}']), "{shown:?}");
+    assert!(shown.lines().any(|line| line.contains("odd") && line.contains("idle")), "{shown:?}");
+    assert_eq!(common::found(&common::procs(*pids.first().unwrap())), pids);
+    go(dir.path(), 1);
+    job.succeeds();
 }

@@ -1,7 +1,7 @@
 //! Jobs that take steps, and what `mpiscope` says about them.
 
-use mpiscope_testkit::mpi::{self, Abi, Family, Library};
-use mpiscope_testkit::{paths, run};
+use mpiscope_testkit::mpi::{Abi, Family, Library};
+use mpiscope_testkit::{paths, run, trials};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,22 +20,14 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The preload library; the test says so when it is not built.
-pub fn layer() -> Option<PathBuf> {
-    let found = paths::libmpiscope();
-    if found.is_none() {
-        eprintln!("skipped: libmpiscope.so is not built (cargo build -p mpiscope-layer)");
-    }
-    found
+/// The preload library.
+pub fn layer() -> PathBuf {
+    paths::libmpiscope().unwrap()
 }
 
 /// All libraries.
 pub fn libraries() -> Vec<Library> {
-    let (found, skipped) = mpi::survey();
-    for library in skipped {
-        eprintln!("skipped: {}: {}", library.name, library.reason);
-    }
-    found
+    trials::survey().0.clone()
 }
 
 /// Whether processes of the library can spawn others here.
@@ -91,6 +83,7 @@ impl Job {
         arguments: &[&str],
     ) -> Self {
         let mut command = Command::new(MPISCOPE);
+        command.env("COLUMNS", "400");
         command.args(["run", "--quiet"]).args(options).arg(&library.mpirun);
         Self::launch(command, library, layer, n, program, arguments)
     }
@@ -176,7 +169,7 @@ pub fn pids(dir: &Path, n: usize) -> BTreeSet<u32> {
 
 /// Runs `mpiscope` with these arguments.
 pub fn mpiscope(arguments: &[&str]) -> Output {
-    Command::new(MPISCOPE).args(arguments).stdin(Stdio::null()).output().unwrap()
+    Command::new(MPISCOPE).env("COLUMNS", "400").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
 /// What `procs --json` says from one process.
@@ -214,14 +207,10 @@ pub fn folder() -> TempDir {
 }
 
 /// A library for tests that need only one: MPICH, else any.
-pub fn one() -> Option<Library> {
+pub fn one() -> Library {
     let mut all = libraries();
     let best = all.iter().position(|l| l.family == Family::Mpich && l.bin.is_some() && l.abi == Abi::Mpich);
-    match (best, all.is_empty()) {
-        (Some(at), _) => Some(all.swap_remove(at)),
-        (None, false) => Some(all.swap_remove(0)),
-        (None, true) => None,
-    }
+    all.swap_remove(best.unwrap_or(0))
 }
 
 /// Reads `MPIR_proctable` in the starter on the first stop.

@@ -7,10 +7,9 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-#[test]
-fn a_job_that_spawns_twice_and_parts_is_found_whole_from_each_of_its_processes() {
+pub fn a_job_that_spawns_twice_and_parts_is_found_whole_from_each_of_its_processes() {
     let _turn = common::alone();
-    let Some(layer) = common::layer() else { return };
+    let layer = common::layer();
     for library in libraries().iter().filter(|library| common::can_spawn(library)) {
         eprintln!("spawning: {}", library.name);
         grows(library, &layer);
@@ -113,20 +112,18 @@ fn meet(library: &Library, layer: &Path, roles: [&str; 2], n: usize) {
     jobs.iter_mut().for_each(Job::ends);
 }
 
-#[test]
-fn jobs_that_connect_are_one_until_they_disconnect() {
+pub fn jobs_that_connect_are_one_until_they_disconnect() {
     let _turn = common::alone();
-    let Some(layer) = common::layer() else { return };
+    let layer = common::layer();
     for library in libraries().iter().filter(|library| common::can_connect(library)) {
         eprintln!("connecting: {}", library.name);
         meet(library, &layer, ["accept", "connect"], 2);
     }
 }
 
-#[test]
-fn processes_that_join_over_a_socket_are_one_job_until_they_disconnect() {
+pub fn processes_that_join_over_a_socket_are_one_job_until_they_disconnect() {
     let _turn = common::alone();
-    let Some(layer) = common::layer() else { return };
+    let layer = common::layer();
     for library in libraries().iter().filter(|library| common::can_connect(library)) {
         eprintln!("joining: {}", library.name);
         meet(library, &layer, ["join-a", "join-b"], 1);
@@ -148,10 +145,9 @@ fn meets_strangers(library: &Library, layer: &Path, sides: [(&str, bool); 2]) {
     }
 }
 
-#[test]
-fn jobs_without_the_layer_are_sent_nothing_by_those_that_they_connect_with() {
+pub fn jobs_without_the_layer_are_sent_nothing_by_those_that_they_connect_with() {
     let _turn = common::alone();
-    let Some(layer) = common::layer() else { return };
+    let layer = common::layer();
     for library in libraries().iter().filter(|library| common::can_connect(library)) {
         eprintln!("meeting strangers: {}", library.name);
         meets_strangers(library, &layer, [("accept", true), ("connect", false)]);
@@ -159,10 +155,9 @@ fn jobs_without_the_layer_are_sent_nothing_by_those_that_they_connect_with() {
     }
 }
 
-#[test]
-fn children_without_the_layer_are_sent_nothing_by_their_parents() {
+pub fn children_without_the_layer_are_sent_nothing_by_their_parents() {
     let _turn = common::alone();
-    let Some(layer) = common::layer() else { return };
+    let layer = common::layer();
     // Parents wait some seconds for children that never show themselves: one library of each family.
     let mut families: Vec<Family> = Vec::new();
     for library in libraries().iter().filter(|library| common::can_spawn(library)) {
@@ -194,10 +189,9 @@ fn children_without_the_layer_are_sent_nothing_by_their_parents() {
     }
 }
 
-#[test]
-fn a_rank_that_crashed_is_listed_as_gone_from_every_survivor() {
+pub fn a_rank_that_crashed_is_listed_as_gone_from_every_survivor() {
     let _turn = common::alone();
-    let (Some(layer), Some(library)) = (common::layer(), common::one()) else { return };
+    let (layer, library) = (common::layer(), common::one());
     for victim in [0, 2] {
         let dir = folder();
         let program = compile(&library, "idle", dir.path());

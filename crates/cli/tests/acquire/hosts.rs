@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// A debugger on the starter: it reads the table by offsets.
 const STARTER: &str = r#"
@@ -35,8 +36,8 @@ touch go.1
 wait $job
 "#;
 
-/// Runs a script on the first of two hosts, `nodea` and `nodeb`; nothing if hosts cannot be made here.
-fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Option<Outcome> {
+/// Runs a script on the first of two hosts, `nodea` and `nodeb`.
+fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     let dir = folder();
     let program = compile(library, "idle", dir.path());
     let programs = paths::programs().join("acquire");
@@ -56,12 +57,30 @@ fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Option<Outcome
     let mut command = Command::new("sh");
     command.arg(programs.join("two_hosts.sh")).arg(&shell).arg(dir.path()).arg("sh ./job.sh");
     common::prepare(&mut command, library, layer);
-    let outcome = run::bounded(&mut command, LIMIT * 2).unwrap();
-    if outcome.code() == 77 {
-        eprintln!("skipped: hosts cannot be made here (needs root, unshare, ip)");
-        return None;
-    }
-    Some(outcome)
+    run::bounded(&mut command, LIMIT * 2).unwrap()
+}
+
+/// Two hosts can be made of this one.
+pub fn two_hosts() -> Option<String> {
+    static MADE: OnceLock<bool> = OnceLock::new();
+    (!MADE.get_or_init(make_hosts)).then(|| "hosts cannot be made here: needs root, unshare, ip".to_owned())
+}
+
+fn make_hosts() -> bool {
+    let dir = folder();
+    let programs = paths::programs().join("acquire");
+    let mut command = Command::new("sh");
+    command
+        .arg(programs.join("two_hosts.sh"))
+        .arg(programs.join("remote_shell.py"))
+        .arg(dir.path())
+        .arg("true");
+    run::bounded(&mut command, LIMIT).is_ok_and(|outcome| outcome.code() != 77)
+}
+
+/// A launcher that takes another remote shell.
+pub fn a_launcher_for_hosts() -> Option<String> {
+    hydras().next().is_none().then(|| "no MPICH with its launcher here".to_owned())
 }
 
 /// Libraries with a launcher that takes another remote shell.
@@ -69,21 +88,19 @@ fn hydras() -> impl Iterator<Item = Library> {
     common::libraries().into_iter().filter(|library| library.family == Family::Mpich && library.bin.is_some())
 }
 
-#[test]
-fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
+pub fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
     let _turn = common::alone();
-    let Some(layer) = common::layer() else { return };
+    let layer = common::layer();
     for library in hydras() {
-        let Some(outcome) = on_two_hosts(&library, &layer, SCRIPT) else { return };
+        let outcome = on_two_hosts(&library, &layer, SCRIPT);
         check(&outcome.stdout, &outcome.describe());
     }
 }
 
-#[test]
-fn the_starter_has_the_ranks_of_all_hosts() {
+pub fn the_starter_has_the_ranks_of_all_hosts() {
     let _turn = common::alone();
-    let (Some(layer), Some(library)) = (common::layer(), hydras().next()) else { return };
-    let Some(outcome) = on_two_hosts(&library, &layer, STARTER) else { return };
+    let (layer, library) = (common::layer(), hydras().next().unwrap());
+    let outcome = on_two_hosts(&library, &layer, STARTER);
     let all = outcome.describe();
     assert!(outcome.stdout.contains("SEEN state 1 size 4"), "{all}");
     let (said, read) = (seen(&outcome.stdout, "rank "), seen(&outcome.stdout, "SEEN rank"));
@@ -108,7 +125,7 @@ fn check(stdout: &str, all: &str) {
         assert_eq!(list["processes"], lists[0]["processes"], "{all}");
         assert_eq!(list["problems"], Value::Array(Vec::new()), "{all}");
     }
-    let looks: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.ps/1").collect();
+    let looks: Vec<&Value> = reports.iter().filter(|r| r["schema"] == "mpiscope.ps/2").collect();
     assert_eq!(looks.len(), 2, "{all}");
     for look in looks {
         let place = |r: &Value| (r["rank"].as_u64().unwrap(), r["host"].as_str().unwrap().to_owned());

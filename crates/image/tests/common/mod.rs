@@ -2,9 +2,7 @@
 #![allow(unsafe_code)]
 #![allow(dead_code)]
 
-use mpiscope_image::layout::{
-    AbiCode, Chars, FunctionName, HEADER_SIZE, Module, Process, SectionKind, State, Thread,
-};
+use mpiscope_image::layout::{Chars, FunctionName, HEADER_SIZE, Module, Process, SectionKind, State, Thread};
 use mpiscope_image::objects::Comm;
 use mpiscope_image::{Error, Grow, Image, NewImage, Source, Writer};
 use std::alloc::{Layout, alloc_zeroed};
@@ -62,7 +60,7 @@ pub fn small_image() -> Vec<u8> {
     process.seq.write(|| {
         process.rank.set(3);
         process.size.set(4);
-        process.abi.set(AbiCode::MPICH.0);
+        process.abi.set(u32::from(mpi_abi::AbiKind::MPICH.0));
         writer.put_chars(&process.host, &Chars::new(b"host"));
     });
     for name in ["MPI_Init", "MPI_Send"] {

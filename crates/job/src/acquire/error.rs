@@ -1,5 +1,6 @@
 //! Why processes cannot be acquired.
 
+use crate::shell::quoted;
 use std::path::PathBuf;
 
 /// Each text ends with the next thing to try.
@@ -27,8 +28,15 @@ pub enum Error {
     Nothing { pid: u32, name: PathBuf },
     /// Another host could not be asked.
     #[error(
-        "host {host}: {why}; can you log in there without a password (`ssh {host} true`)? MPISCOPE_SSH names another command"
+        "host {host}: {why}; can you log in there without a password (`ssh {} true`)? MPISCOPE_SSH names another command",
+        quoted(host)
     )]
     #[allow(missing_docs)]
     Remote { host: String, why: String },
+    /// A table or an answer names a host as none is called.
+    #[error(
+        "{host:?} is no name of a host and is not asked: run `mpiscope procs --here` on the host that is meant"
+    )]
+    #[allow(missing_docs)]
+    HostName { host: String },
 }

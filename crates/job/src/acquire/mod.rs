@@ -7,25 +7,29 @@
 //! ```
 //!
 //! Three sources, best first: the tables of the MPI2 debugger interface ([`mpi2dd`]), MPIR's table in a starter
-//! ([`mpir`]), and the images that processes of the same job have ([`records`]). [`walk`] follows them until nothing new
-//! appears. Processes of other hosts are asked for there ([`reach`]).
+//! ([`mpir`]), and the images that processes of the same job have ([`images`]). [`traversal`] follows them until nothing new
+//! appears. Processes of other hosts are asked for there ([`hosts`]).
 //!
 //! Everything read from a process is believed only as far as it is bounded and hangs together: sizes, strings and loops
 //! have limits, a table that changes while it is read is read again, and a process id that now belongs to another
-//! program is one that has ended.
+//! program is one that has ended. What a table says is no more than the word of its process's owner: it leads to no
+//! process of another user ([`Users`]). What another host answers is believed of its own processes; it may name others, which
+//! are listed only if their own host confirms them.
 
 mod error;
+mod hosts;
+pub mod images;
 mod model;
 pub mod mpi2dd;
 pub mod mpir;
-mod reach;
-pub mod records;
 mod release;
-mod walk;
+mod traversal;
+mod users;
 
 pub use error::Error;
-pub use model::{Acquired, Entry, Place, Spawned};
-pub use reach::{Reach, System};
-pub use records::Record;
+pub use hosts::{Hosts, SystemHosts};
+pub use images::ImageEntry;
+pub use model::{Acquired, Entry, ProcessLocation, Spawned};
 pub use release::release;
-pub use walk::{Start, acquire};
+pub use traversal::{Scope, Start, acquire};
+pub use users::Users;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Where a process runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct ProcessLocation {
     /// Name or address of the host.
     pub host: String,
     /// Its number there.
@@ -32,7 +32,7 @@ pub struct Entry {
     pub rank: Option<u32>,
     /// Where it runs.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: ProcessLocation,
     /// Path of its program.
     pub executable: PathBuf,
     /// Who spawned its world; `None` if a launcher started it.
@@ -47,7 +47,7 @@ pub struct Acquired {
     /// The processes, by world (in the order in which they were spawned) and rank.
     pub processes: Vec<Entry>,
     /// Processes of other hosts that were not asked.
-    pub elsewhere: Vec<Place>,
+    pub elsewhere: Vec<ProcessLocation>,
     /// What could not be looked at, in sentences.
     pub problems: Vec<String>,
 }

@@ -4,14 +4,13 @@
 //! and in natural layout. Entries of the directory tables are not: 20 and 24 bytes on a 64-bit target. The document
 //! says packed; both are understood, and the stride under which all entries hang together is taken.
 
-use super::{Error, Place, Spawned};
+use super::{Error, ProcessLocation, Spawned};
+use mpiscope_debug_interfaces::mpi2dd::{Address, Layout, MAGIC, Number, VERSION};
+pub use mpiscope_debug_interfaces::mpi2dd::{SYMBOL, mpi_flag};
 use mpiscope_target::{Cached, Target};
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// Symbol of the block.
-pub const SYMBOL: &str = "MPI2DD_info";
 /// More entries than this in one table are not believed.
 const MOST: i32 = 1 << 20;
 /// Longest string.
@@ -20,16 +19,6 @@ const LONGEST: usize = 4096;
 const PAGES: usize = 1024;
 /// How often a table that changes is read again.
 const TRIES: u32 = 6;
-
-/// Bits of [`Block::mpi_flags`].
-pub mod mpi_flag {
-    /// Has tables of directories and metadirectories.
-    pub const I_AM_METADIR: u32 = 1;
-    /// Has a process table.
-    pub const I_AM_DIR: u32 = 2;
-    /// Starts ranks and is none.
-    pub const I_AM_STARTER: u32 = 4;
-}
 
 /// `MPI2DD_INFO`, with its tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +47,7 @@ pub struct Block {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     /// Where it runs.
-    pub place: Place,
+    pub place: ProcessLocation,
     /// Path of its program.
     pub executable: PathBuf,
 }
@@ -117,7 +106,7 @@ pub fn read_at(target: &dyn Target, address: u64) -> Result<Block, Error> {
 }
 
 fn head_size(target: &dyn Target) -> u64 {
-    32 + 8 * target.width() as u64 + 32
+    Layout { width: target.width() }.info() as u64
 }
 
 struct Reader<'a> {
@@ -130,28 +119,30 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn block(&mut self, address: u64, head: &Head) -> Result<Block, Error> {
         let wrong = |what: String| Error::Block { pid: self.pid, address, what };
-        let magic = head.bytes.get(..5).unwrap_or_default();
-        if magic != b"MPI2\x7f" {
+        let magic = head.bytes.get(..MAGIC.len()).unwrap_or_default();
+        if magic != MAGIC {
             return Err(wrong(format!("{SYMBOL} begins with {magic:02x?}, not with \"MPI2\\x7f\",")));
         }
         let (version, variant) = (self.byte(head, 5), self.byte(head, 6));
-        if (version, variant) != (1, 1) {
-            return Err(wrong(format!("version {version}, variant {variant} (1, 1 are understood)")));
+        if (version, variant) != VERSION {
+            return Err(wrong(format!("version {version}, variant {variant} ({VERSION:?} is understood)")));
         }
-        let width = self.target.width();
-        let word = |index: usize| self.number(head, 16 + index * width, width);
-        let int = |index: usize| self.number(head, 16 + 8 * width + 4 * index, 4) as i32;
-        let [dll32, dll64, host, executable, abort] = [0, 1, 2, 3, 4].map(word);
-        let tables = [5, 6, 7].map(word);
-        let sizes = [0, 1, 2].map(int);
-        let meta_pid = int(3);
-        let plug_in = if dll64 == 0 { dll32 } else { dll64 };
-        let [processes, directories, metas] = tables;
-        let [processes_len, directories_len, metas_len] = sizes;
+        let layout = self.layout();
+        let word = |address: Address| self.number(head, layout.address(address), layout.width);
+        let int = |number: Number| self.number(head, layout.number(number), 4) as i32;
+        let plug_in = match word(Address::DllName64) {
+            0 => word(Address::DllName32),
+            for_64_bits => for_64_bits,
+        };
+        let (host, executable) = (word(Address::MetaHostName), word(Address::MetaExecutableName));
+        let (abort, meta_pid) = (word(Address::AbortString), int(Number::MetaPid));
+        let (processes, processes_len) = (word(Address::ProcTable), int(Number::ProcTableSize));
+        let (directories, directories_len) = (word(Address::DirectoryTable), int(Number::DirectorySize));
+        let (metas, metas_len) = (word(Address::MetadirectoryTable), int(Number::MetadirectorySize));
         Ok(Block {
-            debug_state: self.byte(head, 7),
-            debugger_flags: self.number(head, 8, 4) as u32,
-            mpi_flags: self.number(head, 12, 4) as u32,
+            debug_state: self.byte(head, Layout::DEBUG_STATE),
+            debugger_flags: self.number(head, Layout::DEBUGGER_FLAGS, 4) as u32,
+            mpi_flags: self.number(head, Layout::MPI_FLAGS, 4) as u32,
             plug_in: if plug_in == 0 { None } else { Some(self.text(plug_in)?.into()) },
             meta: if meta_pid > 0 && host != 0 {
                 Some(self.process(host, executable, meta_pid)?)
@@ -163,6 +154,10 @@ impl Reader<'_> {
             directories: self.directory(directories, directories_len)?,
             metadirectories: self.directory(metas, metas_len)?,
         })
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { width: self.target.width() }
     }
 
     fn byte(&self, head: &Head, at: usize) -> u8 {
@@ -191,7 +186,7 @@ impl Reader<'_> {
             return Ok(Vec::new());
         }
         let width = self.target.width();
-        let stride = 4 * width + 8;
+        let stride = self.layout().proc_desc();
         let table = self.table("process table", address, len, stride)?;
         let mut ranks = Vec::new();
         for at in (0..len as usize).map(|index| index * stride) {
@@ -223,9 +218,7 @@ impl Reader<'_> {
         if len == 0 {
             return Ok(Vec::new());
         }
-        let width = self.target.width();
-        let packed = 2 * width + 4;
-        let natural = packed.next_multiple_of(width);
+        let (packed, natural) = (self.layout().directory_entry(), self.layout().natural_directory_entry());
         match self.entries(address, len, packed) {
             Err(error) if natural != packed => self.entries(address, len, natural).map_err(|_| error),
             result => result,
@@ -253,19 +246,26 @@ impl Reader<'_> {
             return Err(self.wrong(format!("process {pid} has no host")));
         }
         // An executable that is not told is no reason to lose the process.
-        let executable = if executable == 0 { String::new() } else { self.text(executable)? };
-        Ok(Process { place: Place { host, pid }, executable: executable.into() })
+        let executable = if executable == 0 { String::new() } else { self.path(executable)? };
+        Ok(Process { place: ProcessLocation { host, pid }, executable: executable.into() })
     }
 
+    /// The name of a host or of a world.
     fn text(&mut self, address: u64) -> Result<String, Error> {
+        let text = self.path(address)?;
+        if text.chars().any(char::is_control) {
+            return Err(self.wrong(format!("no text at {address:#x}")));
+        }
+        Ok(text)
+    }
+
+    /// A path may have any characters: they are escaped where it is shown.
+    fn path(&mut self, address: u64) -> Result<String, Error> {
         if let Some(known) = self.texts.get(&address) {
             return Ok(known.clone());
         }
         let bytes = self.target.read_c_string(address, LONGEST)?;
-        let text = std::ffi::OsString::from_vec(bytes).to_string_lossy().into_owned();
-        if text.chars().any(char::is_control) {
-            return Err(self.wrong(format!("no text at {address:#x}")));
-        }
+        let text = mpiscope_image::text(&bytes).into_owned();
         self.texts.insert(address, text.clone());
         Ok(text)
     }

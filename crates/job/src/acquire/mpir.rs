@@ -1,12 +1,11 @@
 //! Reading MPIR's process table from a starter.
 //!
-//! The document of MPIR tells tools to take the layout of an entry from debug information; it is stripped as a rule, and
-//! every starter has the natural layout: two addresses and a C `int`. The process id is four bytes: what stands in
-//! the padding behind it is garbage. A process is a starter when its table is filled, not when it has the symbols:
+//! A process is a starter when its table is filled, not when it has the symbols:
 //! every rank of Open MPI 4 has them too.
 
 use super::mpi2dd::Process;
-use super::{Error, Place};
+use super::{Error, ProcessLocation};
+use mpiscope_debug_interfaces::mpir::{BREAKPOINT, Layout, PROCTABLE, PROCTABLE_SIZE};
 use mpiscope_target::{Cached, Target};
 
 /// More ranks than this are not believed.
@@ -19,11 +18,10 @@ const LONGEST: usize = 4096;
 /// The ranks that a starter has started, in the order of their ranks; empty if the process is no starter or does not
 /// say (Open MPI 4 fills its table only under a debugger).
 pub fn read(target: &dyn Target) -> Result<Vec<Process>, Error> {
-    if target.symbol("MPIR_Breakpoint")?.is_none() {
+    if target.symbol(BREAKPOINT)?.is_none() {
         return Ok(Vec::new());
     }
-    let (Some(table), Some(size)) = (target.symbol("MPIR_proctable")?, target.symbol("MPIR_proctable_size")?)
-    else {
+    let (Some(table), Some(size)) = (target.symbol(PROCTABLE)?, target.symbol(PROCTABLE_SIZE)?) else {
         return Ok(Vec::new());
     };
     let size = target.read_i32(size)?;
@@ -36,21 +34,20 @@ pub fn read(target: &dyn Target) -> Result<Vec<Process>, Error> {
         return Err(Error::Table { pid, what: format!("MPIR_proctable_size is {size}") });
     }
     let cached = Cached::new(target, PAGES);
-    let width = target.width() as u64;
-    let stride = (2 * width + 4).next_multiple_of(width);
+    let stride = Layout { width: target.width() }.proc_desc() as u64;
     (0..size as u64).map(|index| entry(&cached, pid, table.wrapping_add(index * stride))).collect()
 }
 
 fn entry(target: &dyn Target, starter: u32, at: u64) -> Result<Process, Error> {
-    let width = target.width() as u64;
+    let layout = Layout { width: target.width() };
     let text = |at: u64| -> Result<String, Error> {
         let address = target.read_pointer(at)?;
-        Ok(String::from_utf8_lossy(&target.read_c_string(address, LONGEST)?).into_owned())
+        Ok(mpiscope_image::text(&target.read_c_string(address, LONGEST)?).into_owned())
     };
-    let pid = target.read_i32(at.wrapping_add(2 * width))?;
+    let pid = target.read_i32(at.wrapping_add(layout.pid() as u64))?;
     let Some(pid) = u32::try_from(pid).ok().filter(|pid| *pid > 0) else {
         return Err(Error::Table { pid: starter, what: format!("MPIR_proctable has process number {pid}") });
     };
-    let executable = text(at.wrapping_add(width))?.into();
-    Ok(Process { place: Place { host: text(at)?, pid }, executable })
+    let executable = text(at.wrapping_add(layout.executable_name() as u64))?.into();
+    Ok(Process { place: ProcessLocation { host: text(at)?, pid }, executable })
 }

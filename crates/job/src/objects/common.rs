@@ -1,17 +1,18 @@
 //! What all objects have in common.
 
 use super::kind::{Hex, Kind};
-use mpiscope_image::objects::{Flag, Life};
+use super::reference::Reference;
+use mpiscope_image::objects::Flag;
 use serde::Serialize;
 
 /// How an object stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum Lifetime {
     /// The handle may be used.
     Live,
-    /// The program has freed the handle, and MPI still works on the object.
+    /// The program has freed the handle, and MPI still holds the object: marked for freeing.
     Marked,
     /// The object is gone.
     Freed,
@@ -22,7 +23,7 @@ pub enum Standing {
 /// A call that did something to an object.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Deed {
+pub struct CallSite {
     /// The MPI function.
     pub function: Option<String>,
     /// The address behind the call.
@@ -32,21 +33,6 @@ pub struct Deed {
     pub place: Option<String>,
     /// When, in seconds after the begin of the image.
     pub seconds: f64,
-}
-
-/// Another object.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Reference {
-    /// Its kind.
-    pub kind: Kind,
-    /// Its handle.
-    pub handle: Hex,
-    /// Its uid; zero if it has no record.
-    pub uid: u64,
-    /// Its name, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
 }
 
 /// What all objects have in common.
@@ -63,7 +49,7 @@ pub struct Common {
     /// Whether it is predefined.
     pub predefined: bool,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: Lifetime,
     /// Its handle in Fortran, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fortran: Option<i32>,
@@ -76,11 +62,15 @@ pub struct Common {
     pub parent: Option<Reference>,
     /// The call that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub created: Option<Deed>,
+    pub created: Option<CallSite>,
     /// The call that freed it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub freed: Option<Deed>,
-    /// Bits of [`Flag`], as they stand in the record.
+    pub freed: Option<CallSite>,
+    /// Where a debugger writes two bytes in the stopped process, 1 or 0: whether what is known of the object stays when it is
+    /// freed. None for predefined objects, and kinds of which nothing freed is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin_at: Option<Hex>,
+    /// Bits of [`Flag`].
     #[serde(skip)]
     pub flags: u32,
     /// The same as words.
@@ -99,13 +89,14 @@ impl Common {
             handle: Hex(handle),
             name: Some(name.to_owned()),
             predefined: true,
-            standing: if null { Standing::Null } else { Standing::Live },
+            standing: if null { Lifetime::Null } else { Lifetime::Live },
             fortran: None,
             uid: 0,
             identity: Hex(0),
             parent: None,
             created: None,
             freed: None,
+            pin_at: None,
             flags: Flag::PREDEFINED.0,
             marks: marks(Flag::PREDEFINED.0),
             torn: false,
@@ -119,20 +110,16 @@ impl Common {
 
     /// It as another object refers to it.
     pub fn reference(&self) -> Reference {
-        Reference { kind: self.kind, handle: self.handle, uid: self.uid, name: self.name.clone() }
+        Reference {
+            identity: self.identity,
+            name: self.name.clone(),
+            predefined: self.predefined,
+            ..Reference::unknown(self.kind, self.handle.0, self.uid)
+        }
     }
 }
 
 /// The words for flags.
 pub fn marks(flags: u32) -> Vec<&'static str> {
     Flag::ALL.iter().filter(|flag| flags & flag.0 != 0).filter_map(|flag| flag.name()).collect()
-}
-
-/// The standing of a record.
-pub fn standing(life: u32) -> Standing {
-    match Life(life) {
-        Life::MARKED => Standing::Marked,
-        Life::FREED => Standing::Freed,
-        _ => Standing::Live,
-    }
 }

@@ -1,10 +1,11 @@
 //! Communicators.
 
 use super::attributes::{self, Attribute};
-use super::common::{Common, Reference};
+use super::common::Common;
 use super::kind::Kind;
-use super::ongoing::{self, Ongoing};
+use super::open_calls::{self, OpenCall};
 use super::reader::{Build, Reader};
+use super::reference::Reference;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Comm, Flag, Head, Topology as Code};
 use serde::Serialize;
@@ -60,7 +61,7 @@ pub struct Communicator {
     /// Requests on it that are not gone.
     pub requests: Vec<Reference>,
     /// Calls on it that threads are in.
-    pub calls: Vec<Ongoing>,
+    pub calls: Vec<OpenCall>,
     /// Windows made with it.
     pub windows: Vec<Reference>,
     /// Files opened with it.
@@ -129,7 +130,7 @@ impl Build for Communicator {
             attributes: attributes::of(reader, uid),
             groups: reader.referring(Kind::Group, offset_of!(Head, parent), uid),
             requests: reader.referring(Kind::Request, offset_of!(Head, parent), uid),
-            calls: ongoing::about(reader, Kind::Communicator, common.handle),
+            calls: open_calls::about(reader, Kind::Communicator, common.handle),
             windows: reader.referring(Kind::Window, offset_of!(Head, parent), uid),
             files: reader.referring(Kind::File, offset_of!(Head, parent), uid),
             common,
@@ -145,7 +146,7 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
         Some("MPI_COMM_SELF") => (Some(0), 1, world.rank.map(|rank| vec![i64::from(rank)])),
         _ => (None, 0, None),
     };
-    let calls = ongoing::about(reader, Kind::Communicator, common.handle);
+    let calls = open_calls::about(reader, Kind::Communicator, common.handle);
     Communicator {
         common,
         inter: false,
@@ -172,14 +173,16 @@ fn unseen<S: Source>(reader: &Reader<'_, S>, common: Common) -> Communicator {
 
 /// The error handler in force: attached to it, else what it inherited, else what MPI starts with.
 fn errhandler<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Reference> {
-    inherited(reader, record).or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL"))
+    let in_force = in_force(reader, record);
+    let inherited = in_force.and_then(|(handle, uid)| reader.attached(Kind::Errhandler, handle, uid));
+    inherited.or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL"))
 }
 
-/// The error handler attached to it, or to the nearest ancestor that has one.
-fn inherited<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Reference> {
+/// Handle and uid of the error handler attached to it, or to the nearest ancestor that has one.
+pub(super) fn in_force<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<(u64, u64)> {
     const LONGEST_LINE: usize = 64;
     let own = |record: &Comm| {
-        reader.attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
+        Some((record.errhandler.get(), record.errhandler_uid.get())).filter(|own| *own != (0, 0))
     };
     let mut found = own(record);
     let mut parent = record.head.parent.get();

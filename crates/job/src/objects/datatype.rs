@@ -1,12 +1,13 @@
 //! Datatypes: how they were made, and of what.
 
 use super::attributes::{self, Attribute};
-use super::common::{Common, Reference};
+use super::common::Common;
+use super::datatype_tree::Tree;
 use super::kind::Kind;
-use super::ongoing::{self, Ongoing};
+use super::open_calls::{self, OpenCall};
 use super::reader::{Build, Reader};
+use super::reference::Reference;
 use super::request;
-use super::tree::Tree;
 use super::typemap::TypeMap;
 use mpi_abi::constant;
 use mpiscope_image::Source;
@@ -55,7 +56,7 @@ pub struct Datatype {
     /// Requests with it that are not gone.
     pub requests: Vec<Reference>,
     /// Calls with it that threads are in.
-    pub calls: Vec<Ongoing>,
+    pub calls: Vec<OpenCall>,
 }
 
 /// The arguments of a constructor.
@@ -110,7 +111,7 @@ impl Build for Datatype {
         let known = reader.predefined().find(Kind::Datatype, common.handle.0);
         let combiner = record.map_or(Combiner::NAMED, |record| Combiner(record.combiner.get()));
         let stated = node.stated.is_some();
-        let null = common.standing == super::common::Standing::Null;
+        let null = common.standing == super::common::Lifetime::Null;
         Self {
             combiner: combiner.name().unwrap_or("unknown"),
             arguments: record.map(|record| arguments(reader, record)).unwrap_or_default(),
@@ -126,7 +127,7 @@ impl Build for Datatype {
             attributes: attributes::of(reader, common.uid),
             used_by: used_by(reader, &common),
             requests: requests(reader, &common),
-            calls: ongoing::about(reader, Kind::Datatype, common.handle),
+            calls: open_calls::about(reader, Kind::Datatype, common.handle),
             common,
         }
     }
@@ -162,13 +163,20 @@ fn used_by<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference>
     let uses = |structure: &Reference| {
         let entry = reader.entry_of(structure.uid).ok().flatten()?;
         let record = reader.record::<objects::Datatype>(Kind::Datatype, entry.index).ok()?.value;
-        let n = usize::try_from(record.args.first()?.get()).ok()?;
-        let words = reader.words(&record.array);
-        let uids = words.get(n.checked_mul(3)?..n.checked_mul(4)?)?;
-        uids.contains(&common.uid).then_some(())
+        parts_of_structure(reader, &record)?.contains(&common.uid).then_some(())
     };
     found.extend(structures.into_iter().take(MOST_STRUCTURES).filter(|structure| uses(structure).is_some()));
     found
+}
+
+/// Uids of the types that a structure was made from.
+pub(super) fn parts_of_structure<S: Source>(
+    reader: &Reader<'_, S>,
+    record: &objects::Datatype,
+) -> Option<Vec<u64>> {
+    let n = usize::try_from(record.args.first()?.get()).ok()?;
+    let words = reader.words(&record.array);
+    Some(words.get(n.checked_mul(3)?..n.checked_mul(4)?)?.to_vec())
 }
 
 fn requests<S: Source>(reader: &Reader<'_, S>, common: &Common) -> Vec<Reference> {

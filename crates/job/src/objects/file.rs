@@ -1,10 +1,11 @@
 //! Files.
 
-use super::common::{Common, Reference, Standing};
+use super::common::{Common, Lifetime};
 use super::fortran;
 use super::kind::Kind;
-use super::ongoing::{self, Ongoing};
+use super::open_calls::{self, OpenCall};
 use super::reader::{Build, Reader};
+use super::reference::Reference;
 use super::request;
 use mpi_abi::constant;
 use mpiscope_image::Source;
@@ -47,7 +48,7 @@ pub struct File {
     /// Requests on it.
     pub requests: Vec<Reference>,
     /// Calls on it that threads are in.
-    pub calls: Vec<Ongoing>,
+    pub calls: Vec<OpenCall>,
 }
 
 /// The view of a file.
@@ -144,7 +145,7 @@ impl Build for File {
             },
             access: Access::of(reader, record),
             fortran_unasked: common.fortran.is_none()
-                && common.standing != Standing::Freed
+                && common.standing != Lifetime::Freed
                 && fortran::numbered_when_asked(reader.abi(), Kind::File),
             info: reader.attached(Kind::Info, record.info.get(), record.info_uid.get()),
             hints: reader.hints(&record.hints),
@@ -153,7 +154,7 @@ impl Build for File {
                 .attached(Kind::Errhandler, record.errhandler.get(), record.errhandler_uid.get())
                 .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_RETURN")),
             requests: request::of_kind(reader, common.handle, RequestKind::is_file),
-            calls: ongoing::about(reader, Kind::File, common.handle),
+            calls: open_calls::about(reader, Kind::File, common.handle),
             common,
         }
     }

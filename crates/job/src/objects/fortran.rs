@@ -7,7 +7,7 @@
 
 use super::kind::Kind;
 use super::predefined::PredefinedHandles;
-use super::surroundings::Surroundings;
+use super::process_context::ProcessContext;
 use mpi_abi::AbiKind;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ const FIRST_ADDRESS: u64 = 0x1000;
 /// The tables of one process.
 pub struct FortranTables<'a> {
     abi: AbiKind,
-    around: &'a dyn Surroundings,
+    around: &'a dyn ProcessContext,
     tables: RefCell<HashMap<Kind, Rc<Entries>>>,
 }
 
@@ -77,7 +77,7 @@ fn table(kind: Kind) -> Option<Signs> {
 
 impl<'a> FortranTables<'a> {
     /// The tables of a process with this ABI.
-    pub fn new(abi: AbiKind, around: &'a dyn Surroundings) -> Self {
+    pub fn new(abi: AbiKind, around: &'a dyn ProcessContext) -> Self {
         Self { abi, around, tables: RefCell::default() }
     }
 
@@ -234,7 +234,7 @@ mod tests {
     /// A table at 0x1000 whose array is at 0x2000.
     struct Memory;
 
-    impl Surroundings for Memory {
+    impl ProcessContext for Memory {
         fn symbol(&self, name: &str) -> Option<u64> {
             match name {
                 "ompi_mpi_communicators" => Some(0x1000),
@@ -276,7 +276,7 @@ mod tests {
     /// An object at 0x7f00_0000_1000 that begins with the handle of a datatype in MPICH's own ABI.
     struct Inside;
 
-    impl Surroundings for Inside {
+    impl ProcessContext for Inside {
         fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
             buf.copy_from_slice(&0x8c00_0005_u32.to_ne_bytes());
             address == 0x7f00_0000_1000
@@ -294,12 +294,12 @@ mod tests {
 
     #[test]
     fn numbers_are_themselves() {
-        let mpich = FortranTables::new(AbiKind::MPICH, &super::super::surroundings::ImageOnly);
+        let mpich = FortranTables::new(AbiKind::MPICH, &super::super::process_context::ImageOnly);
         assert_eq!(mpich.to_c(Kind::Communicator, 0x4400_0000), [0x4400_0000]);
         let negative = 0x8400_0000_u32.cast_signed();
         assert_eq!(mpich.to_c(Kind::Communicator, negative), [0x8400_0000]);
         assert_eq!(mpich.index_of(Kind::Communicator, 0x8400_0000), Some(negative));
-        let standard = FortranTables::new(AbiKind::STANDARD, &super::super::surroundings::ImageOnly);
+        let standard = FortranTables::new(AbiKind::STANDARD, &super::super::process_context::ImageOnly);
         assert_eq!(standard.to_c(Kind::Communicator, negative), [0xffff_ffff_8400_0000, 0x8400_0000]);
         assert_eq!(standard.index_of(Kind::Communicator, 0x101), Some(0x101));
         assert_eq!(standard.index_of(Kind::Communicator, 0x7fff_1234_5678), None);
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn the_address_of_a_file_is_no_number_in_fortran_however_small() {
         for abi in [AbiKind::MPICH, AbiKind::STANDARD] {
-            let tables = FortranTables::new(abi, &super::super::surroundings::ImageOnly);
+            let tables = FortranTables::new(abi, &super::super::process_context::ImageOnly);
             assert_eq!(tables.index_of(Kind::File, 0x41_5670), None);
             assert_eq!(tables.index_of(Kind::File, 0), Some(0), "the null handle of MPICH");
             assert!(tables.knows(Kind::File));

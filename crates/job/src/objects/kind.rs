@@ -2,73 +2,65 @@
 
 use mpi_abi::ObjectKind;
 use mpiscope_image::layout::SectionKind;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
 macro_rules! kinds {
-    ($($variant:ident $section:ident $name:literal $c_type:literal $abi:expr;)*) => {
-        /// A kind of MPI object. What an image can hold is decided by its sections; a kind of a later version is not
-        /// looked for.
+    ($($name:ident $number:literal $type:ident $section:ident $word:literal $noun:literal $c_type:literal;)*) => {
+        /// A kind of MPI object. A kind of a later version is not looked for.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs)]
         pub enum Kind {
-            $($variant,)*
+            $($type,)*
         }
 
         impl Kind {
             /// All kinds, in the order of listings.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            pub const ALL: &'static [Self] = &[$(Self::$type),*];
 
             /// The section of an image that holds its records.
             pub const fn section(self) -> SectionKind {
-                match self { $(Self::$variant => SectionKind::$section,)* }
+                match self { $(Self::$type => SectionKind::$section,)* }
             }
 
             /// The word for it on command lines and in JSON.
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
+                match self { $(Self::$type => $word,)* }
             }
 
-            /// The type of its handles in C.
-            pub const fn c_type(self) -> &'static str {
-                match self { $(Self::$variant => $c_type,)* }
+            /// The word for it in sentences.
+            pub const fn noun(self) -> &'static str {
+                match self { $(Self::$type => $noun,)* }
             }
 
-            /// As the tables of predefined handles name it; none for what has no predefined handles.
-            pub const fn object_kind(self) -> Option<ObjectKind> {
-                match self { $(Self::$variant => $abi,)* }
+            /// The same in the tables of the ABIs.
+            pub const fn number(self) -> ObjectKind {
+                match self { $(Self::$type => ObjectKind::$name,)* }
             }
         }
     };
 }
+mpi_abi::object_kinds!(kinds);
 
-kinds! {
-    Communicator COMMS "comm" "MPI_Comm" Some(ObjectKind::COMM);
-    Group GROUPS "group" "MPI_Group" Some(ObjectKind::GROUP);
-    Datatype DATATYPES "datatype" "MPI_Datatype" Some(ObjectKind::DATATYPE);
-    Request REQUESTS "request" "MPI_Request" Some(ObjectKind::REQUEST);
-    Message MESSAGES "message" "MPI_Message" Some(ObjectKind::MESSAGE);
-    Op OPS "op" "MPI_Op" Some(ObjectKind::OP);
-    Errhandler ERRHANDLERS "errhandler" "MPI_Errhandler" Some(ObjectKind::ERRHANDLER);
-    Info INFOS "info" "MPI_Info" Some(ObjectKind::INFO);
-    File FILES "file" "MPI_File" Some(ObjectKind::FILE);
-    Window WINDOWS "win" "MPI_Win" Some(ObjectKind::WIN);
-    Session SESSIONS "session" "MPI_Session" Some(ObjectKind::SESSION);
-    Keyval KEYVALS "keyval" "int" None;
+impl Kind {
+    /// The type of its handles in C.
+    pub const fn c_type(self) -> &'static str {
+        self.number().c_type()
+    }
+
+    /// As the tables of predefined handles name it; none for what has no predefined handles.
+    pub fn object_kind(self) -> Option<ObjectKind> {
+        Some(self.number()).filter(|kind| kind.null().is_some())
+    }
 }
 
 impl Kind {
     /// From a word for people (`comm`, `communicator`, `MPI_Comm`).
     pub fn parse(text: &str) -> Option<Self> {
-        let long = match text {
-            "communicator" => "comm",
-            "type" => "datatype",
-            "operation" => "op",
-            "window" => "win",
-            "requests" => "request",
-            other => other,
-        };
-        Self::ALL.iter().copied().find(|kind| long.eq_ignore_ascii_case(kind.name()) || long == kind.c_type())
+        let text =
+            if text == "type" { Self::Datatype.name() } else { text.strip_suffix('s').unwrap_or(text) };
+        let words = |kind: &Self| [kind.name(), kind.noun(), kind.c_type()];
+        Self::ALL.iter().copied().find(|kind| words(kind).iter().any(|word| text.eq_ignore_ascii_case(word)))
     }
 
     /// The kind whose records stand in this section.
@@ -86,6 +78,13 @@ impl fmt::Display for Kind {
 impl Serialize for Kind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| de::Error::custom(format!("{text}: no kind of object")))
     }
 }
 
@@ -108,6 +107,21 @@ impl fmt::Debug for Hex {
 impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        digits.map(Self).ok_or_else(|| de::Error::custom(format!("{text}: no number in base 16")))
+    }
+}
+
+impl Hex {
+    /// Whether it stands for nothing.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
     }
 }
 

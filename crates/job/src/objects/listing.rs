@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "mpiscope.objects/1";
 
 macro_rules! objects {
-    ($($kind:ident),*) => {
+    ($($name:ident $number:literal $kind:ident $section:ident $word:literal $noun:literal $c_type:literal;)*) => {
         /// An object of any kind.
         #[derive(Debug, Clone, Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -69,20 +69,7 @@ macro_rules! objects {
     };
 }
 
-objects!(
-    Communicator,
-    Group,
-    Datatype,
-    Request,
-    Message,
-    Op,
-    Errhandler,
-    Info,
-    File,
-    Window,
-    Session,
-    Keyval
-);
+mpi_abi::object_kinds!(objects);
 
 /// All objects of a process, by kind.
 #[derive(Debug, Serialize)]

@@ -1,7 +1,7 @@
 //! The objects of a process as typed values, read from its image.
 //!
 //! ```text
-//! Image + Surroundings ──► Reader ──► get(handle), by_uid, all  ──► Communicator, Datatype, Request, …
+//! Image + ProcessContext ──► Reader ──► get(handle), by_uid, all  ──► Communicator, Datatype, Request, …
 //!                                └──► Listing (JSON, "mpiscope.objects/1")
 //! ```
 //!
@@ -16,34 +16,46 @@ pub mod attributes;
 pub mod common;
 pub mod communicator;
 pub mod datatype;
+mod datatype_tree;
+mod error_handler;
 pub mod file;
 pub mod fortran;
+mod group;
+mod in_use;
+mod info;
 pub mod kind;
 mod listing;
-mod ongoing;
+mod open_calls;
+mod operation;
 pub mod pending;
 pub mod predefined;
+pub mod process_context;
 pub mod reader;
+mod reference;
 pub mod request;
 mod scan;
-pub mod small;
-pub mod surroundings;
-mod tree;
+mod session;
 pub mod typemap;
+mod users;
 pub mod window;
 
 pub use attributes::{Attribute, Keyval};
-pub use common::{Common, Deed, Reference, Standing};
+pub use common::{CallSite, Common, Lifetime};
 pub use communicator::{Communicator, Topology};
 pub use datatype::Datatype;
+pub use error_handler::Errhandler;
 pub use file::{Access, File};
+pub use group::Group;
+pub use info::Info;
 pub use kind::{Hex, Kind};
 pub use listing::{Listing, Object, SCHEMA};
-pub use ongoing::Ongoing;
+pub use open_calls::OpenCall;
+pub use operation::Op;
 pub use pending::{Pending, Queue};
+pub use process_context::{FileContext, ImageOnly, ProcessContext, TargetContext};
 pub use reader::{Build, Missing, Reader, World};
+pub use reference::{CommFacts, Reference};
 pub use request::{Message, Request};
-pub use small::{Errhandler, Group, Info, Op, Session};
-pub use surroundings::{ImageOnly, OfFiles, OfTarget, Surroundings};
+pub use session::Session;
 pub use typemap::TypeMap;
 pub use window::Window;

@@ -1,15 +1,16 @@
 //! What is pending on a communicator: requests that are active, calls that block, messages that a probe has matched, and
 //! who is in which collective.
 
-use super::common::Standing;
+use super::common::Lifetime;
 use super::kind::{Hex, Kind};
 use super::reader::Reader;
+use super::scan::Entry;
 use super::{communicator, datatype, request};
-use mpi_abi::{FunctionId, constant};
+use mpi_abi::{Class, Moves, Properties, Start, constant};
 use mpiscope_image::layout::{Call, SectionKind, Thread};
 use mpiscope_image::objects::{Comm, Flag, Head, Life};
 use mpiscope_image::traffic::{self, RequestKind};
-use mpiscope_image::{Error, Source};
+use mpiscope_image::{Error, Function, Source, W32};
 use serde::Serialize;
 use std::mem::offset_of;
 
@@ -76,61 +77,43 @@ enum Way {
 }
 
 impl<S: Source> Reader<'_, S> {
-    /// All communicators that live, with what is pending on them.
+    /// All communicators that live, or that MPI still holds, with what is pending on them.
     pub fn queues(&self) -> Result<Vec<Queue>, Error> {
         let calls = open_calls(self)?;
         let mut queues = Vec::new();
-        for entry in self.index(Kind::Communicator)?.entries.iter().filter(|e| e.life != Life::FREED.0) {
+        let index = self.index(Kind::Communicator)?;
+        let there = |entry: &&Entry| entry.life != Life::FREED.0 || self.is_held(entry.uid);
+        for entry in index.entries.iter().filter(there) {
             let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
             if record.head.life.get() != Life::EMPTY.0 {
-                queues.push(queue(self, &record, &calls)?);
+                // Calls name it by its handle, which another one may have by now.
+                let has_handle = index.by_handle(entry.handle).is_some_and(|best| best.uid == entry.uid);
+                queues.push(queue(self, &record, if has_handle { &calls } else { &[] })?);
             }
         }
         Ok(queues)
     }
 
-    /// Whether a thread is inside one of these functions on a communicator.
-    pub fn is_inside(&self, comm: Hex, functions: &[&str]) -> Result<bool, Error> {
+    /// Whether a thread is inside of this collective on a communicator, or starts it: `MPI_Ibcast` is `MPI_Bcast` too.
+    pub fn is_inside(&self, comm: Hex, operation: &str) -> Result<bool, Error> {
         let inside = |call: &Call| {
-            call.object.get() == comm.0
-                && call
-                    .open()
-                    .and_then(|number| self.function(number + 1))
-                    .is_some_and(|name| functions.contains(&base(&name)))
+            let function = call.open().and_then(|number| self.facts(number + 1));
+            call.object.get() == comm.0 && function.is_some_and(|function| enters(function, operation))
         };
         Ok(open_calls(self)?.iter().any(inside))
     }
 
-    /// How often one of these functions was called on a communicator; none if that cannot be told: the image counts calls
-    /// by function, and collectives by communicator, so it can be told while all collectives were on one.
-    pub fn collectives(&self, comm: Hex, functions: &[&str]) -> Result<Option<u64>, Error> {
-        let mut elsewhere = false;
-        for entry in &self.index(Kind::Communicator)?.entries {
-            let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
-            elsewhere |= record.head.handle.get() != comm.0 && record.collectives.get() != 0;
-        }
-        if elsewhere {
-            return Ok(None);
-        }
-        let threads = self.image.table::<Thread>(SectionKind::THREADS)?;
-        let mut calls = 0u64;
-        for index in 0..threads.len().min(MOST_THREADS) {
-            let thread = self.image.get::<Thread>(&threads, index)?.value;
-            for (number, counter) in (1u32..).zip(&thread.counters) {
-                if counter.count.get() != 0
-                    && self.function(number).is_some_and(|name| functions.contains(&base(&name)))
-                {
-                    calls = calls.saturating_add(counter.count.get());
-                }
-            }
-        }
-        Ok(Some(calls))
+    /// How often the collective at this place of [`mpi_abi::COUNTED`] was entered on a communicator.
+    pub fn entered(&self, comm: Hex, collective: usize) -> Result<u32, Error> {
+        let Some(entry) = self.index(Kind::Communicator)?.by_handle(comm.0) else { return Ok(0) };
+        let record = self.record::<Comm>(Kind::Communicator, entry.index)?.value;
+        Ok(record.entered.get(collective).map_or(0, W32::get))
     }
 }
 
-/// A function without the suffix of its large-count twin.
-fn base(name: &str) -> &str {
-    name.strip_suffix("_c").unwrap_or(name)
+/// Whether a call of the function is one of the operation: the operation itself, or a start of it that is no persistent request.
+fn enters(function: &Function, operation: &str) -> bool {
+    function.operation == operation && matches!(function.properties.start, Start::NONE | Start::NONBLOCKING)
 }
 
 fn open_calls<S: Source>(reader: &Reader<'_, S>) -> Result<Vec<Call>, Error> {
@@ -162,8 +145,8 @@ fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Re
         // Active, and still of this communicator: the record may have found a new use.
         if record.is(Flag::ACTIVE) && record.comm() == uid {
             let kind = RequestKind(record.kind.get());
-            sends.extend(kind.sends().then(|| of_request(reader, &record, Way::Send)));
-            receives.extend(kind.receives().then(|| of_request(reader, &record, Way::Receive)));
+            sends.extend(kind.sends().then(|| of_request(reader, &record, Way::Send)).flatten());
+            receives.extend(kind.receives().then(|| of_request(reader, &record, Way::Receive)).flatten());
         }
     }
     for call in calls.iter().filter(|call| call.object.get() == handle) {
@@ -184,8 +167,13 @@ fn queue<S: Source>(reader: &Reader<'_, S>, record: &Comm, calls: &[Call]) -> Re
         partners,
         sends,
         receives,
-        matched: matched.filter(|message| message.common.standing == Standing::Live).collect(),
+        matched: matched.filter(|message| message.common.standing == Lifetime::Live).collect(),
     })
+}
+
+/// Whether it is `MPI_PROC_NULL`.
+fn is_nobody<S: Source>(reader: &Reader<'_, S>, value: u32) -> bool {
+    Some(i64::from(value.cast_signed())) == constant::value_of(reader.abi(), "MPI_PROC_NULL")
 }
 
 /// A rank, unless it stands for any.
@@ -199,16 +187,20 @@ fn tag<S: Source>(reader: &Reader<'_, S>, value: u32) -> Option<i64> {
     (Some(value) != constant::value_of(reader.abi(), "MPI_ANY_TAG")).then_some(value)
 }
 
-fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way: Way) -> Pending {
+/// The side of a request that goes this way; none to or from nobody, which is over at once.
+fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way: Way) -> Option<Pending> {
     // A send and receive in one: the fields are the receive's, the send has two of its own.
     let both = RequestKind(record.kind.get()) == RequestKind::SENDRECV && way == Way::Send;
     let (rank, with) = if both { (&record.dest, &record.send_tag) } else { (&record.peer, &record.tag) };
+    if is_nobody(reader, rank.get()) {
+        return None;
+    }
     let datatype = record.datatype.get();
     let size = datatype::size_of(reader, datatype, record.datatype_uid.get());
     let parts = u64::from(record.partitions.get()).max(1);
     let count = record.count.get().saturating_mul(parts);
-    Pending {
-        function: reader.function(record.head.made_by.get()),
+    Some(Pending {
+        function: reader.function(record.head.made_by.get().into()),
         request: Some(Hex(record.head.handle.get())),
         peer: peer(reader, rank.get()),
         tag: tag(reader, with.get()),
@@ -217,26 +209,31 @@ fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way:
         datatype_name: reader.predefined().name(Kind::Datatype, datatype),
         bytes: size.and_then(|size| size.checked_mul(count)),
         buffer: Some(Hex(record.buffer.get())),
-        from: Hex(record.started_from.get()),
-    }
+        from: Hex(record.called_from()),
+    })
 }
 
 /// The side of a blocking call that goes this way. Fields that the function does not set are those of an older call, so
 /// the function decides.
 fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<Pending> {
-    let function = reader.function(call.open()? + 1)?;
-    FunctionId::from_name(&function)?;
-    let both = matches!(base(&function), "MPI_Sendrecv" | "MPI_Sendrecv_replace");
-    let sends = matches!(base(&function), "MPI_Send" | "MPI_Ssend" | "MPI_Bsend" | "MPI_Rsend");
+    let facts = reader.facts(call.open()? + 1)?;
+    let Properties { class: Class::POINT_TO_POINT, start: Start::NONE, moves, .. } = facts.properties else {
+        return None;
+    };
+    let both = moves == Moves::EXCHANGE;
     let (rank, with) = match way {
-        Way::Send if sends || both => (&call.peer, &call.tag),
-        Way::Receive if base(&function) == "MPI_Recv" => (&call.peer, &call.tag),
+        Way::Send if moves == Moves::SEND || both => (&call.peer, &call.tag),
+        // A matched receive says nothing of its message: that is listed by itself.
+        Way::Receive if moves == Moves::RECEIVE && facts.fields.peer.is_some() => (&call.peer, &call.tag),
         Way::Receive if both => (call.extra.first()?, call.extra.get(1)?),
         _ => return None,
     };
+    if is_nobody(reader, rank.get() as u32) {
+        return None;
+    }
     let (datatype, count) = (call.datatype.get(), call.count.get());
-    // Of a send and receive only the send's count and type are noted.
-    let known = !(both && way == Way::Receive) || base(&function) == "MPI_Sendrecv_replace";
+    // Of a send and receive only the send's count and type are noted; they are the receive's where it replaces what is sent.
+    let known = !(both && way == Way::Receive) || facts.base == "MPI_Sendrecv_replace";
     let size = datatype::size_of(reader, datatype, 0).filter(|_| known);
     Some(Pending {
         peer: peer(reader, rank.get() as u32),
@@ -245,7 +242,7 @@ fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<P
         datatype: Hex(if known { datatype } else { 0 }),
         datatype_name: reader.predefined().name(Kind::Datatype, datatype).filter(|_| known),
         bytes: size.and_then(|size| size.checked_mul(count)),
-        function: Some(function),
+        function: Some(facts.name.clone()),
         request: None,
         buffer: None,
         from: Hex(call.return_address.get()),

@@ -1,7 +1,7 @@
 //! Predefined handles of one process, by value and by name.
 
 use super::kind::Kind;
-use super::surroundings::Surroundings;
+use super::process_context::ProcessContext;
 use mpi_abi::{AbiKind, PREDEFINED, Predefined};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,13 +9,13 @@ use std::collections::HashMap;
 /// The predefined handles of one process. Those of Open MPI are looked up when they are first asked for, kind by kind.
 pub struct PredefinedHandles<'a> {
     abi: AbiKind,
-    around: &'a dyn Surroundings,
+    around: &'a dyn ProcessContext,
     by_address: RefCell<HashMap<Kind, HashMap<u64, &'static Predefined>>>,
 }
 
 impl<'a> PredefinedHandles<'a> {
     /// The handles of a process with this ABI.
-    pub fn new(abi: AbiKind, around: &'a dyn Surroundings) -> Self {
+    pub fn new(abi: AbiKind, around: &'a dyn ProcessContext) -> Self {
         Self { abi, around, by_address: RefCell::default() }
     }
 
@@ -24,6 +24,9 @@ impl<'a> PredefinedHandles<'a> {
         let object = kind.object_kind()?;
         if self.abi != AbiKind::OPENMPI {
             return mpi_abi::predefined::name_of(self.abi, object, handle);
+        }
+        if let Some(symbol) = self.around.exported_at(handle) {
+            return mpi_abi::predefined::by_symbol(&symbol).filter(|known| known.kind == object);
         }
         let mut known = self.by_address.borrow_mut();
         known.entry(kind).or_insert_with(|| self.look_up(kind)).get(&handle).copied()
@@ -56,11 +59,11 @@ impl<'a> PredefinedHandles<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objects::surroundings::ImageOnly;
+    use crate::objects::process_context::ImageOnly;
 
     struct Symbols;
 
-    impl Surroundings for Symbols {
+    impl ProcessContext for Symbols {
         fn symbol(&self, name: &str) -> Option<u64> {
             (name == "ompi_mpi_int").then_some(0x7000)
         }

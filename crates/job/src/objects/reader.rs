@@ -3,22 +3,26 @@
 //! A [`Reader`] keeps what it has found out (an index per kind, names of functions, predefined handles), so it is made
 //! anew for each look at a process that runs.
 
-use super::common::{Common, Deed, Reference, marks, standing};
+use super::common::{CallSite, Common, Lifetime, marks};
 use super::file::File;
 use super::fortran::{FortranTables, numbered_when_asked};
+use super::in_use::{self, Held};
 use super::kind::{Hex, Kind};
-use super::ongoing::{self, Ongoing, Open};
+use super::open_calls::{self, Open, OpenCall};
 use super::predefined::PredefinedHandles;
+use super::process_context::ProcessContext;
+use super::reference::Reference;
 use super::scan::{self, ByField, Entry, Field, Index};
-use super::surroundings::Surroundings;
 use crate::clock::TickClock;
-use crate::names::abi_kind;
 use mpi_abi::AbiKind;
-use mpiscope_image::layout::{AbiCode, FunctionName, Process, SectionKind, State, Text, Words};
-use mpiscope_image::objects::{Head, Life, kind_of};
-use mpiscope_image::{Error, Image, Record, Snapshot, Source, Table};
+use mpiscope_image::derive::members;
+use mpiscope_image::layout::{Process, SectionKind, State, Text, Words};
+use mpiscope_image::objects::{Flag, Head, Life, kind_of};
+use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source, Table};
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::mem::offset_of;
 use std::rc::Rc;
 
 /// Longest name or value that is read.
@@ -31,8 +35,6 @@ const MOST_PAIRS: usize = 1 << 14;
 const LONGEST_PAIRS: usize = 1 << 22;
 /// A record whose handle changes under our eyes is looked up again this often.
 const TRIES: u32 = 3;
-/// More function names than this are not believed.
-const MOST_FUNCTIONS: u64 = 4096;
 
 /// Why there is no object to show.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,19 +64,32 @@ pub enum Missing {
 /// One look at the objects of one process.
 pub struct Reader<'a, S> {
     pub(super) image: &'a Image<S>,
-    pub(super) around: &'a dyn Surroundings,
+    pub(super) around: &'a dyn ProcessContext,
     pub(super) predefined: PredefinedHandles<'a>,
     pub(super) fortran: FortranTables<'a>,
     abi: AbiKind,
     state: State,
     world: World,
+    /// Where the process has mapped its image.
+    address: u64,
     clock: TickClock,
-    functions: Vec<String>,
+    functions: Cow<'a, Functions>,
     // A few kinds each: going through them is quicker than hashing.
     indices: RefCell<Vec<(SectionKind, Rc<Index>)>>,
     tables: RefCell<Vec<(SectionKind, Table)>>,
     by_field: RefCell<HashMap<Field, ByField>>,
     open_calls: OnceCell<Vec<Open>>,
+    held: OnceCell<Held>,
+}
+
+/// What is known of the process before its objects are looked at.
+struct Facts<'a> {
+    abi: AbiKind,
+    state: State,
+    world: World,
+    address: u64,
+    clock: TickClock,
+    functions: Cow<'a, Functions>,
 }
 
 /// The process in `MPI_COMM_WORLD`.
@@ -111,32 +126,58 @@ pub trait Build: Sized {
 }
 
 impl<'a, S: Source> Reader<'a, S> {
-    /// Begins a look.
-    pub fn new(image: &'a Image<S>, around: &'a dyn Surroundings) -> Result<Self, Error> {
+    /// Begins a look at a process of which nothing is known yet.
+    pub fn new(image: &'a Image<S>, around: &'a dyn ProcessContext) -> Result<Self, Error> {
         let header = image.header()?;
         let process = image.table::<Process>(SectionKind::PROCESS)?;
         let (mut abi, mut world) = (AbiKind::UNKNOWN, World { rank: None, size: 0 });
         if !process.is_empty() {
             let facts = image.get::<Process>(&process, 0)?.value;
-            abi = abi_kind(AbiCode(facts.abi.get()));
-            world.size = facts.size.get();
-            world.rank = Some(facts.rank.get()).filter(|rank| *rank != u32::MAX);
+            abi = AbiKind::from_word(facts.abi.get());
+            world = World { rank: members::own_rank(&facts), size: facts.size.get() };
         }
-        Ok(Self {
-            image,
-            around,
-            predefined: PredefinedHandles::new(abi, around),
-            fortran: FortranTables::new(abi, around),
+        let facts = Facts {
             abi,
             state: State(header.state.get()),
             world,
+            address: header.address.get(),
             clock: TickClock::new(&header.clock, None),
-            functions: functions(image)?,
+            functions: Cow::Owned(Functions::read(image)?),
+        };
+        Ok(Self::begin(image, around, facts))
+    }
+
+    /// The same for a process that was read.
+    pub fn of(image: &'a Image<S>, process: &'a crate::Process, around: &'a dyn ProcessContext) -> Self {
+        let facts = Facts {
+            abi: process.abi,
+            state: process.state,
+            world: World { rank: process.rank, size: process.size.unwrap_or(0) },
+            address: process.address,
+            clock: process.clock.clone(),
+            functions: Cow::Borrowed(&process.functions),
+        };
+        Self::begin(image, around, facts)
+    }
+
+    fn begin(image: &'a Image<S>, around: &'a dyn ProcessContext, facts: Facts<'a>) -> Self {
+        Self {
+            image,
+            around,
+            predefined: PredefinedHandles::new(facts.abi, around),
+            fortran: FortranTables::new(facts.abi, around),
+            abi: facts.abi,
+            state: facts.state,
+            world: facts.world,
+            address: facts.address,
+            clock: facts.clock,
+            functions: facts.functions,
             indices: RefCell::default(),
             tables: RefCell::default(),
             by_field: RefCell::default(),
             open_calls: OnceCell::new(),
-        })
+            held: OnceCell::new(),
+        }
     }
 
     /// The image that is looked at.
@@ -291,16 +332,20 @@ impl<'a, S: Source> Reader<'a, S> {
     fn common<B: Build>(&self, record: &Snapshot<B::Record>) -> Common {
         let head = B::head(&record.value);
         let handle = head.handle.get();
-        let flags = head.flags.get();
+        let pinned = if head.pinned.get() != 0 { Flag::PINNED.0 } else { 0 };
+        let flags = head.flags.get() | pinned;
         let known = self.predefined.name(B::KIND, handle);
         let given = B::name(self, &record.value).filter(|name| !name.is_empty());
-        let standing = standing(head.life.get());
-        let usable = standing != super::common::Standing::Freed;
+        let predefined = known.is_some() || flags & Flag::PREDEFINED.0 != 0;
+        let standing = self.standing(head);
+        let usable = head.life.get() != Life::FREED.0;
+        // The record of a live request may still have the freeing of the one that was there before.
+        let freed = matches!(standing, Lifetime::Marked | Lifetime::Freed);
         Common {
             kind: B::KIND,
             handle: Hex(handle),
             name: given.or(known.map(str::to_owned)),
-            predefined: known.is_some() || flags & mpiscope_image::objects::Flag::PREDEFINED.0 != 0,
+            predefined,
             standing,
             fortran: usable
                 .then(|| B::fortran(&record.value).or_else(|| self.fortran.index_of(B::KIND, handle)))
@@ -308,12 +353,37 @@ impl<'a, S: Source> Reader<'a, S> {
             uid: head.uid.get(),
             identity: Hex(head.identity.get()),
             parent: self.reference(head.parent.get()),
-            created: self.deed(head.made_by.get(), head.made_at.get(), head.made_from.get()),
-            freed: self.deed(head.freed_by.get(), head.freed_at.get(), head.freed_from.get()),
+            created: self.call_site(head.made_by.get().into(), head.made_at.get(), head.made_from.get()),
+            freed: freed
+                .then(|| self.call_site(head.freed_by.get(), head.freed_at.get(), head.freed_from.get()))
+                .flatten(),
+            pin_at: (!predefined).then(|| self.pin_at(B::KIND, record.offset)).flatten(),
             flags,
             marks: marks(flags),
             torn: record.torn,
         }
+    }
+
+    /// How an object stands. Freed is what nothing else holds: see [`in_use`].
+    pub fn standing(&self, head: &Head) -> Lifetime {
+        match Life(head.life.get()) {
+            Life::MARKED => Lifetime::Marked,
+            Life::FREED if in_use::may_hold(head) && self.is_held(head.uid.get()) => Lifetime::Marked,
+            Life::FREED => Lifetime::Freed,
+            _ => Lifetime::Live,
+        }
+    }
+
+    /// Whether something else of the process needs the object with this uid.
+    pub(super) fn is_held(&self, uid: u64) -> bool {
+        self.held.get_or_init(|| in_use::of(self)).contains(&uid)
+    }
+
+    /// Where [`Head::pinned`] of a record lies in the process, for kinds whose freed objects stay in their records.
+    fn pin_at(&self, kind: Kind, record: u64) -> Option<Hex> {
+        let reused_at_once = matches!(kind, Kind::Request | Kind::Message);
+        (!reused_at_once && self.address != 0)
+            .then(|| Hex(self.address.wrapping_add(record).wrapping_add(offset_of!(Head, pinned) as u64)))
     }
 
     /// Why a handle leads nowhere.
@@ -383,7 +453,7 @@ impl<'a, S: Source> Reader<'a, S> {
     /// An object that a record names by handle and uid; none for the handle zero without a uid.
     pub(super) fn attached(&self, kind: Kind, handle: u64, uid: u64) -> Option<Reference> {
         if uid != 0 {
-            return self.reference(uid).or(Some(Reference { kind, handle: Hex(handle), uid, name: None }));
+            return self.reference(uid).or(Some(Reference::unknown(kind, handle, uid)));
         }
         if handle == 0 {
             return None;
@@ -400,9 +470,10 @@ impl<'a, S: Source> Reader<'a, S> {
         self.attached(kind, handle, 0)
     }
 
-    fn refer(&self, kind: Kind, handle: u64, uid: u64) -> Reference {
-        let name = self.predefined.name(kind, handle).map(str::to_owned);
-        Reference { kind, handle: Hex(handle), uid, name }
+    /// All objects of a kind as others refer to them, also freed ones.
+    pub fn all_references(&self, kind: Kind) -> Result<Vec<Reference>, Error> {
+        let index = self.index(kind)?;
+        Ok(index.entries.iter().map(|entry| self.refer(kind, entry.handle, entry.uid)).collect())
     }
 
     /// Living objects of a kind whose record has `wanted` at this place.
@@ -433,13 +504,13 @@ impl<'a, S: Source> Reader<'a, S> {
     }
 
     /// Calls that threads are in and that are about an object, or use it.
-    pub fn calls_about(&self, kind: Kind, handle: u64) -> Vec<Ongoing> {
-        ongoing::about(self, kind, Hex(handle))
+    pub fn calls_about(&self, kind: Kind, handle: u64) -> Vec<OpenCall> {
+        open_calls::about(self, kind, Hex(handle))
     }
 
     /// Calls that threads are in.
     pub(super) fn open_calls(&self) -> &[Open] {
-        self.open_calls.get_or_init(|| ongoing::calls(self))
+        self.open_calls.get_or_init(|| open_calls::calls(self))
     }
 
     /// Keys and values that an object was given.
@@ -451,11 +522,11 @@ impl<'a, S: Source> Reader<'a, S> {
     }
 
     /// A call that did something.
-    pub(super) fn deed(&self, function: u32, at: u64, from: u64) -> Option<Deed> {
+    pub(super) fn call_site(&self, function: u32, at: u64, from: u64) -> Option<CallSite> {
         if function == 0 {
             return None;
         }
-        Some(Deed {
+        Some(CallSite {
             function: self.function(function),
             address: Hex(from),
             place: self.around.place(from),
@@ -465,8 +536,12 @@ impl<'a, S: Source> Reader<'a, S> {
 
     /// The name of a function from its number plus one.
     pub fn function(&self, number_plus_one: u32) -> Option<String> {
-        let number = usize::try_from(number_plus_one.checked_sub(1)?).ok()?;
-        self.functions.get(number).filter(|name| !name.is_empty()).cloned()
+        self.facts(number_plus_one).map(|function| function.name.clone())
+    }
+
+    /// What is known of a function, from its number plus one.
+    pub fn facts(&self, number_plus_one: u32) -> Option<&Function> {
+        self.functions.get(number_plus_one.checked_sub(1)?)
     }
 
     /// Seconds from the begin of the image to a point in time.
@@ -492,10 +567,4 @@ impl<'a, S: Source> Reader<'a, S> {
     pub(super) fn words(&self, words: &Words) -> Vec<u64> {
         self.image.words(words, LONGEST_ARRAY).unwrap_or_default()
     }
-}
-
-fn functions<S: Source>(image: &Image<S>) -> Result<Vec<String>, Error> {
-    let table = image.table::<FunctionName>(SectionKind::FUNCTIONS)?;
-    let names = (0..table.len().min(MOST_FUNCTIONS)).map(|i| image.get::<FunctionName>(&table, i));
-    names.map(|name| Ok(name?.value.name.text().into_owned())).collect()
 }

@@ -1,10 +1,11 @@
 //! Requests and matched messages.
 
-use super::common::{Common, Deed, Reference, Standing};
+use super::common::{CallSite, Common, Lifetime};
 use super::kind::{Hex, Kind};
 use super::reader::{Build, Reader};
-use crate::significant::{Fields, Role, of_request};
-use mpi_abi::constant;
+use super::reference::Reference;
+use crate::call_fields::of_request;
+use mpi_abi::{Fields, Role, constant};
 use mpiscope_image::objects::{Flag, Head};
 use mpiscope_image::traffic::{self, RequestKind};
 use mpiscope_image::{Source, W64};
@@ -108,9 +109,9 @@ pub struct When {
     pub seconds: f64,
 }
 
-impl From<Deed> for When {
-    fn from(deed: Deed) -> Self {
-        Self { address: deed.address, place: deed.place, seconds: deed.seconds }
+impl From<CallSite> for When {
+    fn from(call_site: CallSite) -> Self {
+        Self { address: call_site.address, place: call_site.place, seconds: call_site.seconds }
     }
 }
 
@@ -162,7 +163,7 @@ impl Build for Request {
             active: common.has(Flag::ACTIVE),
             complete,
             cancelled: common.has(Flag::CANCELLED),
-            marked: common.standing == Standing::Marked,
+            marked: common.standing == Lifetime::Marked,
             object: if several { None } else { object(reader, code, record) },
             peer: has.peer.filter(|_| seen).map(|_| rank(reader, signed(record.peer.get()))),
             root: has.peer == Some(Role::Root),
@@ -191,7 +192,7 @@ impl Build for Request {
 
 /// Which fields mean something.
 fn significant<S: Source>(reader: &Reader<'_, S>, code: RequestKind, record: &traffic::Request) -> Fields {
-    of_request(code, reader.function(record.head.made_by.get()).as_deref())
+    of_request(code, reader.facts(record.head.made_by.get().into()))
 }
 
 fn datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<Reference> {
@@ -199,7 +200,7 @@ fn datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Opt
 }
 
 /// The handle of its operation, if the function that made it has one.
-fn reduction<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<u64> {
+pub(super) fn reduction<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> Option<u64> {
     let code = RequestKind(record.kind.get());
     let may = matches!(code, RequestKind::COLLECTIVE | RequestKind::RMA);
     (may && significant(reader, code, record).op).then(|| record.entry.get())
@@ -215,10 +216,17 @@ pub(super) fn of_kind<S: Source>(
     named.into_iter().filter(|found| record(reader, found).is_some_and(|r| is_one(kind_of(&r)))).collect()
 }
 
+/// Whether a request has a datatype: the field may be another request's.
+pub(super) fn has_datatype<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request) -> bool {
+    significant(reader, kind_of(record), record).datatype
+}
+
 /// Those of some requests that really have a datatype.
 pub(super) fn with_datatype<S: Source>(reader: &Reader<'_, S>, named: Vec<Reference>) -> Vec<Reference> {
-    let has = |r: &traffic::Request| significant(reader, kind_of(r), r).datatype;
-    named.into_iter().filter(|found| record(reader, found).is_some_and(|r| has(&r))).collect()
+    named
+        .into_iter()
+        .filter(|found| record(reader, found).is_some_and(|r| has_datatype(reader, &r)))
+        .collect()
 }
 
 /// Requests with an operation.
@@ -254,7 +262,7 @@ fn completion<S: Source>(reader: &Reader<'_, S>, common: &Common, record: &traff
         return None;
     }
     let at = record.completed_at.get();
-    let freed = common.standing == Standing::Freed && record.head.freed_at.get() == at;
+    let freed = common.standing == Lifetime::Freed && record.head.freed_at.get() == at;
     when(reader, at, if freed { record.head.freed_from.get() } else { record.completed_from.get() })
 }
 

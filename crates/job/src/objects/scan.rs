@@ -27,6 +27,8 @@ pub struct Entry {
     pub uid: u64,
     /// A [`Life`].
     pub life: u32,
+    /// The same on all processes that share it; zero if it is this process's own.
+    pub identity: u64,
 }
 
 /// The records of one kind by handle and by uid.
@@ -131,7 +133,8 @@ fn entry(head: &[u8], index: u64) -> Option<Entry> {
     let half = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
     let life = half(offset_of!(Head, life))?;
     (life != Life::EMPTY.0).then_some(())?;
-    Some(Entry { index, life, handle: word(offset_of!(Head, handle))?, uid: word(offset_of!(Head, uid))? })
+    let (handle, uid) = (word(offset_of!(Head, handle))?, word(offset_of!(Head, uid))?);
+    Some(Entry { index, life, handle, uid, identity: word(offset_of!(Head, identity))? })
 }
 
 /// A field that names another object: where it stands in the records of a kind, and its bytes (4 or 8).

@@ -3,7 +3,7 @@
 //! Equal neighbours stand as one [`Run`], so that ten million `MPI_INT`s in a row are one line. What has more runs than
 //! [`MOST_RUNS`] is cut, and says so.
 
-use super::tree::{Blocks, Dimension, Node, Shape, Tree};
+use super::datatype_tree::{Blocks, Dimension, Node, Shape, Tree};
 use mpiscope_image::Source;
 use serde::Serialize;
 use std::rc::Rc;

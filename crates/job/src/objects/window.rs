@@ -1,10 +1,11 @@
 //! Windows: memory, epochs, one-sided operations.
 
 use super::attributes::{self, Attribute};
-use super::common::{Common, Deed, Reference};
+use super::common::{CallSite, Common};
 use super::kind::{Hex, Kind};
-use super::ongoing::{self, Ongoing};
+use super::open_calls::{self, OpenCall};
 use super::reader::{Build, Reader};
+use super::reference::Reference;
 use super::request;
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Epoch, Flavour, Head, LOCK_EXCLUSIVE, Model};
@@ -38,7 +39,7 @@ pub struct Window {
     pub epoch_bits: u32,
     /// The last call that synchronised.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_synchronisation: Option<Deed>,
+    pub last_synchronisation: Option<CallSite>,
     /// Locks held: target, and whether exclusive.
     pub locks: Vec<Lock>,
     /// Targets of the open `MPI_Win_start`, as ranks of the world.
@@ -64,7 +65,7 @@ pub struct Window {
     /// Requests on it that are not gone.
     pub requests: Vec<Reference>,
     /// Calls on it that threads are in.
-    pub calls: Vec<Ongoing>,
+    pub calls: Vec<OpenCall>,
 }
 
 /// A lock that is held.
@@ -125,7 +126,7 @@ impl Build for Window {
             model: Model(record.model.get()).name().unwrap_or("unknown"),
             epochs: Epoch::ALL.iter().filter(|e| has(**e)).filter_map(|e| e.name()).collect(),
             epoch_bits: bits,
-            last_synchronisation: reader.deed(
+            last_synchronisation: reader.call_site(
                 record.last_sync.get(),
                 record.last_sync_at.get(),
                 record.last_sync_from.get(),
@@ -155,7 +156,7 @@ impl Build for Window {
                 .or_else(|| reader.known(Kind::Errhandler, "MPI_ERRORS_ARE_FATAL")),
             attributes: attributes::of(reader, common.uid),
             requests: request::of_kind(reader, common.handle, |kind| kind == RequestKind::RMA),
-            calls: ongoing::about(reader, Kind::Window, common.handle),
+            calls: open_calls::about(reader, Kind::Window, common.handle),
             common,
         }
     }

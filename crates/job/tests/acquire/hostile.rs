@@ -3,7 +3,7 @@
 use crate::memory::{BASE, Memory, Proc};
 use mpiscope_job::acquire::mpi2dd;
 use mpiscope_job::acquire::{Error, mpir};
-use mpiscope_target::{ByteOrder, Bytes, Module, Target};
+use mpiscope_target::{ByteOrder, InMemory, Module, Target};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -92,13 +92,13 @@ fn mpirs_size_is_bounded() {
 
 /// Shows broken memory for the first looks, as a process does that is changing its tables.
 struct Changing {
-    broken: Bytes,
-    whole: Bytes,
+    broken: InMemory,
+    whole: InMemory,
     looks: AtomicUsize,
 }
 
 impl Changing {
-    fn now(&self) -> &Bytes {
+    fn now(&self) -> &InMemory {
         if self.looks.load(Ordering::Relaxed) < 3 { &self.broken } else { &self.whole }
     }
 }

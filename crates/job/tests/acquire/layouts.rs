@@ -4,7 +4,7 @@
 use crate::memory::{BASE, Memory, Proc};
 use mpiscope_job::acquire::mpi2dd::{self, Block, Process};
 use mpiscope_job::acquire::mpir;
-use mpiscope_target::{ByteOrder, Bytes};
+use mpiscope_target::{ByteOrder, InMemory};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -133,7 +133,7 @@ fn mpir_reads_four_bytes_of_the_pid_whatever_is_in_the_padding() {
 fn a_process_with_the_symbols_of_a_starter_and_an_empty_table_is_none() {
     let mut memory = Memory::new(8, ByteOrder::Little);
     let zero = memory.words(&[(0, 8), (0, 8)]);
-    let target: Bytes = memory.target(1).with_symbol("MPIR_Breakpoint", 1);
+    let target: InMemory = memory.target(1).with_symbol("MPIR_Breakpoint", 1);
     let target = target.with_symbol("MPIR_proctable", zero).with_symbol("MPIR_proctable_size", zero);
     assert!(mpir::read(&target).unwrap().is_empty());
 }

@@ -1,6 +1,6 @@
 //! Tables in memory that does not exist, of any width and byte order: the tests' own writer.
 
-use mpiscope_target::{ByteOrder, Bytes};
+use mpiscope_target::{ByteOrder, InMemory};
 
 /// Where the memory begins.
 pub const BASE: u64 = 0x10_0000;
@@ -13,6 +13,7 @@ pub struct Memory {
 }
 
 /// One process, for a table.
+#[derive(Clone, Copy)]
 pub struct Proc<'a> {
     pub host: &'a str,
     pub executable: &'a str,
@@ -119,10 +120,13 @@ impl Memory {
         self.int(3, pid);
     }
 
-    pub fn target(&self, pid: u32) -> Bytes {
+    pub fn target(&self, pid: u32) -> InMemory {
         // Memory is mapped by pages.
         let mut bytes = self.bytes.clone();
         bytes.resize(bytes.len().next_multiple_of(4096), 0);
-        Bytes::new(self.width, self.order).segment(BASE, bytes).with_symbol("MPI2DD_info", BASE).with_pid(pid)
+        InMemory::new(self.width, self.order)
+            .segment(BASE, bytes)
+            .with_symbol("MPI2DD_info", BASE)
+            .with_pid(pid)
     }
 }

@@ -1,7 +1,7 @@
 //! From any process to the same set: on hosts that exist in the test only.
 
 use crate::memory::{Memory, Proc};
-use mpiscope_job::acquire::{Acquired, Error, Place, Reach, Record, Start, acquire};
+use mpiscope_job::acquire::{self, Acquired, Error, Hosts, ImageEntry, ProcessLocation, Scope, Start, Users};
 use mpiscope_target::{ByteOrder, Target};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,11 +9,15 @@ use std::path::Path;
 
 /// Processes of several hosts, seen from one of them.
 #[derive(Default)]
-struct Fake {
+pub struct Fake {
     host: String,
-    processes: BTreeMap<(String, u32), Memory>,
+    pub processes: BTreeMap<(String, u32), Memory>,
     children: BTreeMap<u32, Vec<u32>>,
-    asked: RefCell<Vec<String>>,
+    /// Users of processes, 7 where nothing is said.
+    owners: BTreeMap<u32, u32>,
+    pub asked: RefCell<Vec<String>>,
+    /// What every other host answers, instead of the truth.
+    pub answer: Option<Vec<u8>>,
 }
 
 impl Fake {
@@ -28,7 +32,12 @@ impl Fake {
     }
 }
 
-impl Reach for Fake {
+/// For the processes of whoever the first ones belong to.
+pub fn acquire(reach: &Fake, start: Start, remote: bool) -> Result<Acquired, Error> {
+    acquire::acquire(reach, start, &Scope { remote, users: Users::default() })
+}
+
+impl Hosts for Fake {
     fn host(&self) -> String {
         self.host.clone()
     }
@@ -44,17 +53,28 @@ impl Reach for Fake {
     fn descendants(&self, pid: u32) -> Vec<u32> {
         self.children.get(&pid).cloned().unwrap_or_default()
     }
-    fn records(&self) -> Vec<Record> {
+    fn records(&self) -> Vec<ImageEntry> {
         Vec::new()
     }
-    fn ask(&self, host: &str, pids: &[u32]) -> Result<Acquired, Error> {
+    fn owner(&self, pid: u32) -> Option<u32> {
+        self.processes
+            .contains_key(&(self.host.clone(), pid))
+            .then(|| self.owners.get(&pid).copied().unwrap_or(7))
+    }
+    fn ask(&self, host: &str, pids: &[u32], users: &Users) -> Result<Acquired, Error> {
         self.asked.borrow_mut().push(host.into());
+        if let Some(answer) = &self.answer {
+            return serde_json::from_slice(answer)
+                .map_err(|error| Error::Remote { host: host.into(), why: error.to_string() });
+        }
         let mut there = Fake::on(host);
+        there.owners.clone_from(&self.owners);
         for ((home, pid), memory) in &self.processes {
             let copy = Memory { width: memory.width, order: memory.order, bytes: memory.bytes.clone() };
             there.processes.insert((home.clone(), *pid), copy);
         }
-        acquire(&there, Start::Pids(pids.to_vec()), false)
+        let scope = Scope { remote: false, users: users.clone() };
+        acquire::acquire(&there, Start::Pids(pids.to_vec()), &scope)
     }
 }
 
@@ -69,7 +89,7 @@ fn rank<'a>(
 }
 
 /// World 1 (10, 11) on host a spawned world 2 (20 on a, 21 on b); another job, world 3 (30 on b), is connected.
-fn two_jobs(host: &str) -> Fake {
+pub fn two_jobs(host: &str) -> Fake {
     let mut fake = Fake::on(host);
     fake.add("a", 10, |m| {
         m.meta("a", "/a", 10);
@@ -118,7 +138,7 @@ fn each_host_is_asked_once_although_tables_lead_in_circles() {
 #[test]
 fn without_asking_the_processes_of_other_hosts_are_named() {
     let found = acquire(&two_jobs("a"), Start::Pids(vec![11]), false).unwrap();
-    let place = |pid| Place { host: "b".into(), pid };
+    let place = |pid| ProcessLocation { host: "b".into(), pid };
     assert_eq!(found.elsewhere, [place(21), place(30)]);
 }
 
@@ -135,7 +155,8 @@ fn a_launcher_leads_to_the_ranks_below_it() {
 fn a_core_file_of_one_rank_leads_to_the_others() {
     let fake = two_jobs("a");
     let core = fake.processes[&("a".to_owned(), 10)].target(10);
-    let found = acquire(&fake, Start::Target(Box::new(core)), true).unwrap();
+    let scope = Scope { remote: true, users: Users::only(7) };
+    let found = acquire::acquire(&fake, Start::Target(Box::new(core)), &scope).unwrap();
     assert_eq!(found.processes.len(), 5);
 }
 
@@ -179,4 +200,44 @@ fn a_table_of_many_thousand_ranks_that_do_not_exist_ends_soon() {
     let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
     assert_eq!(found.processes.len(), 50_000);
     assert!(begin.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn a_table_leads_to_no_process_of_another_user_unless_that_is_asked_for() {
+    let mut fake = two_jobs("a");
+    fake.owners.insert(20, 8);
+    let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
+    assert!(!pids(&found).contains(&("a".into(), 20)), "{found:?}");
+    let why = found.problems.join("; ");
+    assert!(why.contains("process 20 belongs to user 8") && why.contains("--user all"), "{why}");
+    let scope = Scope { remote: true, users: Users::All };
+    let found = acquire::acquire(&fake, Start::Pids(vec![10]), &scope).unwrap();
+    assert_eq!((found.processes.len(), found.problems.len()), (5, 0));
+    // Whoever names the process itself has asked for it.
+    let found = acquire(&fake, Start::Pids(vec![20]), false).unwrap();
+    assert!(pids(&found).contains(&("a".into(), 20)), "{found:?}");
+    // The user under whom a launcher started the ranks is the job's.
+    fake.owners = [(5, 0), (10, 8), (11, 8), (20, 8), (21, 8), (30, 8)].into();
+    fake.add("a", 5, |m| m.bytes[5] = 1);
+    fake.children.insert(5, vec![11]);
+    assert_eq!(acquire(&fake, Start::Pids(vec![5]), true).unwrap().processes.len(), 5);
+}
+
+#[test]
+fn another_host_names_no_process_here_or_on_a_third_one_that_does_not_say_so_itself() {
+    let mut fake = Fake::on("a");
+    fake.add("a", 10, |m| {
+        m.meta("b", "/a", 30);
+    });
+    // Runs here and belongs to nobody's job.
+    fake.add("a", 66, |_| {});
+    fake.add("c", 67, |_| {});
+    fake.add("b", 30, |m| {
+        m.meta("b", "/a", 30);
+        let lies = [rank("a", "w", 66, 1, None), rank("c", "w", 67, 2, None), rank("a", "w", 10, 3, None)];
+        m.processes(&[&[rank("b", "w", 30, 0, None)], &lies[..]].concat());
+    });
+    let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
+    assert_eq!(pids(&found), [("a".to_owned(), 10), ("b".to_owned(), 30)]);
+    assert_eq!(found.processes.iter().map(|p| p.rank).collect::<Vec<_>>(), [Some(0), Some(3)]);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Where they lie.
 pub fn home() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../job/tests/corpus")
 }
 
 /// An image with its zeros.

@@ -16,16 +16,17 @@
 //! with `MPI_Comm_disconnect` of the intercommunicator that the connecting call gave.
 //!
 //! One side's name of the intercommunicator becomes that of both: parents name it for their children, who accepts for who
-//! connects, who offers for who joins. The name goes along with what the leaders tell each other; those who take it pass it
+//! connects, who offers for who joins. The name goes along with what the leaders send each other; those who take it pass it
 //! on among themselves, if all of them are of one world.
 
-use super::block::{MPI2DD_info, Reason};
+use super::block::{self, MPI2DD_info};
 use super::{gate, hello, presence, state, wire};
-use crate::call::Call;
-use crate::objects::comms;
-use crate::real;
+use crate::interpose::frame::Call;
+use crate::interpose::real;
+use crate::record::objects::comms;
 use hello::Hello;
 use mpi_abi::{Abi, Handle};
+use mpiscope_debug_interfaces::mpi2dd::Reason;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -193,7 +194,7 @@ pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
     let who = state::with(|state| format!("rank {} of world {}", state.own.rank, state.world));
     let text = format!("{} called MPI_Abort with code {code}", who.unwrap_or_else(|| "a process".into()));
     MPI2DD_info.abort_string.store(state::leak(text.as_bytes()), Ordering::SeqCst);
-    MPI2DD_info.stop(Reason::ABORT);
+    block::stop(Reason::ABORT);
 }
 
 /// The children's side of a spawn, in `MPI_Init`. What the parents said, if they did.
@@ -245,12 +246,12 @@ fn spawned<A: Abi>(root: c_int, comm: A::Handle, inter: Option<A::Handle>) {
         };
         let heard = hold::<A>(Some(comm), rank, root, meet);
         let directory = heard.and_then(|hello| hello.directory);
-        let new = directory.and_then(|card| state::with(|state| state.add_directory(&card)));
+        let new = directory.and_then(|descriptor| state::with(|state| state.add_directory(&descriptor)));
         if new == Some(true) {
             state::changed(Reason::DIRECTORY_CHANGED);
         }
     }
-    MPI2DD_info.stop(Reason::SPAWN);
+    block::stop(Reason::SPAWN);
 }
 
 /// `group` is our side and its root, where `present` is to be asked; the leader is rank 0, which the other side can name.
@@ -275,12 +276,12 @@ fn connected<A: Abi>(
         }
         let heard = hold::<A>(comm, rank, 0, || met);
         let meta = heard.and_then(|hello| hello.meta);
-        let new = meta.and_then(|card| state::with(|state| state.add_link(inter.raw(), &card)));
+        let new = meta.and_then(|descriptor| state::with(|state| state.add_link(inter.raw(), &descriptor)));
         if new == Some(true) {
             state::changed(Reason::METADIRECTORY_CHANGED);
         }
     }
-    MPI2DD_info.stop(reason);
+    block::stop(reason);
 }
 
 /// Which side names an intercommunicator.
@@ -290,7 +291,7 @@ enum Namer {
     Them,
 }
 
-/// The name that the leader has heard, on all ranks of our side; zero for none. Members of several worlds are told nothing:
+/// The name that the leader has heard, on all ranks of our side; zero for none. Members of several worlds get none:
 /// one of the worlds may run without this library.
 fn common_name<A: Abi>(comm: Option<A::Handle>, rank: c_int, heard: u64) -> u64 {
     let Some(comm) = comm.filter(|comm| comms::is_of_this_world::<A>(*comm)) else {
@@ -341,7 +342,7 @@ fn hold<A: Abi>(
     (rank == holder).then(|| hello::hear::<A>(comm, leader))?
 }
 
-/// The metadirectory's rank in `comm`, if it is in it and of this world (others cannot be told by rank).
+/// The metadirectory's rank in `comm`, if it is in it and of this world (others have no rank here).
 fn metadirectory_in<A: Abi>(comm: A::Handle) -> Option<c_int> {
     let meta = state::with(|state| (state.meta, state.directory))?;
     let (Some(meta), Some(first)) = meta else { return None };

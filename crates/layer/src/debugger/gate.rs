@@ -1,10 +1,11 @@
 //! The gate at the end of `MPI_Init`, and who may trace this process.
 #![allow(unsafe_code)]
 
-use super::block::{MPI2DD_info, flag};
+use super::block::MPI2DD_info;
 use super::symbols::MPIR_debug_gate;
-use crate::resolve::complain;
-use crate::settings::variable;
+use crate::base::complaint::complain;
+use crate::base::settings::variable;
+use mpiscope_debug_interfaces::mpi2dd::flag;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -24,12 +25,12 @@ pub fn debugged() -> bool {
     MPI2DD_info.asked(flag::BEING_DEBUGGED) || says_yes(c"MPISCOPE_HOLD") || says_yes(c"MPISCOPE_DEBUG")
 }
 
-/// Whether ranks may tell each other where they are: somebody may want to acquire the job.
+/// Whether ranks may announce to each other where they are: somebody may want to acquire the job.
 pub fn acquirable() -> bool {
     debugged() || says_yes(c"MPISCOPE_ACQUIRE")
 }
 
-/// Whether other worlds may be told as well: not where only the ranks of this one were started with this library on
+/// Whether they may be announced to other worlds as well: not where only the ranks of this one were started with this library on
 /// purpose (`MPISCOPE_ACQUIRE=world`), as by `mpirun mpiscope run`.
 pub fn beyond() -> bool {
     acquirable() && variable(c"MPISCOPE_ACQUIRE") != Some(c"world")

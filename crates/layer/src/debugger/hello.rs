@@ -1,8 +1,8 @@
-//! What two groups of processes tell each other when they meet, and how.
+//! What two groups of processes send each other when they meet, and how.
 
-use super::card::{self, Card};
+use super::process_descriptor::{self, ProcessDescriptor};
 use super::wire::{self, Pending};
-use crate::real;
+use crate::interpose::real;
 use mpi_abi::{Abi, Handle};
 use std::ffi::c_int;
 use std::time::Duration;
@@ -24,15 +24,15 @@ pub struct Hello {
     /// What the sender's side calls the intercommunicator; zero for nothing.
     pub name: u64,
     /// Rank 0 of the sender's world: its directory.
-    pub directory: Option<Card>,
+    pub directory: Option<ProcessDescriptor>,
     /// The sender's metadirectory.
-    pub meta: Option<Card>,
+    pub meta: Option<ProcessDescriptor>,
 }
 
 /// Bytes of the world's name.
 const WORLD: usize = 64;
 /// Bytes of all.
-const SIZE: usize = WORLD + 16 + 2 * card::SIZE;
+const SIZE: usize = WORLD + 16 + 2 * process_descriptor::SIZE;
 
 impl Hello {
     fn bytes(&self) -> Vec<u8> {
@@ -41,10 +41,10 @@ impl Hello {
         bytes.extend(self.rank.to_ne_bytes());
         bytes.extend(self.sequence.to_ne_bytes());
         bytes.extend(self.name.to_ne_bytes());
-        for card in [&self.directory, &self.meta] {
-            match card {
-                Some(card) => bytes.extend(card.as_bytes()),
-                None => bytes.extend([0; card::SIZE]),
+        for descriptor in [&self.directory, &self.meta] {
+            match descriptor {
+                Some(descriptor) => bytes.extend(descriptor.as_bytes()),
+                None => bytes.extend([0; process_descriptor::SIZE]),
             }
         }
         bytes
@@ -55,16 +55,16 @@ impl Hello {
         let (rank, rest) = rest.split_first_chunk::<4>()?;
         let (sequence, rest) = rest.split_first_chunk::<4>()?;
         let (name, rest) = rest.split_first_chunk::<8>()?;
-        let (directory, rest) = rest.split_first_chunk::<{ card::SIZE }>()?;
-        let meta = rest.first_chunk::<{ card::SIZE }>()?;
+        let (directory, rest) = rest.split_first_chunk::<{ process_descriptor::SIZE }>()?;
+        let meta = rest.first_chunk::<{ process_descriptor::SIZE }>()?;
         let world = world.split(|b| *b == 0).next().unwrap_or_default();
         Some(Self {
             world: String::from_utf8_lossy(world).into_owned(),
             rank: i32::from_ne_bytes(*rank),
             sequence: i32::from_ne_bytes(*sequence),
             name: u64::from_ne_bytes(*name),
-            directory: Card::from_bytes(directory),
-            meta: Card::from_bytes(meta),
+            directory: ProcessDescriptor::from_bytes(directory),
+            meta: ProcessDescriptor::from_bytes(meta),
         })
     }
 }
@@ -119,13 +119,13 @@ mod tests {
             rank: 3,
             sequence: 4,
             name: 5,
-            directory: Some(Card::own(0)),
+            directory: Some(ProcessDescriptor::own(0)),
             meta: None,
         };
         let again = Hello::parse(&hello.bytes()).unwrap();
         assert_eq!((again.world.as_str(), again.rank, again.sequence, again.name), ("h:1:2", 3, 4, 5));
         assert!(again.meta.is_none());
-        assert!(again.directory.is_some_and(|card| card.same(&Card::own(0))));
+        assert!(again.directory.is_some_and(|descriptor| descriptor.same(&ProcessDescriptor::own(0))));
         assert!(Hello::parse(&hello.bytes()[1..]).is_none());
     }
 }

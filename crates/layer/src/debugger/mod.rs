@@ -18,24 +18,23 @@
 //! start time of its rank 0; where a rank cannot know that one, it is what the launcher calls the world.
 
 mod block;
-mod card;
 pub mod dynamic;
 mod gate;
 mod hello;
 mod presence;
+mod process_descriptor;
 mod rendezvous;
-mod script;
 mod state;
 mod symbols;
 mod table;
 mod wire;
 mod world;
 
-use crate::objects::comms;
-use crate::resolve::complain;
-use block::{MPI2DD_info, Reason};
-use card::Card;
+use crate::base::complaint::complain;
+use crate::record::objects::comms;
 use mpi_abi::Abi;
+use mpiscope_debug_interfaces::mpi2dd::Reason;
+use process_descriptor::ProcessDescriptor;
 use rendezvous::Meeting;
 use state::State;
 use std::ffi::c_int;
@@ -67,13 +66,13 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
         return None;
     }
     symbols::publish();
-    let own = Card::own(rank);
+    let own = ProcessDescriptor::own(rank);
     let members = world::members::<A>(meeting.as_ref(), own, size);
     if let Some(meeting) = meeting {
         meeting.leave();
     }
     let world = members.first.map(|first| first.world());
-    let known = world.clone().unwrap_or_else(crate::identity::world);
+    let known = world.clone().unwrap_or_else(crate::record::process::world);
     let mut state = State::new(own, known, members.first, members.first);
     let parent = hello::parent::<A>();
     let heard = parent
@@ -83,11 +82,11 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
     if let Some(meta) = heard.as_ref().and_then(|hello| hello.meta) {
         state.meta = Some(meta);
     }
-    state.publish(&members.cards, parent.is_some(), heard.as_ref());
-    if rank == 0 && gate::acquirable() && members.cards.len() != usize::try_from(size).unwrap_or(0) {
+    state.publish(&members.descriptors, parent.is_some(), heard.as_ref());
+    if rank == 0 && gate::acquirable() && members.descriptors.len() != usize::try_from(size).unwrap_or(0) {
         complain(&format!(
             "the process table for debuggers has {} of {size} ranks: the others run without libmpiscope.so",
-            members.cards.len()
+            members.descriptors.len()
         ));
     }
     state::set(state);
@@ -96,7 +95,7 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
 
 /// Stops in the debugger, if there is one, and holds the process at the gate, if somebody wants that.
 pub fn announce(rank: c_int) {
-    MPI2DD_info.stop(Reason::START);
+    block::stop(Reason::START);
     gate::hold(rank == 0);
 }
 

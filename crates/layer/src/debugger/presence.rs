@@ -1,8 +1,8 @@
 //! Whether the other side of a new intercommunicator has this library too.
 //!
 //! A message to processes without it would stay unmatched in their library, or be received by the program: their next
-//! call could fail through us. So nothing is sent before both sides know of each other, and they tell it beside MPI, over
-//! an abstract Unix socket of this user on this host:
+//! call could fail through us. So nothing is sent before both sides know of each other, and they say so beside MPI, over
+//! an abstract Unix socket on this host; either side looks whether the other is this user:
 //!
 //! ```text
 //!  one who spawns or accepts                 the child, or one who connects
@@ -16,9 +16,9 @@
 //! socket. Sides on different hosts do not find each other this way, and then nothing is sent.
 #![allow(unsafe_code)]
 
-use super::card;
-use crate::abstract_socket::Socket;
-use std::ffi::{c_int, c_void};
+use super::process_descriptor;
+use crate::base::unix_socket::Socket;
+use std::ffi::c_int;
 use std::mem::size_of;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -58,19 +58,6 @@ impl Meeting {
             }
         }
     }
-
-    /// Anybody may use such a name: whether the other end is this user.
-    fn is_ours(&self) -> bool {
-        let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
-        let mut len = size_of::<libc::ucred>() as libc::socklen_t;
-        let place = (&raw mut who).cast::<c_void>();
-        // SAFETY: the place is as long as `len` says.
-        let told = unsafe {
-            libc::getsockopt(self.0.descriptor(), libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len)
-        };
-        // SAFETY: no arguments, always succeeds.
-        told == 0 && who.uid == unsafe { libc::geteuid() }
-    }
 }
 
 /// What is listened under. The number is that of what is told over it and thereafter: those of another version do not meet.
@@ -92,7 +79,7 @@ impl Offer {
         })
     }
 
-    /// After the call: waits for the other side, and tells it that we are here. True if both are.
+    /// After the call: waits for the other side, and answers that we are here. True if both are.
     pub fn taken(self) -> bool {
         let until = Instant::now() + OFFER;
         while self.0.ready(until.saturating_duration_since(Instant::now())) {
@@ -103,11 +90,11 @@ impl Offer {
             };
             let Some(other) = Socket::of(other).map(Meeting) else { continue };
             // SAFETY: one byte; a closed connection is an error here, no signal.
-            let told = other.is_ours()
+            let answered = other.0.is_ours()
                 && unsafe {
                     libc::send(other.0.descriptor(), (&raw const YES).cast(), 1, libc::MSG_NOSIGNAL)
                 } == 1;
-            if told {
+            if answered {
                 return true;
             }
         }
@@ -122,7 +109,7 @@ pub fn take(key: u64) -> bool {
         let Some(socket) = Meeting::new() else { return false };
         let mut said = 0u8;
         socket.0.connect(&name(key, place))
-            && socket.is_ours()
+            && socket.0.is_ours()
             && socket.ready(until.saturating_duration_since(Instant::now()))
             // SAFETY: room for one byte.
             && unsafe { libc::recv(socket.0.descriptor(), (&raw mut said).cast(), 1, 0) } == 1
@@ -156,13 +143,13 @@ pub fn offered() -> Option<Offer> {
 
 /// The name for a spawn: parents and children have the job in common.
 pub fn of_job() -> u64 {
-    let job = crate::settings::variable(c"MPISCOPE_JOB").map_or(&b"?"[..], |job| job.to_bytes());
-    card::hash(&[b"job ", job].concat())
+    let job = crate::base::settings::variable(c"MPISCOPE_JOB").map_or(&b"?"[..], |job| job.to_bytes());
+    process_descriptor::hash(&[b"job ", job].concat())
 }
 
 /// The name for a connection.
 pub fn of_port(port: &[u8]) -> u64 {
-    card::hash(&[b"port ", port].concat())
+    process_descriptor::hash(&[b"port ", port].concat())
 }
 
 /// The name for a join over a socket, and whether it is ours to offer; nothing if the addresses do not tell the sides
@@ -173,12 +160,14 @@ pub fn of_socket(socket: c_int) -> Option<(u64, bool)> {
         let mut bytes = [0u8; size_of::<libc::sockaddr_storage>()];
         let mut len = bytes.len() as libc::socklen_t;
         // SAFETY: the place is as long as `len` says.
-        let told = unsafe { get(socket, bytes.as_mut_ptr().cast(), &mut len) } == 0;
-        told.then(|| bytes.get(..len as usize).unwrap_or_default().to_vec())
+        let known = unsafe { get(socket, bytes.as_mut_ptr().cast(), &mut len) } == 0;
+        known.then(|| bytes.get(..len as usize).unwrap_or_default().to_vec())
     };
     let (own, peer) = (name(libc::getsockname)?, name(libc::getpeername)?);
     let (first, second) = if own < peer { (&own, &peer) } else { (&peer, &own) };
-    (own != peer).then(|| (card::hash(&[b"join ", first.as_slice(), second.as_slice()].concat()), own > peer))
+    (own != peer).then(|| {
+        (process_descriptor::hash(&[b"join ", first.as_slice(), second.as_slice()].concat()), own > peer)
+    })
 }
 
 #[cfg(test)]
@@ -190,7 +179,7 @@ mod tests {
     use std::thread;
 
     fn key(name: &str) -> u64 {
-        card::hash(format!("{name} {}", std::process::id()).as_bytes())
+        process_descriptor::hash(format!("{name} {}", std::process::id()).as_bytes())
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! How the ranks of one host find each other without a message: a file in shared memory.
 //!
-//! Before `MPI_Init` every rank writes its [`Card`] at the place of its rank into a file that all ranks of the world
+//! Before `MPI_Init` every rank writes its [`ProcessDescriptor`] at the place of its rank into a file that all ranks of the world
 //! on this host name alike. No rank leaves `MPI_Init` before all have entered it (all libraries exchange addresses in
 //! it), so that after it the file is complete. Then the name is removed: it exists only while the job starts. What jobs
 //! leave behind that are killed at that moment, a later job removes.
 #![allow(unsafe_code)]
 
-use super::card::{self, Card};
-use crate::settings::variable;
+use super::process_descriptor::{self, ProcessDescriptor};
+use crate::base::limits;
+use crate::base::settings::variable;
 use std::ffi::CStr;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -37,30 +38,32 @@ impl Meeting {
         // SAFETY: no arguments, always succeeds.
         let user = unsafe { libc::geteuid() };
         let prefix = format!("mpiscope.{user}.");
-        let path = Path::new(SHARED).join(format!("{prefix}{:016x}", card::hash(&world()?)));
+        let path = Path::new(SHARED).join(format!("{prefix}{:016x}", process_descriptor::hash(&world()?)));
         if rank == 0 {
             sweep(Path::new(SHARED), &prefix, STALE);
         }
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
-        options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
+        options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
         let file = options.open(&path).ok()?;
         // In a directory that everybody may write to: only a file of this user is believed.
-        if file.metadata().ok()?.uid() != user {
+        let about = file.metadata().ok()?;
+        // Nor is a further name that somebody gave to a file of this user which has nothing to do with us.
+        if about.uid() != user || !about.is_file() || about.nlink() != 1 {
             return None;
         }
-        let at = u64::from(rank) * card::SIZE as u64;
+        let at = u64::from(rank) * process_descriptor::SIZE as u64;
         let rank = i32::try_from(rank).ok()?;
-        file.write_all_at(Card::own(rank).as_bytes(), at).ok()?;
+        limits::without_signals(|| file.write_all_at(ProcessDescriptor::own(rank).as_bytes(), at)).ok()?;
         Some(Self { file, path, rank })
     }
 
-    /// The card of a rank, if it is on this host and has entered.
-    pub fn card(&self, rank: i32) -> Option<Card> {
-        let mut bytes = [0; card::SIZE];
+    /// The descriptor of a rank, if it is on this host and has entered.
+    pub fn descriptor(&self, rank: i32) -> Option<ProcessDescriptor> {
+        let mut bytes = [0; process_descriptor::SIZE];
         let rank_at = u64::try_from(rank).ok().filter(|rank| *rank < MOST)?;
-        self.file.read_exact_at(&mut bytes, rank_at * card::SIZE as u64).ok()?;
-        Card::from_bytes(&bytes).filter(|card| card.rank == rank)
+        self.file.read_exact_at(&mut bytes, rank_at * process_descriptor::SIZE as u64).ok()?;
+        ProcessDescriptor::from_bytes(&bytes).filter(|descriptor| descriptor.rank == rank)
     }
 
     /// Removes the name. Every rank does, since none knows whether it is the last of its host.
@@ -97,7 +100,7 @@ fn world() -> Option<Vec<u8>> {
     }
     // SAFETY: no arguments, always succeeds.
     let launcher = launcher().unwrap_or_else(|| unsafe { libc::getppid() });
-    let started = card::start_of(&launcher.to_string())?;
+    let started = process_descriptor::start_of(&launcher.to_string())?;
     Some(format!("{launcher}@{started}").into_bytes())
 }
 

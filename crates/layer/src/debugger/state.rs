@@ -1,9 +1,10 @@
 //! What this process publishes: its tables, and the links to other jobs that they come from.
 
-use super::block::{DirectoryEntry, Info, MPI2DD_info, ProcDesc, Reason, SpawnDesc, flag, mpi_flag};
-use super::card::Card;
+use super::block::{self, MPI2DD_info};
 use super::hello::Hello;
-use super::table::{Place, Table};
+use super::process_descriptor::ProcessDescriptor;
+use super::table::{Table, TableSlot};
+use mpiscope_debug_interfaces::mpi2dd::{DirectoryEntry, Info, ProcDesc, Reason, SpawnDesc, flag, mpi_flag};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::Mutex;
@@ -12,13 +13,13 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// Everything that may change after `MPI_Init`.
 pub struct State {
     /// This process.
-    pub own: Card,
+    pub own: ProcessDescriptor,
     /// Name of the world.
     pub world: String,
     /// Rank 0 of the world, if known.
-    pub directory: Option<Card>,
+    pub directory: Option<ProcessDescriptor>,
     /// The metadirectory, if known.
-    pub meta: Option<Card>,
+    pub meta: Option<ProcessDescriptor>,
     processes: Table<ProcDesc>,
     directories: Table<DirectoryEntry>,
     metas: Table<DirectoryEntry>,
@@ -58,17 +59,22 @@ fn info() -> &'static Info {
     &MPI2DD_info
 }
 
-fn directories() -> Place<'static> {
-    Place { address: &info().directory_table, len: &info().directory_size }
+fn directories() -> TableSlot<'static> {
+    TableSlot { address: &info().directory_table, len: &info().directory_size }
 }
 
-fn metas() -> Place<'static> {
-    Place { address: &info().metadirectory_table, len: &info().metadirectory_size }
+fn metas() -> TableSlot<'static> {
+    TableSlot { address: &info().metadirectory_table, len: &info().metadirectory_size }
 }
 
 impl State {
     /// A state without tables.
-    pub fn new(own: Card, world: String, directory: Option<Card>, meta: Option<Card>) -> Self {
+    pub fn new(
+        own: ProcessDescriptor,
+        world: String,
+        directory: Option<ProcessDescriptor>,
+        meta: Option<ProcessDescriptor>,
+    ) -> Self {
         Self {
             own,
             world,
@@ -100,22 +106,22 @@ impl State {
     }
 
     /// Publishes the process table and where the metadirectory is. `parent` is who spawned this world.
-    pub fn publish(&mut self, cards: &[Card], spawned: bool, parent: Option<&Hello>) {
+    pub fn publish(&mut self, descriptors: &[ProcessDescriptor], spawned: bool, parent: Option<&Hello>) {
         if self.own.rank == 0 {
-            let descriptor = if spawned { self.spawn_descriptor(parent) } else { 0 };
+            let spawn_desc = if spawned { self.spawn_descriptor(parent) } else { 0 };
             let world = self.world.clone();
-            let entries: Vec<ProcDesc> = cards
+            let entries: Vec<ProcDesc> = descriptors
                 .iter()
-                .map(|card| ProcDesc {
-                    host_name: self.text(card.host()),
-                    executable_name: self.text(card.executable()),
-                    spawn_desc: descriptor,
+                .map(|process| ProcDesc {
+                    host_name: self.text(process.host()),
+                    executable_name: self.text(process.executable()),
+                    spawn_desc,
                     comm_world_id: self.text(world.as_bytes()),
-                    pid: card.pid,
-                    rank: card.rank,
+                    pid: process.pid,
+                    rank: process.rank,
                 })
                 .collect();
-            let place = Place { address: &info().proctable, len: &info().proctable_size };
+            let place = TableSlot { address: &info().proctable, len: &info().proctable_size };
             self.processes.extend(&place, entries);
             info().mpi_flags.fetch_or(mpi_flag::I_AM_DIR, Ordering::SeqCst);
         }
@@ -140,38 +146,38 @@ impl State {
         std::ptr::from_ref(Box::leak(Box::new(descriptor))) as usize
     }
 
-    /// A world was spawned whose directory is `card`.
-    pub fn add_directory(&mut self, card: &Card) -> bool {
-        if card.same(&self.own) {
+    /// A world was spawned whose directory is `descriptor`.
+    pub fn add_directory(&mut self, descriptor: &ProcessDescriptor) -> bool {
+        if descriptor.same(&self.own) {
             return false;
         }
         self.become_meta();
-        self.list_directory(card)
+        self.list_directory(descriptor)
     }
 
-    fn list_directory(&mut self, card: &Card) -> bool {
-        let entry = self.entry(card);
-        if card.same(&self.own) || self.directories.entries().contains(&entry) {
+    fn list_directory(&mut self, descriptor: &ProcessDescriptor) -> bool {
+        let entry = self.entry(descriptor);
+        if descriptor.same(&self.own) || self.directories.entries().contains(&entry) {
             return false;
         }
         self.directories.extend(&directories(), [entry]);
         true
     }
 
-    /// The job of the metadirectory `card` can be reached over `comm`.
-    pub fn add_link(&mut self, comm: u64, card: &Card) -> bool {
-        if self.meta.is_some_and(|meta| meta.same(card)) {
+    /// The job of the metadirectory `descriptor` can be reached over `comm`.
+    pub fn add_link(&mut self, comm: u64, descriptor: &ProcessDescriptor) -> bool {
+        if self.meta.is_some_and(|meta| meta.same(descriptor)) {
             return false;
         }
         self.become_meta();
-        let entry = self.entry(card);
+        let entry = self.entry(descriptor);
         self.links.push(Link { comm, entry });
-        self.list_meta(card)
+        self.list_meta(descriptor)
     }
 
-    fn list_meta(&mut self, card: &Card) -> bool {
-        let entry = self.entry(card);
-        if card.same(&self.own) || self.metas.entries().contains(&entry) {
+    fn list_meta(&mut self, descriptor: &ProcessDescriptor) -> bool {
+        let entry = self.entry(descriptor);
+        if descriptor.same(&self.own) || self.metas.entries().contains(&entry) {
             return false;
         }
         self.metas.extend(&metas(), [entry]);
@@ -188,7 +194,7 @@ impl State {
         self.metas.remove(&metas(), |other| *other == entry)
     }
 
-    /// A process that has to hold an edge which the metadirectory cannot be told of is a metadirectory as well: it
+    /// A process that has to hold an edge which cannot be reported to the metadirectory is a metadirectory as well: it
     /// lists the true one and the directory of its own world.
     fn become_meta(&mut self) {
         let before = info().mpi_flags.fetch_or(mpi_flag::I_AM_METADIR, Ordering::SeqCst);
@@ -203,11 +209,11 @@ impl State {
         }
     }
 
-    fn entry(&mut self, card: &Card) -> DirectoryEntry {
+    fn entry(&mut self, descriptor: &ProcessDescriptor) -> DirectoryEntry {
         DirectoryEntry {
-            host_name: self.text(card.host()),
-            executable_name: self.text(card.executable()),
-            pid: card.pid,
+            host_name: self.text(descriptor.host()),
+            executable_name: self.text(descriptor.executable()),
+            pid: descriptor.pid,
         }
     }
 
@@ -223,9 +229,9 @@ pub fn leak(text: &[u8]) -> usize {
     CString::new(whole).map_or(0, |c| c.into_raw() as usize)
 }
 
-/// Stops for a change of a table, if the debugger wants to be told.
+/// Stops for a change of a table, if the debugger wants to know.
 pub fn changed(reason: Reason) {
     if info().asked(flag::REQUEST_DIRECTORY_EVENTS) {
-        info().stop(reason);
+        block::stop(reason);
     }
 }

@@ -6,8 +6,10 @@
 //! (`MPIR_Breakpoint`, `MPIR_proctable`) are not here: a rank is none.
 #![allow(unsafe_code, non_upper_case_globals)]
 
-use super::block::{MPI2DD_info, mpi_flag};
-use crate::resolve;
+use super::block::MPI2DD_info;
+use crate::base::c_string;
+use crate::interpose::resolver;
+use mpiscope_debug_interfaces::mpi2dd::mpi_flag;
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -55,18 +57,18 @@ pub fn publish() {
 
 /// The directory of this library.
 fn home() -> Option<PathBuf> {
-    let own = resolve::object_of(publish as *const () as *const _)?;
+    let own = resolver::object_of(publish as *const () as *const _)?;
     let path = Path::new(std::ffi::OsStr::from_bytes(own.to_bytes()));
     Some(std::path::absolute(path).ok()?.parent()?.to_owned())
 }
 
 /// What the MPI library itself has in `MPIR_dll_name`.
 fn librarys_own() -> Option<CString> {
-    let found = resolve::symbol(c"MPIR_dll_name")?.cast::<c_char>().cast_const();
+    let found = resolver::symbol(c"MPIR_dll_name")?.cast::<c_char>().cast_const();
     if std::ptr::eq(found.cast(), MPIR_dll_name.as_ptr()) {
         return None;
     }
-    let name = resolve::text(found, NAME - 1);
+    let name = c_string::text(found, NAME - 1);
     CString::new(name).ok().filter(|name| !name.is_empty())
 }
 
@@ -86,7 +88,7 @@ fn list(name: &CStr, to: &AtomicPtr<*const c_char>, names: Vec<CString>) {
     pointers.push(std::ptr::null());
     let array = pointers.leak().as_mut_ptr();
     to.store(array, Ordering::Release);
-    let theirs = resolve::symbol(name)
+    let theirs = resolver::symbol(name)
         .map_or(std::ptr::null(), |at| at.cast::<AtomicPtr<*const c_char>>().cast_const());
     // SAFETY: null, or the library's variable, a pointer to such an array.
     if let Some(theirs) = unsafe { theirs.as_ref() } {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 const FIRST: usize = 64;
 
 /// The two words of the block.
-pub struct Place<'a> {
+pub struct TableSlot<'a> {
     /// Address of the first entry.
     pub address: &'a AtomicUsize,
     /// Number of entries.
@@ -48,7 +48,7 @@ impl<T: Copy> Table<T> {
     }
 
     /// Adds entries at the end.
-    pub fn extend(&mut self, place: &Place<'_>, new: impl IntoIterator<Item = T>) {
+    pub fn extend(&mut self, place: &TableSlot<'_>, new: impl IntoIterator<Item = T>) {
         let old = self.entries.len();
         self.entries.extend(new);
         if self.entries.len() * 2 > self.room {
@@ -61,7 +61,7 @@ impl<T: Copy> Table<T> {
     }
 
     /// Removes the entries that `unwanted` names. The old memory stays as it was.
-    pub fn remove(&mut self, place: &Place<'_>, unwanted: impl Fn(&T) -> bool) -> bool {
+    pub fn remove(&mut self, place: &TableSlot<'_>, unwanted: impl Fn(&T) -> bool) -> bool {
         let before = self.entries.len();
         self.entries.retain(|entry| !unwanted(entry));
         if self.entries.len() == before {
@@ -101,8 +101,8 @@ mod tests {
     struct Words(AtomicUsize, AtomicI32);
 
     impl Words {
-        fn place(&self) -> Place<'_> {
-            Place { address: &self.0, len: &self.1 }
+        fn place(&self) -> TableSlot<'_> {
+            TableSlot { address: &self.0, len: &self.1 }
         }
 
         fn read(&self, address: usize, len: i32) -> Vec<u64> {

@@ -6,7 +6,7 @@
 //! receive is cancelled and the call goes on.
 #![allow(unsafe_code)]
 
-use crate::real;
+use crate::interpose::real;
 use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_int, c_void};
 use std::time::{Duration, Instant};

@@ -1,11 +1,11 @@
 //! Who the ranks of this world are: from the meeting on this host and, where somebody may want to acquire the job,
 //! from messages between the hosts.
 
-use super::card::{self, Card};
 use super::gate;
+use super::process_descriptor::{self, ProcessDescriptor};
 use super::rendezvous::{self, Meeting};
 use super::wire::{self, Pending};
-use crate::real;
+use crate::interpose::real;
 use mpi_abi::Abi;
 use std::ffi::c_int;
 use std::time::Duration;
@@ -13,57 +13,58 @@ use std::time::Duration;
 /// How long ranks of other hosts may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The cards of the ranks that this process knows.
+/// The descriptors of the ranks that this process knows.
 pub struct Members {
     /// Rank 0.
-    pub first: Option<Card>,
+    pub first: Option<ProcessDescriptor>,
     /// All that are known; complete in rank 0 only.
-    pub cards: Vec<Card>,
+    pub descriptors: Vec<ProcessDescriptor>,
 }
 
-/// Gathers the cards. Called inside `MPI_Init`, by all ranks.
-pub fn members<A: Abi>(meeting: Option<&Meeting>, own: Card, size: c_int) -> Members {
+/// Gathers the descriptors. Called inside `MPI_Init`, by all ranks.
+pub fn members<A: Abi>(meeting: Option<&Meeting>, own: ProcessDescriptor, size: c_int) -> Members {
     let rank = own.rank;
-    // A launcher that numbers otherwise than the library: what it told us about others is not to be trusted.
+    // A launcher that numbers otherwise than the library: what it said about others is not to be trusted.
     let meeting = meeting.filter(|m| m.rank == rank);
-    let here = |r: c_int| if r == rank { Some(own) } else { meeting?.card(r) };
+    let here = |r: c_int| if r == rank { Some(own) } else { meeting?.descriptor(r) };
     let elsewhere = gate::acquirable() && rendezvous::local_size() != Some(size);
     if rank != 0 {
         let first = here(0).or_else(|| elsewhere.then(|| ask_first::<A>(&own))?);
-        return Members { first, cards: vec![own] };
+        return Members { first, descriptors: vec![own] };
     }
-    let mut cards: Vec<Option<Card>> = (0..size.max(1)).map(here).collect();
+    let mut descriptors: Vec<Option<ProcessDescriptor>> = (0..size.max(1)).map(here).collect();
     if elsewhere {
-        hear_others::<A>(&mut cards, &own);
+        hear_others::<A>(&mut descriptors, &own);
     }
-    Members { first: Some(own), cards: cards.into_iter().flatten().collect() }
+    Members { first: Some(own), descriptors: descriptors.into_iter().flatten().collect() }
 }
 
 /// A rank of another host shows itself to rank 0 and hears who that is.
-fn ask_first<A: Abi>(own: &Card) -> Option<Card> {
+fn ask_first<A: Abi>(own: &ProcessDescriptor) -> Option<ProcessDescriptor> {
     let world = real::comm_world::<A>()?;
     let mut both = [
-        Pending::<A>::receive(world, 0, card::SIZE)?,
+        Pending::<A>::receive(world, 0, process_descriptor::SIZE)?,
         Pending::<A>::send(world, 0, own.as_bytes().to_vec())?,
     ];
     wire::finish(&mut both, PATIENCE);
     let [answer, _] = both;
-    Card::from_bytes(answer.bytes()?.first_chunk()?)
+    ProcessDescriptor::from_bytes(answer.bytes()?.first_chunk()?)
 }
 
 /// Rank 0 hears the ranks of other hosts, and answers those that came.
-fn hear_others<A: Abi>(cards: &mut [Option<Card>], own: &Card) {
+fn hear_others<A: Abi>(descriptors: &mut [Option<ProcessDescriptor>], own: &ProcessDescriptor) {
     let Some(world) = real::comm_world::<A>() else { return };
-    let missing = (0..).zip(cards.iter()).filter(|(_, card)| card.is_none()).map(|(rank, _)| rank);
+    let missing =
+        (0..).zip(descriptors.iter()).filter(|(_, descriptor)| descriptor.is_none()).map(|(rank, _)| rank);
     let mut messages: Vec<Pending<A>> =
-        missing.filter_map(|rank: c_int| Pending::receive(world, rank, card::SIZE)).collect();
+        missing.filter_map(|rank: c_int| Pending::receive(world, rank, process_descriptor::SIZE)).collect();
     wire::finish(&mut messages, PATIENCE);
     let mut answers = Vec::new();
     for message in &messages {
-        let card = message.bytes().and_then(|b| Card::from_bytes(b.first_chunk()?));
-        let place = usize::try_from(message.source).ok().and_then(|r| cards.get_mut(r));
-        if let (Some(card), Some(place)) = (card.filter(|c| c.rank == message.source), place) {
-            *place = Some(card);
+        let descriptor = message.bytes().and_then(|b| ProcessDescriptor::from_bytes(b.first_chunk()?));
+        let place = usize::try_from(message.source).ok().and_then(|r| descriptors.get_mut(r));
+        if let (Some(descriptor), Some(place)) = (descriptor.filter(|c| c.rank == message.source), place) {
+            *place = Some(descriptor);
             answers.extend(Pending::<A>::send(world, message.source, own.as_bytes().to_vec()));
         }
     }

@@ -6,21 +6,21 @@
 //        BUFFER is there when it may be MPI_IN_PLACE, which makes counts and datatypes insignificant;
 //        unless_in_place(BUFFER, COUNT * DATATYPE) for the same reason.
 
-hook! {
+rare_hook! {
     MPI_Abi_set_fortran_booleans (logical_size: c_int, logical_true: *const c_void, logical_false: *const c_void)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Abi_set_fortran_info (info: A::Handle)
     note { object: info }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Abort (comm: A::Handle, errorcode: c_int)
     note { object: comm }
     bytes { }
@@ -28,34 +28,36 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
+    sizes outlined
     MPI_Accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
-hook! {
+rare_hook! {
     MPI_Add_error_class (errorclass: *mut c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Add_error_code (errorclass: c_int, errorcode: *mut c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Add_error_string (errorcode: c_int, string: *const c_char)
     note { }
     bytes { }
@@ -63,6 +65,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Address (location: *const c_void, address: *mut i64)
     note { }
     bytes { }
@@ -70,6 +73,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
@@ -77,27 +81,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { }
+    bytes { recvcount * recvtype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { }
+    bytes { recvcount * recvtype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
@@ -105,27 +111,28 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Alloc_mem (size: i64, info: A::Handle, baseptr: *mut c_void)
     note { object: info }
     bytes { }
@@ -133,6 +140,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Allreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -140,27 +148,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Allreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { }
+    bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Allreduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { }
+    bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
@@ -168,27 +178,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { }
+    bytes { recvcount * recvtype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { }
+    bytes { recvcount * recvtype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
@@ -196,27 +208,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
-    bytes { }
+    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
-    bytes { }
+    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
@@ -224,27 +238,28 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
-    bytes { }
+    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
-    bytes { }
+    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Attr_delete (comm: A::Handle, keyval: c_int)
     note { object: comm }
     bytes { }
@@ -252,13 +267,14 @@ hook! {
     after { objects::attributes::comm_delete }
 }
 hook! {
+    sizes inlined
     MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Attr_put (comm: A::Handle, keyval: c_int, attribute_val: *const c_void)
     note { object: comm }
     bytes { }
@@ -266,13 +282,14 @@ hook! {
     after { objects::attributes::comm_set }
 }
 hook! {
+    sizes outlined
     MPI_Barrier (comm: A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Barrier_init (comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
@@ -280,6 +297,7 @@ hook! {
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Bcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
@@ -287,97 +305,100 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Bcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Bcast_init (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Bcast_init_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Bsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    bytes { if takes_part(dest) { count * datatype } }
+    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send_rare(dest, tag) }
 }
 hook! {
+    sizes inlined
     MPI_Bsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    bytes { if takes_part(dest) { count * datatype } }
+    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send_rare(dest, tag) }
 }
-hook! {
+rare_hook! {
     MPI_Bsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Bsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Buffer_attach (buffer: *const c_void, size: c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Buffer_attach_c (buffer: *const c_void, size: i64)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Buffer_detach (buffer_addr: *mut c_void, size: *mut c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Buffer_detach_c (buffer_addr: *mut c_void, size: *mut i64)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Buffer_flush ()
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Buffer_iflush (request: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
-hook! {
+rare_hook! {
     MPI_Cancel (request: *const A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
@@ -385,13 +406,14 @@ hook! {
     after { traffic::nonblocking::cancel }
 }
 hook! {
+    sizes inlined
     MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *mut c_int)
     note { object: comm, peer: rank }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Cart_create (comm_old: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut A::Handle)
     note { object: comm_old }
     bytes { }
@@ -399,6 +421,7 @@ hook! {
     after { objects::comms::arrange(comm_old, comm_cart), traffic::collectives::leave() }
 }
 hook! {
+    sizes inlined
     MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
     note { object: comm }
     bytes { }
@@ -406,6 +429,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Cart_map (comm: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int)
     note { object: comm }
     bytes { }
@@ -413,6 +437,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Cart_rank (comm: A::Handle, coords: *const c_int, rank: *mut c_int)
     note { object: comm }
     bytes { }
@@ -420,13 +445,14 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Cart_shift (comm: A::Handle, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Cart_sub (comm: A::Handle, remain_dims: *const c_int, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
@@ -434,41 +460,42 @@ hook! {
     after { objects::comms::arrange(comm, newcomm), traffic::collectives::leave() }
 }
 hook! {
+    sizes inlined
     MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Close_port (port_name: *const c_char)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_accept (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
     before { debugger::dynamic::before_accept, traffic::collectives::enter(comm) }
     after { objects::comms::connect(comm, newcomm), debugger::dynamic::after_accept, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_attach_buffer_c (comm: A::Handle, buffer: *const c_void, size: i64)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_call_errhandler (comm: A::Handle, errorcode: c_int)
     note { object: comm }
     bytes { }
@@ -476,111 +503,112 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Comm_compare (comm1: A::Handle, comm2: A::Handle, result: *mut c_int)
     note { object: comm1 }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_connect (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::comms::connect(comm, newcomm), debugger::dynamic::after_connect, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_create (comm: A::Handle, group: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::comms::create, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_create_errhandler (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
     after { objects::errhandlers::create }
 }
-hook! {
+rare_hook! {
     MPI_Comm_create_from_group (group: A::Handle, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newcomm: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
     after { objects::comms::create_from_group }
 }
-hook! {
+rare_hook! {
     MPI_Comm_create_group (comm: A::Handle, group: A::Handle, tag: c_int, newcomm: *mut A::Handle)
     note { object: comm, tag: tag }
     bytes { }
     before { }
     after { objects::comms::create_group }
 }
-hook! {
+rare_hook! {
     MPI_Comm_create_keyval (comm_copy_attr_fn: *const c_void, comm_delete_attr_fn: *const c_void, comm_keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
     after { objects::attributes::comm_keyval }
 }
-hook! {
+rare_hook! {
     MPI_Comm_delete_attr (comm: A::Handle, comm_keyval: c_int)
     note { object: comm }
     bytes { }
     before { }
     after { objects::attributes::comm_delete }
 }
-hook! {
+rare_hook! {
     MPI_Comm_detach_buffer (comm: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_detach_buffer_c (comm: A::Handle, buffer_addr: *mut c_void, size: *mut i64)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_disconnect (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
     before { debugger::dynamic::before_disconnect, objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
     after { objects::comms::after_free, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_dup (comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::comms::dup, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_dup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::comms::dup_with_info, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_flush_buffer (comm: A::Handle)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_free (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
     before { objects::comms::before_free, traffic::collectives::enter(traffic::collectives::of::<A>(comm)) }
     after { objects::comms::after_free, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_free_keyval (comm_keyval: *mut c_int)
     note { }
     bytes { }
@@ -588,20 +616,21 @@ hook! {
     after { objects::attributes::comm_after_free }
 }
 hook! {
+    sizes inlined
     MPI_Comm_get_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_get_errhandler (comm: A::Handle, errhandler: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
     after { objects::errhandlers::comm_get }
 }
-hook! {
+rare_hook! {
     MPI_Comm_get_info (comm: A::Handle, info_used: *mut A::Handle)
     note { object: comm }
     bytes { }
@@ -609,6 +638,7 @@ hook! {
     after { objects::infos::comm_get }
 }
 hook! {
+    sizes inlined
     MPI_Comm_get_name (comm: A::Handle, comm_name: *mut c_char, resultlen: *mut c_int)
     note { object: comm }
     bytes { }
@@ -616,41 +646,42 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Comm_get_parent (parent: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::comms::get_parent }
 }
-hook! {
+rare_hook! {
     MPI_Comm_group (comm: A::Handle, group: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
     after { objects::groups::comm_group }
 }
-hook! {
+rare_hook! {
     MPI_Comm_idup (comm: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { objects::comms::before_idup, traffic::collectives::enter(comm) }
     after { objects::comms::idup, traffic::collectives::start(false, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Comm_idup_with_info (comm: A::Handle, info: A::Handle, newcomm: *mut A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { objects::comms::before_idup_with_info, traffic::collectives::enter(comm) }
     after { objects::comms::idup_with_info, traffic::collectives::start(false, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Comm_iflush_buffer (comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
-hook! {
+rare_hook! {
     MPI_Comm_join (fd: c_int, intercomm: *mut A::Handle)
     note { }
     bytes { }
@@ -658,13 +689,14 @@ hook! {
     after { objects::comms::join, debugger::dynamic::after_join }
 }
 hook! {
+    sizes inlined
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_remote_group (comm: A::Handle, group: *mut A::Handle)
     note { object: comm }
     bytes { }
@@ -672,34 +704,35 @@ hook! {
     after { objects::groups::comm_remote_group }
 }
 hook! {
+    sizes inlined
     MPI_Comm_remote_size (comm: A::Handle, size: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_set_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *const c_void)
     note { object: comm }
     bytes { }
     before { }
     after { objects::attributes::comm_set }
 }
-hook! {
+rare_hook! {
     MPI_Comm_set_errhandler (comm: A::Handle, errhandler: A::Handle)
     note { object: comm }
     bytes { }
     before { }
     after { objects::errhandlers::comm_set }
 }
-hook! {
+rare_hook! {
     MPI_Comm_set_info (comm: A::Handle, info: A::Handle)
     note { object: comm }
     bytes { }
     before { }
     after { objects::comms::set_info }
 }
-hook! {
+rare_hook! {
     MPI_Comm_set_name (comm: A::Handle, comm_name: *const c_char)
     note { object: comm }
     bytes { }
@@ -707,34 +740,35 @@ hook! {
     after { objects::comms::set_name }
 }
 hook! {
+    sizes inlined
     MPI_Comm_size (comm: A::Handle, size: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Comm_spawn (command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
     before { debugger::dynamic::before_spawn, traffic::collectives::enter(comm) }
     after { objects::comms::connect(comm, intercomm), debugger::dynamic::after_spawn, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_spawn_multiple (count: c_int, array_of_commands: *const *const c_char, array_of_argv: *const *const *const c_char, array_of_maxprocs: *const c_int, array_of_info: *const A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
     note { object: comm, peer: root }
     bytes { }
     before { debugger::dynamic::before_spawn_multiple, traffic::collectives::enter(comm) }
     after { objects::comms::connect(comm, intercomm), debugger::dynamic::after_spawn_multiple, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_split (comm: A::Handle, color: c_int, key: c_int, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::comms::split, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Comm_split_type (comm: A::Handle, split_type: c_int, key: c_int, info: A::Handle, newcomm: *mut A::Handle)
     note { object: comm }
     bytes { }
@@ -742,6 +776,7 @@ hook! {
     after { objects::comms::split_type, traffic::collectives::leave() }
 }
 hook! {
+    sizes inlined
     MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
     note { object: comm }
     bytes { }
@@ -749,27 +784,29 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Compare_and_swap (origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, win: A::Handle)
     note { object: win, datatype: datatype, peer: target_rank }
-    bytes { 1 * datatype }
+    bytes { if takes_part(target_rank) { 1 * datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
+    sizes inlined
     MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Dist_graph_create (comm_old: A::Handle, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
     before { traffic::collectives::enter(comm_old) }
     after { objects::comms::dist_graph(comm_old, info, comm_dist_graph), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Dist_graph_create_adjacent (comm_old: A::Handle, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
@@ -777,6 +814,7 @@ hook! {
     after { objects::comms::dist_graph(comm_old, info, comm_dist_graph), traffic::collectives::leave() }
 }
 hook! {
+    sizes inlined
     MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
     note { object: comm }
     bytes { }
@@ -784,34 +822,35 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Dist_graph_neighbors_count (comm: A::Handle, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Errhandler_create (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
     after { objects::errhandlers::create }
 }
-hook! {
+rare_hook! {
     MPI_Errhandler_free (errhandler: *mut A::Handle)
     note { object: at(errhandler) }
     bytes { }
     before { objects::errhandlers::before_free }
     after { objects::errhandlers::after_free }
 }
-hook! {
+rare_hook! {
     MPI_Errhandler_get (comm: A::Handle, errhandler: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { }
     after { objects::errhandlers::comm_get }
 }
-hook! {
+rare_hook! {
     MPI_Errhandler_set (comm: A::Handle, errhandler: A::Handle)
     note { object: comm }
     bytes { }
@@ -819,6 +858,7 @@ hook! {
     after { objects::errhandlers::comm_set }
 }
 hook! {
+    sizes inlined
     MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
     note { }
     bytes { }
@@ -826,6 +866,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Error_string (errorcode: c_int, string: *mut c_char, resultlen: *mut c_int)
     note { }
     bytes { }
@@ -833,6 +874,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Exscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -840,55 +882,57 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Exscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { }
+    bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Exscan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { }
+    bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Fetch_and_op (origin_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, op: A::Handle, win: A::Handle)
     note { object: win, datatype: datatype, peer: target_rank, op: op }
-    bytes { 1 * datatype }
+    bytes { if takes_part(target_rank) { 1 * datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
-hook! {
+rare_hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: c_int)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_close (fh: *mut usize)
     note { object: at(fh) }
     bytes { }
     before { objects::files::before_close }
     after { objects::files::after_close }
 }
-hook! {
+rare_hook! {
     MPI_File_create_errhandler (file_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
     after { objects::errhandlers::create }
 }
-hook! {
+rare_hook! {
     MPI_File_delete (filename: *const c_char, info: A::Handle)
     note { object: info }
     bytes { }
@@ -896,6 +940,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_File_get_amode (fh: usize, amode: *mut c_int)
     note { object: fh }
     bytes { }
@@ -903,6 +948,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_File_get_atomicity (fh: usize, flag: *mut c_int)
     note { object: fh }
     bytes { }
@@ -910,27 +956,28 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_File_get_byte_offset (fh: usize, offset: i64, disp: *mut i64)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_get_errhandler (file: usize, errhandler: *mut A::Handle)
     note { object: file }
     bytes { }
     before { }
     after { objects::errhandlers::file_get }
 }
-hook! {
+rare_hook! {
     MPI_File_get_group (fh: usize, group: *mut A::Handle)
     note { object: fh }
     bytes { }
     before { }
     after { objects::groups::file_group }
 }
-hook! {
+rare_hook! {
     MPI_File_get_info (fh: usize, info_used: *mut A::Handle)
     note { object: fh }
     bytes { }
@@ -938,20 +985,21 @@ hook! {
     after { objects::infos::file_get }
 }
 hook! {
+    sizes inlined
     MPI_File_get_position (fh: usize, offset: *mut i64)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_get_position_shared (fh: usize, offset: *mut i64)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_get_size (fh: usize, size: *mut i64)
     note { object: fh }
     bytes { }
@@ -959,6 +1007,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_File_get_type_extent (fh: usize, datatype: A::Handle, extent: *mut i64)
     note { object: fh, datatype: datatype }
     bytes { }
@@ -966,524 +1015,525 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_File_get_type_extent_c (fh: usize, datatype: A::Handle, extent: *mut i64)
     note { object: fh, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_get_view (fh: usize, disp: *mut i64, etype: *mut A::Handle, filetype: *mut A::Handle, datarep: *mut c_char)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_iread (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iread_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_iwrite_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
-hook! {
+rare_hook! {
     MPI_File_open (comm: A::Handle, filename: *const c_char, amode: c_int, info: A::Handle, fh: *mut usize)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::files::open, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_File_preallocate (fh: usize, size: i64)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_read (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_all_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_all_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
     after { objects::access::time(fh) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_at_all_begin (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_at_all_begin_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_at_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
     after { objects::access::time(fh) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_ordered (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_ordered_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_ordered_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_ordered_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_ordered_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
     after { objects::access::time(fh) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_read_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_seek (fh: usize, offset: i64, whence: c_int)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_seek_shared (fh: usize, offset: i64, whence: c_int)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_set_atomicity (fh: usize, flag: c_int)
     note { object: fh }
     bytes { }
     before { }
     after { objects::files::set_atomicity }
 }
-hook! {
+rare_hook! {
     MPI_File_set_errhandler (file: usize, errhandler: A::Handle)
     note { object: file }
     bytes { }
     before { }
     after { objects::errhandlers::file_set }
 }
-hook! {
+rare_hook! {
     MPI_File_set_info (fh: usize, info: A::Handle)
     note { object: fh }
     bytes { }
     before { }
     after { objects::files::set_info }
 }
-hook! {
+rare_hook! {
     MPI_File_set_size (fh: usize, size: i64)
     note { object: fh }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_File_set_view (fh: usize, disp: i64, etype: A::Handle, filetype: A::Handle, datarep: *const c_char, info: A::Handle)
     note { object: fh, datatype: etype }
     bytes { }
     before { }
     after { objects::files::set_view(fh, disp, (etype, filetype), datarep, info) }
 }
-hook! {
+rare_hook! {
     MPI_File_sync (fh: usize)
     note { object: fh }
     bytes { }
     before { }
     after { objects::access::time(fh) }
 }
-hook! {
+rare_hook! {
     MPI_File_write (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_all_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_all_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
     after { objects::access::time(fh) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_at_all_begin (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_at_all_begin_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_at_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
     after { objects::access::time(fh) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_ordered (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_ordered_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_ordered_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_ordered_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_ordered_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
     before { }
     after { objects::access::time(fh) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_File_write_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
-hook! {
+rare_hook! {
     MPI_Finalize ()
     note { }
     bytes { }
@@ -1491,13 +1541,14 @@ hook! {
     after { lifecycle::after_finalize, traffic::finalizing() }
 }
 hook! {
+    sizes inlined
     MPI_Finalized (flag: *mut c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Free_mem (base: *const c_void)
     note { }
     bytes { }
@@ -1505,6 +1556,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Gather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
@@ -1512,27 +1564,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Gather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Gather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Gather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Gatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
@@ -1540,48 +1594,53 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Gatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Gatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Gatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Get (origin_addr: *mut c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::get(target_rank, win) }
 }
 hook! {
+    sizes outlined
     MPI_Get_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { result_count * result_datatype }
+    bytes { if takes_part(target_rank) { result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
+    sizes outlined
     MPI_Get_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { result_count * result_datatype }
+    bytes { if takes_part(target_rank) { result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
 hook! {
+    sizes inlined
     MPI_Get_address (location: *const c_void, address: *mut i64)
     note { }
     bytes { }
@@ -1589,13 +1648,15 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Get_c (origin_addr: *mut c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::get(target_rank, win) }
 }
 hook! {
+    sizes inlined
     MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -1603,6 +1664,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Get_count_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -1610,6 +1672,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Get_elements (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -1617,6 +1680,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Get_elements_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -1624,13 +1688,14 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Get_elements_x (status: *mut c_void, datatype: A::Handle, count: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Get_hw_resource_info (hw_info: *mut A::Handle)
     note { }
     bytes { }
@@ -1638,13 +1703,14 @@ hook! {
     after { objects::infos::hardware }
 }
 hook! {
+    sizes inlined
     MPI_Get_processor_name (name: *mut c_char, resultlen: *mut c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Graph_create (comm_old: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut A::Handle)
     note { object: comm_old }
     bytes { }
@@ -1652,6 +1718,7 @@ hook! {
     after { objects::comms::arrange(comm_old, comm_graph), traffic::collectives::leave() }
 }
 hook! {
+    sizes inlined
     MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
     note { object: comm }
     bytes { }
@@ -1659,6 +1726,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Graph_map (comm: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, newrank: *mut c_int)
     note { object: comm }
     bytes { }
@@ -1666,6 +1734,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Graph_neighbors (comm: A::Handle, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int)
     note { object: comm, peer: rank }
     bytes { }
@@ -1673,6 +1742,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Graph_neighbors_count (comm: A::Handle, rank: c_int, nneighbors: *mut c_int)
     note { object: comm, peer: rank }
     bytes { }
@@ -1680,20 +1750,21 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Graphdims_get (comm: A::Handle, nnodes: *mut c_int, nedges: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Grequest_complete (request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
     after { traffic::nonblocking::complete }
 }
-hook! {
+rare_hook! {
     MPI_Grequest_start (query_fn: *const c_void, free_fn: *const c_void, cancel_fn: *const c_void, extra_state: *const c_void, request: *mut A::Handle)
     note { }
     bytes { }
@@ -1701,62 +1772,63 @@ hook! {
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::GENERALIZED, request) }
 }
 hook! {
+    sizes inlined
     MPI_Group_compare (group1: A::Handle, group2: A::Handle, result: *mut c_int)
     note { object: group1 }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Group_difference (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
     note { object: group1 }
     bytes { }
     before { }
     after { objects::groups::of_two }
 }
-hook! {
+rare_hook! {
     MPI_Group_excl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
     after { objects::groups::part }
 }
-hook! {
+rare_hook! {
     MPI_Group_free (group: *mut A::Handle)
     note { object: at(group) }
     bytes { }
     before { objects::groups::before_free }
     after { objects::groups::after_free }
 }
-hook! {
+rare_hook! {
     MPI_Group_from_session_pset (session: A::Handle, pset_name: *const c_char, newgroup: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
     after { objects::groups::from_pset }
 }
-hook! {
+rare_hook! {
     MPI_Group_incl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
     after { objects::groups::part }
 }
-hook! {
+rare_hook! {
     MPI_Group_intersection (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
     note { object: group1 }
     bytes { }
     before { }
     after { objects::groups::of_two }
 }
-hook! {
+rare_hook! {
     MPI_Group_range_excl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
     before { }
     after { objects::groups::part }
 }
-hook! {
+rare_hook! {
     MPI_Group_range_incl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
     note { object: group }
     bytes { }
@@ -1764,6 +1836,7 @@ hook! {
     after { objects::groups::part }
 }
 hook! {
+    sizes inlined
     MPI_Group_rank (group: A::Handle, rank: *mut c_int)
     note { object: group }
     bytes { }
@@ -1771,6 +1844,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Group_size (group: A::Handle, size: *mut c_int)
     note { object: group }
     bytes { }
@@ -1778,13 +1852,14 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Group_translate_ranks (group1: A::Handle, n: c_int, ranks1: *const c_int, group2: A::Handle, ranks2: *mut c_int)
     note { object: group1 }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Group_union (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
     note { object: group1 }
     bytes { }
@@ -1792,6 +1867,7 @@ hook! {
     after { objects::groups::of_two }
 }
 hook! {
+    sizes outlined
     MPI_Iallgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
@@ -1799,6 +1875,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iallgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
@@ -1806,6 +1883,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iallgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
@@ -1813,6 +1891,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iallgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
@@ -1820,6 +1899,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iallreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -1827,6 +1907,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iallreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -1834,6 +1915,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ialltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
@@ -1841,6 +1923,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ialltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
@@ -1848,6 +1931,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
@@ -1855,6 +1939,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ialltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
@@ -1862,6 +1947,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
@@ -1869,6 +1955,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ialltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
@@ -1876,6 +1963,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ibarrier (comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
@@ -1883,6 +1971,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ibcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
@@ -1890,6 +1979,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ibcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
@@ -1897,20 +1987,23 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Ibsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Ibsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iexscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -1918,6 +2011,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iexscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -1925,6 +2019,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Igather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
@@ -1932,6 +2027,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Igather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
@@ -1939,6 +2035,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Igatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
@@ -1946,6 +2043,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Igatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
@@ -1953,27 +2051,31 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Improbe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, message: *mut A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { traffic::probes::need_status(&mut status) }
-    after { traffic::probes::matched(source, comm, traffic::probes::flag(flag), message, status) }
+    after { traffic::probes::matched(source, comm, traffic::probes::flag(flag), message, status), traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Imrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
-    bytes { count * datatype }
+    bytes { }
     before { traffic::probes::before_matched_receive(message) }
     after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
+    sizes inlined
     MPI_Imrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
-    bytes { count * datatype }
+    bytes { }
     before { traffic::probes::before_matched_receive(message) }
     after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -1981,6 +2083,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -1988,6 +2091,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -1995,6 +2099,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -2002,6 +2107,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -2009,6 +2115,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -2016,6 +2123,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
@@ -2023,6 +2131,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
@@ -2030,6 +2139,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
@@ -2037,41 +2147,42 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ineighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Info_create (info: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::infos::create }
 }
-hook! {
+rare_hook! {
     MPI_Info_create_env (argc: c_int, argv: *mut *mut c_char, info: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::infos::create_env }
 }
-hook! {
+rare_hook! {
     MPI_Info_delete (info: A::Handle, key: *const c_char)
     note { object: info }
     bytes { }
     before { }
     after { objects::infos::delete }
 }
-hook! {
+rare_hook! {
     MPI_Info_dup (info: A::Handle, newinfo: *mut A::Handle)
     note { object: info }
     bytes { }
     before { }
     after { objects::infos::dup }
 }
-hook! {
+rare_hook! {
     MPI_Info_free (info: *mut A::Handle)
     note { object: at(info) }
     bytes { }
@@ -2079,6 +2190,7 @@ hook! {
     after { objects::infos::after_free }
 }
 hook! {
+    sizes inlined
     MPI_Info_get (info: A::Handle, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int)
     note { object: info }
     bytes { }
@@ -2086,6 +2198,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Info_get_nkeys (info: A::Handle, nkeys: *mut c_int)
     note { object: info }
     bytes { }
@@ -2093,6 +2206,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Info_get_nthkey (info: A::Handle, n: c_int, key: *mut c_char)
     note { object: info }
     bytes { }
@@ -2100,6 +2214,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Info_get_string (info: A::Handle, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int)
     note { object: info }
     bytes { }
@@ -2107,27 +2222,28 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Info_get_valuelen (info: A::Handle, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int)
     note { object: info }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Info_set (info: A::Handle, key: *const c_char, value: *const c_char)
     note { object: info }
     bytes { }
     before { }
     after { objects::infos::set }
 }
-hook! {
+rare_hook! {
     MPI_Init (argc: *mut c_int, argv: *mut *mut *mut c_char)
     note { }
     bytes { }
     before { lifecycle::before_init }
     after { lifecycle::after_init, traffic::initialized() }
 }
-hook! {
+rare_hook! {
     MPI_Init_thread (argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int)
     note { }
     bytes { }
@@ -2135,27 +2251,28 @@ hook! {
     after { lifecycle::after_init_thread, traffic::initialized() }
 }
 hook! {
+    sizes inlined
     MPI_Initialized (flag: *mut c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Intercomm_create (local_comm: A::Handle, local_leader: c_int, peer_comm: A::Handle, remote_leader: c_int, tag: c_int, newintercomm: *mut A::Handle)
     note { object: local_comm, peer: remote_leader, tag: tag }
     bytes { }
     before { traffic::collectives::enter(local_comm) }
     after { objects::comms::intercomm_create(local_comm, peer_comm, tag, newintercomm), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Intercomm_create_from_groups (local_group: A::Handle, local_leader: c_int, remote_group: A::Handle, remote_leader: c_int, stringtag: *const c_char, info: A::Handle, errhandler: A::Handle, newintercomm: *mut A::Handle)
     note { object: local_group, peer: remote_leader }
     bytes { }
     before { }
     after { objects::comms::intercomm_create_from_groups(stringtag, info, errhandler, newintercomm) }
 }
-hook! {
+rare_hook! {
     MPI_Intercomm_merge (intercomm: A::Handle, high: c_int, newintracomm: *mut A::Handle)
     note { object: intercomm }
     bytes { }
@@ -2163,27 +2280,31 @@ hook! {
     after { objects::comms::merge, traffic::collectives::leave() }
 }
 hook! {
+    sizes inlined
     MPI_Iprobe (source: c_int, tag: c_int, comm: A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
-    after { traffic::probes::probed(source, traffic::probes::flag(flag)) }
+    after { traffic::probes::probed(source, traffic::probes::flag(flag)), traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Irecv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
-    bytes { count * datatype }
+    bytes { }
     before { }
     after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Irecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
-    bytes { count * datatype }
+    bytes { }
     before { }
     after { traffic::nonblocking::receive(false, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
@@ -2191,6 +2312,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ireduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
@@ -2198,6 +2320,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ireduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
@@ -2205,6 +2328,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ireduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
@@ -2212,6 +2336,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ireduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
@@ -2219,6 +2344,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Ireduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
@@ -2226,20 +2352,23 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Irsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Irsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Is_thread_main (flag: *mut c_int)
     note { }
     bytes { }
@@ -2247,6 +2376,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Iscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -2254,6 +2384,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -2261,6 +2392,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iscatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
@@ -2268,6 +2400,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iscatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
@@ -2275,6 +2408,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iscatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
@@ -2282,6 +2416,7 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Iscatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
@@ -2289,76 +2424,84 @@ hook! {
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Isend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Isend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Isendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { sendcount * sendtype }
+    bytes { if takes_part(dest) { sendcount * sendtype } }
     before { }
     after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Isendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { sendcount * sendtype }
+    bytes { if takes_part(dest) { sendcount * sendtype } }
     before { }
     after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Isendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Isendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Issend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Issend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Keyval_create (copy_fn: *const c_void, delete_fn: *const c_void, keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
     after { objects::attributes::comm_keyval }
 }
-hook! {
+rare_hook! {
     MPI_Keyval_free (keyval: *mut c_int)
     note { }
     bytes { }
     before { objects::attributes::comm_before_free }
     after { objects::attributes::comm_after_free }
 }
-hook! {
+rare_hook! {
     MPI_Lookup_name (service_name: *const c_char, info: A::Handle, port_name: *mut c_char)
     note { object: info }
     bytes { }
@@ -2366,6 +2509,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Mprobe (source: c_int, tag: c_int, comm: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
@@ -2373,20 +2517,23 @@ hook! {
     after { traffic::probes::matched(source, comm, 1, message, status) }
 }
 hook! {
+    sizes inlined
     MPI_Mrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
-    bytes { count * datatype }
+    bytes { }
     before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
     after { traffic::probes::after_mrecv(status) }
 }
 hook! {
+    sizes inlined
     MPI_Mrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
-    bytes { count * datatype }
+    bytes { }
     before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
     after { traffic::probes::after_mrecv(status) }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -2394,27 +2541,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -2422,27 +2571,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
@@ -2450,27 +2601,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { }
+    bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
@@ -2478,27 +2631,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
-    bytes { }
+    bytes { neighbor_vector(sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
-    bytes { }
+    bytes { neighbor_vector(sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
@@ -2506,83 +2661,85 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Neighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
-    bytes { }
+    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Neighbor_alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
-    bytes { }
+    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
     note { object: op, op: op }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Op_create (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::op_create }
     after { objects::ops::create }
 }
-hook! {
+rare_hook! {
     MPI_Op_create_c (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::op_create }
     after { objects::ops::create }
 }
-hook! {
+rare_hook! {
     MPI_Op_free (op: *mut A::Handle)
     note { object: at(op) }
     bytes { }
     before { objects::ops::before_free }
     after { objects::ops::after_free }
 }
-hook! {
+rare_hook! {
     MPI_Open_port (info: A::Handle, port_name: *mut c_char)
     note { object: info }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Pack (inbuf: *const c_void, incount: c_int, datatype: A::Handle, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Pack_c (inbuf: *const c_void, incount: i64, datatype: A::Handle, outbuf: *mut c_void, outsize: i64, position: *mut i64, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Pack_external (datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: A::Handle, outbuf: *mut c_void, outsize: i64, position: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Pack_external_c (datarep: *const c_char, inbuf: *const c_void, incount: i64, datatype: A::Handle, outbuf: *mut c_void, outsize: i64, position: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -2590,6 +2747,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Pack_external_size (datarep: *const c_char, incount: c_int, datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -2597,6 +2755,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Pack_external_size_c (datarep: *const c_char, incount: i64, datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -2604,6 +2763,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Pack_size (incount: c_int, datatype: A::Handle, comm: A::Handle, size: *mut c_int)
     note { object: comm, datatype: datatype }
     bytes { }
@@ -2611,6 +2771,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Pack_size_c (incount: i64, datatype: A::Handle, comm: A::Handle, size: *mut i64)
     note { object: comm, datatype: datatype }
     bytes { }
@@ -2618,41 +2779,42 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Parrived (request: A::Handle, partition: c_int, flag: *mut c_int)
     note { object: request, request: request }
     bytes { }
     before { }
-    after { traffic::nonblocking::arrived }
+    after { traffic::nonblocking::arrived, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
-hook! {
+rare_hook! {
     MPI_Pready (partition: c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
     after { traffic::nonblocking::ready(request, partition, partition) }
 }
-hook! {
+rare_hook! {
     MPI_Pready_list (length: c_int, array_of_partitions: *const c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
     after { traffic::nonblocking::ready_list(request, length, array_of_partitions) }
 }
-hook! {
+rare_hook! {
     MPI_Pready_range (partition_low: c_int, partition_high: c_int, request: A::Handle)
     note { object: request, request: request }
     bytes { }
     before { }
     after { traffic::nonblocking::ready(request, partition_low, partition_high) }
 }
-hook! {
+rare_hook! {
     MPI_Precv_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Precv_init_c (buf: *mut c_void, partitions: c_int, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
@@ -2660,27 +2822,28 @@ hook! {
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PRECV, buf.addr(), partitions, count, datatype, source, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Probe (source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
     after { traffic::probes::probed(source, 1) }
 }
-hook! {
+rare_hook! {
     MPI_Psend_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Psend_init_c (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Publish_name (service_name: *const c_char, info: A::Handle, port_name: *const c_char)
     note { object: info }
     bytes { }
@@ -2688,20 +2851,23 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Put (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::put(target_rank, win) }
 }
 hook! {
+    sizes outlined
     MPI_Put_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::put(target_rank, win) }
 }
 hook! {
+    sizes inlined
     MPI_Query_thread (provided: *mut c_int)
     note { }
     bytes { }
@@ -2709,48 +2875,53 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Raccumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes outlined
     MPI_Raccumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes inlined
     MPI_Recv (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
-    bytes { count * datatype }
+    bytes { }
     before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
     after { traffic::blocking::after_receive(source, tag, status) }
 }
 hook! {
+    sizes inlined
     MPI_Recv_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
-    bytes { count * datatype }
+    bytes { }
     before { traffic::blocking::before_receive(source, tag, comm, &mut status) }
     after { traffic::blocking::after_receive(source, tag, status) }
 }
-hook! {
+rare_hook! {
     MPI_Recv_init (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { traffic::nonblocking::receive(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
+    after { traffic::nonblocking::receive_rare(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Recv_init_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
-    after { traffic::nonblocking::receive(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
+    after { traffic::nonblocking::receive_rare(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Reduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
@@ -2758,34 +2929,35 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Reduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
-    bytes { }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
-    bytes { }
+    bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_local (inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle)
     note { object: datatype, datatype: datatype, count: count, op: op }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_local_c (inbuf: *const c_void, inoutbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle)
     note { object: datatype, datatype: datatype, count: count, op: op }
     bytes { }
@@ -2793,6 +2965,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Reduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
@@ -2800,6 +2973,7 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Reduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
@@ -2807,83 +2981,85 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Reduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_scatter_block_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { }
+    bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_scatter_block_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { }
+    bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Reduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_scatter_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, op: op }
-    bytes { }
+    bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Reduce_scatter_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, op: op }
-    bytes { }
+    bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Register_datarep (datarep: *const c_char, read_conversion_fn: *const c_void, write_conversion_fn: *const c_void, dtype_file_extent_fn: *const c_void, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::register_datarep }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Register_datarep_c (datarep: *const c_char, read_conversion_fn: *const c_void, write_conversion_fn: *const c_void, dtype_file_extent_fn: *const c_void, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::register_datarep }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Remove_error_class (errorclass: c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Remove_error_code (errorcode: c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Remove_error_string (errorcode: c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Request_free (request: *mut A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
@@ -2891,104 +3067,117 @@ hook! {
     after { traffic::nonblocking::after_free }
 }
 hook! {
+    sizes inlined
     MPI_Request_get_status (request: A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: request, request: request }
     bytes { }
     before { traffic::completion::before_status }
-    after { traffic::completion::after_status }
+    after { traffic::completion::after_status, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Request_get_status_all (count: c_int, array_of_requests: *const A::Handle, flag: *mut c_int, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
     before { traffic::completion::before_statuses(count, &mut array_of_statuses) }
-    after { traffic::completion::after_status_all }
+    after { traffic::completion::after_status_all, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Request_get_status_any (count: c_int, array_of_requests: *const A::Handle, index: *mut c_int, flag: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
     before { traffic::completion::before_statuses(1, &mut status) }
-    after { traffic::completion::after_status_any }
+    after { traffic::completion::after_status_any, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Request_get_status_some (incount: c_int, array_of_requests: *const A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
     before { traffic::completion::before_statuses(incount, &mut array_of_statuses) }
-    after { traffic::completion::after_status_some }
+    after { traffic::completion::after_status_some, traffic::polling::asked(traffic::probes::flag(outcount)) }
 }
 hook! {
+    sizes outlined
     MPI_Rget (origin_addr: *mut c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::get(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes outlined
     MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { result_count * result_datatype }
+    bytes { if takes_part(target_rank) { result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes outlined
     MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { result_count * result_datatype }
+    bytes { if takes_part(target_rank) { result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes outlined
     MPI_Rget_c (origin_addr: *mut c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::get(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes outlined
     MPI_Rput (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes outlined
     MPI_Rput_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { origin_count * origin_datatype }
+    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
+    sizes inlined
     MPI_Rsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    bytes { if takes_part(dest) { count * datatype } }
+    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send_rare(dest, tag) }
 }
 hook! {
+    sizes inlined
     MPI_Rsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    bytes { if takes_part(dest) { count * datatype } }
+    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
+    after { traffic::blocking::after_send_rare(dest, tag) }
 }
-hook! {
+rare_hook! {
     MPI_Rsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Rsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Scan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
@@ -2996,27 +3185,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Scan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Scan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { }
+    bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Scan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { }
+    bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Scatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
@@ -3024,27 +3215,29 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Scatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Scatter_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Scatter_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes outlined
     MPI_Scatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
@@ -3052,146 +3245,153 @@ hook! {
     after { traffic::collectives::leave() }
 }
 hook! {
+    sizes outlined
     MPI_Scatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Scatterv_init (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Scatterv_init_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { }
+    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Send (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
+    sizes inlined
     MPI_Send_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send(dest, tag) }
 }
-hook! {
+rare_hook! {
     MPI_Send_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Send_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Sendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { sendcount * sendtype }
+    bytes { if takes_part(dest) { sendcount * sendtype } }
     before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
     after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
+    sizes inlined
     MPI_Sendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { sendcount * sendtype }
+    bytes { if takes_part(dest) { sendcount * sendtype } }
     before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
     after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
+    sizes inlined
     MPI_Sendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { count * datatype }
-    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(count), datatype, dest, sendtag, comm) }
-    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
+    bytes { if takes_part(dest) { count * datatype } }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(i64::from(count), datatype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send_rare(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
+    sizes inlined
     MPI_Sendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { count * datatype }
-    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(count), datatype, dest, sendtag, comm) }
-    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
+    bytes { if takes_part(dest) { count * datatype } }
+    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(i64::from(count), datatype, dest, sendtag, comm) }
+    after { traffic::blocking::after_send_rare(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
 }
-hook! {
+rare_hook! {
     MPI_Session_attach_buffer (session: A::Handle, buffer: *const c_void, size: c_int)
     note { object: session }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Session_attach_buffer_c (session: A::Handle, buffer: *const c_void, size: i64)
     note { object: session }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Session_call_errhandler (session: A::Handle, errorcode: c_int)
     note { object: session }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Session_create_errhandler (session_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
     after { objects::errhandlers::create }
 }
-hook! {
+rare_hook! {
     MPI_Session_detach_buffer (session: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
     note { object: session }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Session_detach_buffer_c (session: A::Handle, buffer_addr: *mut c_void, size: *mut i64)
     note { object: session }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Session_finalize (session: *mut A::Handle)
     note { object: at(session) }
     bytes { }
     before { objects::sessions::before_finalize }
     after { lifecycle::after_session_finalize, objects::sessions::after_finalize }
 }
-hook! {
+rare_hook! {
     MPI_Session_flush_buffer (session: A::Handle)
     note { object: session }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Session_get_errhandler (session: A::Handle, errhandler: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
     after { objects::errhandlers::session_get }
 }
-hook! {
+rare_hook! {
     MPI_Session_get_info (session: A::Handle, info_used: *mut A::Handle)
     note { object: session }
     bytes { }
@@ -3199,6 +3399,7 @@ hook! {
     after { objects::infos::session_get }
 }
 hook! {
+    sizes inlined
     MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
     note { object: session }
     bytes { }
@@ -3206,34 +3407,35 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Session_get_num_psets (session: A::Handle, info: A::Handle, npset_names: *mut c_int)
     note { object: session }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Session_get_pset_info (session: A::Handle, pset_name: *const c_char, info: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
     after { objects::infos::pset_get }
 }
-hook! {
+rare_hook! {
     MPI_Session_iflush_buffer (session: A::Handle, request: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
-hook! {
+rare_hook! {
     MPI_Session_init (info: A::Handle, errhandler: A::Handle, session: *mut A::Handle)
     note { object: info }
     bytes { }
     before { lifecycle::before_session_init() }
     after { lifecycle::after_session_init, objects::sessions::init, traffic::session_initialized() }
 }
-hook! {
+rare_hook! {
     MPI_Session_set_errhandler (session: A::Handle, errhandler: A::Handle)
     note { object: session }
     bytes { }
@@ -3241,34 +3443,37 @@ hook! {
     after { objects::errhandlers::session_set }
 }
 hook! {
+    sizes inlined
     MPI_Ssend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send(dest, tag) }
 }
 hook! {
+    sizes inlined
     MPI_Ssend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { count * datatype }
+    bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send(dest, tag) }
 }
-hook! {
+rare_hook! {
     MPI_Ssend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
-hook! {
+rare_hook! {
     MPI_Ssend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
+    bytes { if takes_part(dest) { count * datatype } }
     before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
+    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
+    sizes inlined
     MPI_Start (request: *mut A::Handle)
     note { object: at(request), request: at(request) }
     bytes { }
@@ -3276,34 +3481,35 @@ hook! {
     after { traffic::nonblocking::start(request) }
 }
 hook! {
+    sizes inlined
     MPI_Startall (count: c_int, array_of_requests: *mut A::Handle)
     note { count: count }
     bytes { }
     before { }
     after { traffic::nonblocking::start_all(count, array_of_requests) }
 }
-hook! {
+rare_hook! {
     MPI_Status_set_cancelled (status: *mut c_void, flag: c_int)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Status_set_elements (status: *mut c_void, datatype: A::Handle, count: c_int)
     note { object: datatype, datatype: datatype, count: count }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Status_set_elements_c (status: *mut c_void, datatype: A::Handle, count: i64)
     note { object: datatype, datatype: datatype, count: count }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Status_set_elements_x (status: *mut c_void, datatype: A::Handle, count: i64)
     note { object: datatype, datatype: datatype, count: count }
     bytes { }
@@ -3311,13 +3517,15 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Test (request: *mut A::Handle, flag: *mut c_int, status: *mut c_void)
     note { object: at(request), request: at(request) }
     bytes { }
     before { traffic::completion::before_test }
-    after { traffic::completion::after_test }
+    after { traffic::completion::after_test, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Test_cancelled (status: *mut c_void, flag: *mut c_int)
     note { }
     bytes { }
@@ -3325,202 +3533,206 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Testall (count: c_int, array_of_requests: *mut A::Handle, flag: *mut c_int, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
     before { traffic::completion::before_testall }
-    after { traffic::completion::after_testall }
+    after { traffic::completion::after_testall, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Testany (count: c_int, array_of_requests: *mut A::Handle, index: *mut c_int, flag: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
     before { traffic::completion::before_testany }
-    after { traffic::completion::after_testany }
+    after { traffic::completion::after_testany, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes inlined
     MPI_Testsome (incount: c_int, array_of_requests: *mut A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
     before { traffic::completion::before_some }
-    after { traffic::completion::after_some }
+    after { traffic::completion::after_some, traffic::polling::asked(traffic::probes::flag(outcount)) }
 }
 hook! {
+    sizes inlined
     MPI_Topo_test (comm: A::Handle, status: *mut c_int)
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Type_commit (datatype: *mut A::Handle)
     note { object: at(datatype) }
     bytes { }
     before { }
     after { objects::datatypes::commit }
 }
-hook! {
+rare_hook! {
     MPI_Type_contiguous (count: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::contiguous }
 }
-hook! {
+rare_hook! {
     MPI_Type_contiguous_c (count: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::contiguous }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_darray (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
     after { objects::datatypes::darray((size, rank, ndims), (array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes), order, oldtype, newtype) }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_darray_c (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const i64, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
     after { objects::datatypes::darray((size, rank, ndims), (array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes), order, oldtype, newtype) }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_f90_complex (p: c_int, r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::datatypes::f90_complex }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_f90_integer (r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::datatypes::f90_integer }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_f90_real (p: c_int, r: c_int, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::datatypes::f90_real }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_hindexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hindexed }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_hindexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hindexed_block }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_hindexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hindexed_block }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_hindexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hindexed }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_hvector (count: c_int, blocklength: c_int, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hvector }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_hvector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hvector }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_indexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::indexed_block }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_indexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::indexed_block }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_keyval (type_copy_attr_fn: *const c_void, type_delete_attr_fn: *const c_void, type_keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
     after { objects::attributes::type_keyval }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_resized (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::resized }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_resized_c (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::resized }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_struct (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::datatypes::structure }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_struct_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::datatypes::structure }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_subarray (ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::subarray(ndims, (array_of_sizes, array_of_subsizes, array_of_starts), order, oldtype, newtype) }
 }
-hook! {
+rare_hook! {
     MPI_Type_create_subarray_c (ndims: c_int, array_of_sizes: *const i64, array_of_subsizes: *const i64, array_of_starts: *const i64, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::subarray(ndims, (array_of_sizes, array_of_subsizes, array_of_starts), order, oldtype, newtype) }
 }
-hook! {
+rare_hook! {
     MPI_Type_delete_attr (datatype: A::Handle, type_keyval: c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { objects::attributes::type_delete }
 }
-hook! {
+rare_hook! {
     MPI_Type_dup (oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
@@ -3528,20 +3740,21 @@ hook! {
     after { objects::datatypes::dup }
 }
 hook! {
+    sizes inlined
     MPI_Type_extent (datatype: A::Handle, extent: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Type_free (datatype: *mut A::Handle)
     note { object: at(datatype) }
     bytes { }
     before { objects::datatypes::before_free }
     after { objects::datatypes::after_free }
 }
-hook! {
+rare_hook! {
     MPI_Type_free_keyval (type_keyval: *mut c_int)
     note { }
     bytes { }
@@ -3549,20 +3762,21 @@ hook! {
     after { objects::attributes::type_after_free }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Type_get_contents (datatype: A::Handle, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut i64, array_of_datatypes: *mut A::Handle)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { objects::datatypes::get_contents(datatype, max_datatypes, array_of_datatypes) }
 }
-hook! {
+rare_hook! {
     MPI_Type_get_contents_c (datatype: A::Handle, max_integers: i64, max_addresses: i64, max_large_counts: i64, max_datatypes: i64, array_of_integers: *mut c_int, array_of_addresses: *mut i64, array_of_large_counts: *mut i64, array_of_datatypes: *mut A::Handle)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3570,6 +3784,7 @@ hook! {
     after { objects::datatypes::get_contents(datatype, max_datatypes, array_of_datatypes) }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3577,6 +3792,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_envelope_c (datatype: A::Handle, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3584,6 +3800,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_extent (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3591,6 +3808,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_extent_c (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3598,6 +3816,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_extent_x (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3605,6 +3824,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_name (datatype: A::Handle, type_name: *mut c_char, resultlen: *mut c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3612,6 +3832,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_true_extent (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3619,6 +3840,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_true_extent_c (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3626,41 +3848,42 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_get_true_extent_x (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Type_get_value_index (value_type: A::Handle, index_type: A::Handle, pair_type: *mut A::Handle)
     note { object: value_type, datatype: value_type }
     bytes { }
     before { }
     after { objects::datatypes::value_index }
 }
-hook! {
+rare_hook! {
     MPI_Type_hindexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hindexed }
 }
-hook! {
+rare_hook! {
     MPI_Type_hvector (count: c_int, blocklength: c_int, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hvector }
 }
-hook! {
+rare_hook! {
     MPI_Type_indexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::indexed }
 }
-hook! {
+rare_hook! {
     MPI_Type_indexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
@@ -3668,6 +3891,7 @@ hook! {
     after { objects::datatypes::indexed }
 }
 hook! {
+    sizes inlined
     MPI_Type_lb (datatype: A::Handle, displacement: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3675,20 +3899,21 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_match_size (typeclass: c_int, size: c_int, datatype: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Type_set_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *const c_void)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { objects::attributes::type_set }
 }
-hook! {
+rare_hook! {
     MPI_Type_set_name (datatype: A::Handle, type_name: *const c_char)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3696,6 +3921,7 @@ hook! {
     after { objects::datatypes::set_name }
 }
 hook! {
+    sizes inlined
     MPI_Type_size (datatype: A::Handle, size: *mut c_int)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3703,6 +3929,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_size_c (datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
@@ -3710,13 +3937,14 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Type_size_x (datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Type_struct (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
     bytes { }
@@ -3724,55 +3952,56 @@ hook! {
     after { objects::datatypes::structure }
 }
 hook! {
+    sizes inlined
     MPI_Type_ub (datatype: A::Handle, displacement: *mut i64)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Type_vector (count: c_int, blocklength: c_int, stride: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::vector }
 }
-hook! {
+rare_hook! {
     MPI_Type_vector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::vector }
 }
-hook! {
+rare_hook! {
     MPI_Unpack (inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Unpack_c (inbuf: *const c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Unpack_external (datarep: *const c_char, inbuf: *const c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: c_int, datatype: A::Handle)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Unpack_external_c (datarep: *const c_char, inbuf: *const c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: A::Handle)
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Unpublish_name (service_name: *const c_char, info: A::Handle, port_name: *const c_char)
     note { object: info }
     bytes { }
@@ -3780,6 +4009,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes inlined
     MPI_Wait (request: *mut A::Handle, status: *mut c_void)
     note { object: at(request), request: at(request) }
     bytes { }
@@ -3787,6 +4017,7 @@ hook! {
     after { traffic::completion::after_wait }
 }
 hook! {
+    sizes inlined
     MPI_Waitall (count: c_int, array_of_requests: *mut A::Handle, array_of_statuses: *mut c_void)
     note { count: count }
     bytes { }
@@ -3794,6 +4025,7 @@ hook! {
     after { traffic::completion::after_waitall }
 }
 hook! {
+    sizes inlined
     MPI_Waitany (count: c_int, array_of_requests: *mut A::Handle, index: *mut c_int, status: *mut c_void)
     note { count: count }
     bytes { }
@@ -3801,48 +4033,49 @@ hook! {
     after { traffic::completion::after_waitany }
 }
 hook! {
+    sizes inlined
     MPI_Waitsome (incount: c_int, array_of_requests: *mut A::Handle, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut c_void)
     note { count: incount }
     bytes { }
     before { traffic::completion::before_some }
     after { traffic::completion::after_some }
 }
-hook! {
+rare_hook! {
     MPI_Win_allocate (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::allocate((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Win_allocate_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::allocate((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Win_allocate_shared (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::allocate_shared((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Win_allocate_shared_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::allocate_shared((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Win_attach (win: A::Handle, base: *const c_void, size: i64)
     note { object: win }
     bytes { }
     before { }
     after { objects::windows::attach }
 }
-hook! {
+rare_hook! {
     MPI_Win_call_errhandler (win: A::Handle, errorcode: c_int)
     note { object: win }
     bytes { }
@@ -3850,55 +4083,56 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Win_complete (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::windows::complete }
 }
-hook! {
+rare_hook! {
     MPI_Win_create (base: *const c_void, size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::create((base, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Win_create_c (base: *const c_void, size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::create((base, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Win_create_dynamic (info: A::Handle, comm: A::Handle, win: *mut A::Handle)
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::create_dynamic, traffic::collectives::leave() }
 }
-hook! {
+rare_hook! {
     MPI_Win_create_errhandler (win_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
     note { }
     bytes { }
     before { callbacks::errhandler_create }
     after { objects::errhandlers::create }
 }
-hook! {
+rare_hook! {
     MPI_Win_create_keyval (win_copy_attr_fn: *const c_void, win_delete_attr_fn: *const c_void, win_keyval: *mut c_int, extra_state: *const c_void)
     note { }
     bytes { }
     before { callbacks::keyval_create }
     after { objects::attributes::win_keyval }
 }
-hook! {
+rare_hook! {
     MPI_Win_delete_attr (win: A::Handle, win_keyval: c_int)
     note { object: win }
     bytes { }
     before { }
     after { objects::attributes::win_delete }
 }
-hook! {
+rare_hook! {
     MPI_Win_detach (win: A::Handle, base: *const c_void)
     note { object: win }
     bytes { }
@@ -3906,6 +4140,7 @@ hook! {
     after { objects::windows::detach }
 }
 hook! {
+    sizes outlined
     MPI_Win_fence (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
@@ -3913,6 +4148,7 @@ hook! {
     after { objects::windows::fence }
 }
 hook! {
+    sizes outlined
     MPI_Win_flush (rank: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
@@ -3920,6 +4156,7 @@ hook! {
     after { objects::windows::flush }
 }
 hook! {
+    sizes outlined
     MPI_Win_flush_all (win: A::Handle)
     note { object: win }
     bytes { }
@@ -3927,6 +4164,7 @@ hook! {
     after { objects::windows::flush_all }
 }
 hook! {
+    sizes outlined
     MPI_Win_flush_local (rank: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
@@ -3934,20 +4172,21 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Win_flush_local_all (win: A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Win_free (win: *mut A::Handle)
     note { object: at(win) }
     bytes { }
     before { objects::windows::before_free }
     after { objects::windows::after_free }
 }
-hook! {
+rare_hook! {
     MPI_Win_free_keyval (win_keyval: *mut c_int)
     note { }
     bytes { }
@@ -3955,27 +4194,28 @@ hook! {
     after { objects::attributes::win_after_free }
 }
 hook! {
+    sizes inlined
     MPI_Win_get_attr (win: A::Handle, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: win }
     bytes { }
     before { }
     after { }
 }
-hook! {
+rare_hook! {
     MPI_Win_get_errhandler (win: A::Handle, errhandler: *mut A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::errhandlers::win_get }
 }
-hook! {
+rare_hook! {
     MPI_Win_get_group (win: A::Handle, group: *mut A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::groups::win_group }
 }
-hook! {
+rare_hook! {
     MPI_Win_get_info (win: A::Handle, info_used: *mut A::Handle)
     note { object: win }
     bytes { }
@@ -3983,6 +4223,7 @@ hook! {
     after { objects::infos::win_get }
 }
 hook! {
+    sizes inlined
     MPI_Win_get_name (win: A::Handle, win_name: *mut c_char, resultlen: *mut c_int)
     note { object: win }
     bytes { }
@@ -3990,6 +4231,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Win_lock (lock_type: c_int, rank: c_int, assert_: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
@@ -3997,41 +4239,42 @@ hook! {
     after { objects::windows::lock }
 }
 hook! {
+    sizes outlined
     MPI_Win_lock_all (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::windows::lock_all }
 }
-hook! {
+rare_hook! {
     MPI_Win_post (group: A::Handle, assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::windows::post }
 }
-hook! {
+rare_hook! {
     MPI_Win_set_attr (win: A::Handle, win_keyval: c_int, attribute_val: *const c_void)
     note { object: win }
     bytes { }
     before { }
     after { objects::attributes::win_set }
 }
-hook! {
+rare_hook! {
     MPI_Win_set_errhandler (win: A::Handle, errhandler: A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::errhandlers::win_set }
 }
-hook! {
+rare_hook! {
     MPI_Win_set_info (win: A::Handle, info: A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::windows::set_info }
 }
-hook! {
+rare_hook! {
     MPI_Win_set_name (win: A::Handle, win_name: *const c_char)
     note { object: win }
     bytes { }
@@ -4039,6 +4282,7 @@ hook! {
     after { objects::windows::set_name }
 }
 hook! {
+    sizes outlined
     MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void)
     note { object: win, peer: rank }
     bytes { }
@@ -4046,6 +4290,7 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Win_shared_query_c (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void)
     note { object: win, peer: rank }
     bytes { }
@@ -4053,13 +4298,14 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Win_start (group: A::Handle, assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
     before { }
     after { objects::windows::begin }
 }
-hook! {
+rare_hook! {
     MPI_Win_sync (win: A::Handle)
     note { object: win }
     bytes { }
@@ -4067,13 +4313,15 @@ hook! {
     after { }
 }
 hook! {
+    sizes outlined
     MPI_Win_test (win: A::Handle, flag: *mut c_int)
     note { object: win }
     bytes { }
     before { }
-    after { objects::windows::test }
+    after { objects::windows::test, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
+    sizes outlined
     MPI_Win_unlock (rank: c_int, win: A::Handle)
     note { object: win, peer: rank }
     bytes { }
@@ -4081,6 +4329,7 @@ hook! {
     after { objects::windows::unlock }
 }
 hook! {
+    sizes outlined
     MPI_Win_unlock_all (win: A::Handle)
     note { object: win }
     bytes { }
@@ -4088,6 +4337,7 @@ hook! {
     after { objects::windows::unlock_all }
 }
 hook! {
+    sizes outlined
     MPI_Win_wait (win: A::Handle)
     note { object: win }
     bytes { }

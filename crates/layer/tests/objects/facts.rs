@@ -235,7 +235,7 @@ impl Images {
             match key {
                 "life" => Some(head.life.get().to_string()),
                 "parent" => Some(word(head.parent.get())),
-                "made_by" => Some(self.function(head.made_by.get()).to_owned()),
+                "made_by" => Some(self.function(head.made_by.get().into()).to_owned()),
                 "freed_by" => Some(self.function(head.freed_by.get()).to_owned()),
                 "predefined" => flag(Flag::PREDEFINED),
                 "committed" => flag(Flag::COMMITTED),

@@ -59,7 +59,7 @@ fn check(subject: &Subject, library: &Library, arguments: &[&str], after: After)
         ensure!(!bare.outcome.timed_out, "the bare program does not end: {}", bare.outcome.describe());
         Ok((bare, subject.launch(library, RANKS, Form::AroundLauncher, &words, &|_| ())?))
     };
-    let seen = compared(run, |bare, seen| match after {
+    let (_, seen) = compared(run, |bare, seen| match after {
         After::Whole => same_behaviour(bare, seen),
         After::Unfinished | After::Aborted | After::Sentence => status_of_the_bare_run(bare, seen, run_bare),
     })?;

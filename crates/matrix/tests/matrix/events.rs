@@ -20,13 +20,20 @@ const CANNOT_MEET: &str = "Debian's MPICH 4.0 cannot spawn or open a port";
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut add = |name: String, check: Check| trials.push(trial(library, &name, check));
-    for (name, ranks, threads) in [("event_kinds", 2, 1), ("event_kinds", 1, 4), ("event_drops", 1, 1)] {
+    for (name, ranks, threads) in [
+        ("event_kinds", 2, 1),
+        ("event_kinds", 1, 4),
+        ("event_drops", 1, 1),
+        ("event_origins", 1, 1),
+        ("event_origins", 1, 4),
+    ] {
         add(
             format!("{name}_holds_with_{ranks}_ranks_of_{threads}_threads"),
             Box::new(move |library| conforms(library, name, ranks, threads)),
         );
     }
     add("message_logger_logs_what_was_sent_and_received".to_owned(), Box::new(message_logger));
+    add("every_message_is_rebuilt_with_both_ends_from_events_alone".to_owned(), Box::new(message_pairs));
     add("live_histogram_counts_what_was_received_by_size".to_owned(), Box::new(live_histogram));
     add("late_sender_finds_who_was_late_and_for_how_long".to_owned(), Box::new(late_sender));
     for (how, ranks) in [("spawn", 1), ("port", 2), ("join", 2)] {
@@ -66,7 +73,9 @@ struct Pair<'a> {
 fn with_tool(library: &Library, pair: &Pair, dir: &Path) -> Result<String> {
     let Pair { tool, app, ranks, arguments, wrapped } = *pair;
     let (so, binary) = (dir.join(format!("{tool}.so")), dir.join(app));
-    let source = paths::workspace().join("examples/mpi_t").join(format!("{tool}.c"));
+    let name = format!("{tool}.c");
+    let example = paths::workspace().join("examples/mpi_t").join(&name);
+    let source = if example.exists() { example } else { paths::programs().join("mpi_t").join(&name) };
     build(library, &source, &so, &["-shared", "-fPIC"])?;
     build(library, &paths::programs().join(format!("{app}.c")), &binary, &[])?;
     let mut command = library.launch(ranks);
@@ -126,6 +135,19 @@ fn message_logger(library: &Library) -> Result<()> {
         ensure!(logged == told(dir.path(), rank)?, "rank {rank}: the log differs from the ledger:\n{text}");
         let last = format!("# {count} messages, 0 events dropped");
         ensure!(text.lines().last() == Some(last.as_str()), "{:?}, not {last:?}", text.lines().last());
+    }
+    Ok(())
+}
+
+fn message_pairs(library: &Library) -> Result<()> {
+    for (ranks, arguments) in [(2, &["3", "3"]), (3, &["7", "2"]), (4, &["11", "2"])] {
+        let dir = tempfile::tempdir()?;
+        let pair = Pair { tool: "message_pairs", app: "traffic", ranks, arguments, wrapped: false };
+        let stderr = with_tool(library, &pair, dir.path())?;
+        let line = stderr.lines().find_map(|line| line.strip_prefix("pairs ")).context(stderr.clone())?;
+        let numbers: Vec<usize> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [pairs, sends, receives, faults] = numbers[..] else { anyhow::bail!("{line}") };
+        ensure!(pairs > 50 && pairs == sends && pairs == receives && faults == 0, "{ranks} ranks: {stderr}");
     }
     Ok(())
 }

@@ -8,38 +8,39 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use mpiscope_testkit::{mpi, paths};
+use mpiscope_testkit::{mpi, paths, trials};
 
 mod endings;
 mod events;
 mod imb;
 mod inert;
 mod inspected;
+mod misuse;
 mod mock;
+mod probing;
 mod programs;
 mod python;
+mod python_suite;
+mod scribbled;
 mod subject;
 mod tool;
 mod variables;
+mod views;
+mod why;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let wanted = env::var_os("MPISCOPE_MATRIX").is_some();
     let subject = Arc::new(subject::Subject::new());
-    let libraries = if wanted { mpi::found() } else { Vec::new() };
+    let libraries = if wanted { trials::survey().0.clone() } else { Vec::new() };
     let mut trials = inert::trials(&subject, &libraries);
+    if wanted {
+        trials.extend(trials::missing_libraries());
+    }
     trials.extend(mock::trials(&subject));
     trials.extend(variables::refusals());
-    for library in libraries.into_iter().map(Arc::new) {
-        trials.extend(programs::trials(&subject, &library));
-        trials.extend(endings::trials(&subject, &library));
-        trials.extend(inspected::trials(&subject, &library));
-        trials.extend(python::trials(&subject, &library));
-        trials.extend(imb::trials(&subject, &library));
-        trials.extend(tool::trials(&library));
-        trials.extend(variables::trials(&subject, &library));
-        trials.extend(events::trials(&library));
-    }
+    let of_libraries = libraries.into_iter().map(|library| of_library(&subject, &Arc::new(library)));
+    trials.extend(by_turns(of_libraries.collect()));
     if !wanted {
         eprintln!("the matrix runs in `cargo xtask test`, which builds what it tests");
         trials = trials.into_iter().map(|trial| trial.with_ignored_flag(true)).collect();
@@ -53,7 +54,37 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
+/// All trials of one library.
+fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> Vec<Trial> {
+    let mut trials = programs::trials(subject, library);
+    trials.extend(probing::trials(library));
+    trials.extend(misuse::trials(subject, library));
+    trials.extend(endings::trials(subject, library));
+    trials.extend(inspected::trials(subject, library));
+    trials.extend(python::trials(subject, library));
+    trials.extend(python_suite::trials(subject, library));
+    trials.extend(scribbled::trials(subject, library));
+    trials.extend(imb::trials(subject, library));
+    trials.extend(tool::trials(library));
+    trials.extend(variables::trials(subject, library));
+    trials.extend(events::trials(library));
+    trials.extend(why::trials(subject, library));
+    trials.extend(views::trials(subject, library));
+    trials
+}
+
+/// One of each list, then the next of each: trials that run side by side are of different libraries, whose launchers wait and
+/// compute at different times.
+fn by_turns(lists: Vec<Vec<Trial>>) -> Vec<Trial> {
+    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
+    let mut trials = Vec::new();
+    while lists.iter().any(|list| list.len() > 0) {
+        trials.extend(lists.iter_mut().filter_map(Iterator::next));
+    }
+    trials
+}
+
 /// A trial that says why it cannot be run.
-fn skipped(name: String, reason: &'static str) -> Trial {
-    Trial::test(format!("{name} ({reason})"), || Ok(())).with_ignored_flag(true)
+fn skipped(name: String, reason: &str) -> Trial {
+    trials::ignored(&name, reason)
 }

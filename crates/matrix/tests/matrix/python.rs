@@ -28,7 +28,8 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     })]
 }
 
-fn unusable(library: &Library) -> Option<&'static str> {
+/// Why mpi4py's wheel does not run on the library.
+pub fn unusable(library: &Library) -> Option<&'static str> {
     match library.abi {
         Abi::Standard => Some("the wheel has no module for the standard ABI"),
         Abi::Mpich if library.bin.is_none() => {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -61,11 +61,21 @@ impl Subject {
         Self { binaries, compiling: Mutex::new(()) }
     }
 
+    /// Where compiled things are.
+    pub fn folder(&self) -> &Path {
+        self.binaries.path()
+    }
+
+    /// One compilation at a time.
+    pub fn alone(&self) -> Result<MutexGuard<'_, ()>> {
+        self.compiling.lock().map_err(|_| anyhow::anyhow!("another compilation panicked"))
+    }
+
     /// The program compiled for the library.
     pub fn binary(&self, program: &Program, library: &Library) -> Result<PathBuf> {
         let dir = self.binaries.path().join(&library.name);
         let file = dir.join(program.name);
-        let _one = self.compiling.lock().map_err(|_| anyhow::anyhow!("another compilation panicked"))?;
+        let _one = self.alone()?;
         if !file.is_file() {
             fs::create_dir_all(&dir)?;
             program.build(library, &dir)?;
@@ -76,6 +86,19 @@ impl Subject {
     /// Runs `what` on `n` ranks.
     pub fn launch(
         &self,
+        library: &Library,
+        n: usize,
+        form: Form,
+        what: &[OsString],
+        adjust: &dyn Fn(&mut Command),
+    ) -> Result<Ran> {
+        self.launch_for(LIMIT, library, n, form, what, adjust)
+    }
+
+    /// The same for at most `limit`.
+    pub fn launch_for(
+        &self,
+        limit: Duration,
         library: &Library,
         n: usize,
         form: Form,
@@ -113,7 +136,7 @@ impl Subject {
         };
         command.env("MPISCOPE_EXPECT_DIR", &expect).env("MPISCOPE_TEST_TMP", dir.path());
         adjust(&mut command);
-        let outcome = run::bounded(&mut command, LIMIT)?;
+        let outcome = run::bounded(&mut command, limit)?;
         Ok(Ran { outcome, dir })
     }
 }

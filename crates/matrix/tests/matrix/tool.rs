@@ -36,11 +36,13 @@ const GROUPS: [&str; 15] = [
 ];
 
 /// Programs that make their threads themselves, and their numbers of ranks.
-const OTHERS: [(&str, usize); 9] = [
+const OTHERS: [(&str, usize); 11] = [
+    ("moved_bytes", 2),
     ("header", 1),
     ("hammer", 1),
     ("sampler", 2),
     ("long_queue", 3),
+    ("unexpected", 2),
     ("gauges", 3),
     ("file_gauges", 2),
     ("counters", 2),

@@ -229,9 +229,9 @@ fn of_objects(all: &[Value]) -> Result<()> {
     ensure!(live == [5, 1, 3, 1, 2, 0, 1, 1, 1, 1, 0, 0], "{live:?} live objects");
     for (name, class, value) in [
         ("mpiscope_pending_requests", "LEVEL", "1"),
-        ("mpiscope_pending_requests", "HIGHWATERMARK", "1"),
-        ("mpiscope_posted_receives", "HIGHWATERMARK", "1"),
-        ("mpiscope_posted_receives", "LOWWATERMARK", "0"),
+        ("mpiscope_pending_requests_high", "HIGHWATERMARK", "1"),
+        ("mpiscope_posted_receives_high", "HIGHWATERMARK", "1"),
+        ("mpiscope_posted_receives_low", "LOWWATERMARK", "0"),
         ("mpiscope_version", "GENERIC", env!("CARGO_PKG_VERSION")),
         ("mpiscope_MPI_Irecv", "COUNTER", "1"),
     ] {
@@ -242,7 +242,7 @@ fn of_objects(all: &[Value]) -> Result<()> {
     let blind: Vec<_> =
         all.iter().filter(|item| item["needs"] == inside && is_own(item)).map(|item| &item["name"]).collect();
     ensure!(
-        blind.len() == 1 && blind[0] == "mpiscope_live_objects",
+        blind.len() == 1 && blind[0] == "mpiscope_live_objects_high",
         "cannot be seen from outside: {blind:?}"
     );
     Ok(())

@@ -1,6 +1,6 @@
 //! Headers and libraries of MPI that are on this machine, and gcc.
 //!
-//! Looked for: `target/mpi/*` (filled by `cargo xtask mpi`), the system's packages, and what the environment variable
+//! Looked for: what `cargo xtask mpi` fetched, the system's packages, and what the environment variable
 //! `MPISCOPE_TEST_MPI_INCLUDES` names as `abi:directory;abi:directory` with the ABI `standard`, `mpich` or `openmpi`.
 
 #![allow(dead_code)]
@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use libtest_mimic::Trial;
 use mpi_abi::AbiKind;
+use mpiscope_testkit::{paths, trials};
 
 /// A header and its ABI.
 #[derive(Debug)]
@@ -20,9 +22,8 @@ pub struct Header {
 }
 
 fn fetched() -> Vec<PathBuf> {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi");
-    let mut dirs: Vec<PathBuf> =
-        std::fs::read_dir(target).into_iter().flatten().filter_map(Result::ok).map(|e| e.path()).collect();
+    let folders = std::fs::read_dir(paths::mpi_dir()).into_iter();
+    let mut dirs: Vec<PathBuf> = folders.flatten().filter_map(Result::ok).map(|e| e.path()).collect();
     dirs.sort();
     dirs
 }
@@ -31,7 +32,7 @@ fn multiarch() -> PathBuf {
     PathBuf::from(format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH))
 }
 
-/// All headers; what there is none of is named on stderr.
+/// All headers.
 pub fn headers() -> Vec<Header> {
     let mut headers: Vec<Header> = Vec::new();
     let mut dirs: Vec<PathBuf> = fetched().iter().map(|d| d.join("include")).collect();
@@ -46,18 +47,36 @@ pub fn headers() -> Vec<Header> {
         } else if text.contains("MPICH_VERSION") {
             AbiKind::MPICH
         } else {
-            eprintln!("skipped: {} is of no known ABI", dir.display());
-            continue;
+            panic!("{} is of no known ABI", dir.display());
         };
         headers.push(Header { abi, dir, file: "mpi.h" });
     }
     headers.extend(named());
-    for abi in AbiKind::ALL {
-        if !headers.iter().any(|h| h.abi == abi) {
-            eprintln!("skipped: no header of the {} ABI here; `cargo xtask mpi` fetches some", abi.name());
-        }
-    }
     headers
+}
+
+/// An ignored test for each ABI without a header.
+pub fn missing_headers() -> Vec<Trial> {
+    let headers = headers();
+    let missing = AbiKind::ALL.into_iter().filter(|abi| !headers.iter().any(|header| header.abi == *abi));
+    let reason = "no header here; `cargo xtask mpi` fetches some";
+    missing.map(|abi| trials::ignored(&format!("on::{}", abi.name()), reason)).collect()
+}
+
+/// A header of any library.
+pub fn a_header() -> Option<String> {
+    headers().is_empty().then(|| "no header of MPI here; `cargo xtask mpi` fetches some".to_owned())
+}
+
+/// A header of Open MPI.
+pub fn a_header_of_open_mpi() -> Option<String> {
+    let lacks = !headers().iter().any(|header| header.abi == AbiKind::OPENMPI);
+    lacks.then(|| "no header of Open MPI here; `cargo xtask mpi` fetches one".to_owned())
+}
+
+/// Any library.
+pub fn a_library() -> Option<String> {
+    libraries().is_empty().then(|| "no MPI library here; `cargo xtask mpi` fetches some".to_owned())
 }
 
 fn named() -> Vec<Header> {
@@ -84,12 +103,7 @@ pub fn libraries() -> Vec<PathBuf> {
     const NAMES: [&str; 4] = ["libmpi.so.12", "libmpi.so.40", "libmpi_abi.so.1", "libmpich.so.12"];
     let mut dirs: Vec<PathBuf> = fetched().iter().map(|d| d.join("lib")).collect();
     dirs.push(multiarch());
-    let libraries: Vec<PathBuf> =
-        dirs.iter().flat_map(|d| NAMES.map(|n| d.join(n))).filter(|p| p.exists()).collect();
-    if libraries.is_empty() {
-        eprintln!("skipped: no MPI library here; `cargo xtask mpi` fetches some");
-    }
-    libraries
+    dirs.iter().flat_map(|d| NAMES.map(|n| d.join(n))).filter(|p| p.exists()).collect()
 }
 
 impl Header {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::instance::{Frames, Origin};
 use super::registration::{Drops, Registration};
 use super::source::Source;
 use crate::codes::CbSafety;
@@ -46,16 +47,17 @@ impl Registry {
     ///
     /// A registration without a callback that this context may call is told later.
     #[cold]
-    pub(super) fn tell_dropped(&self, source: &Source, context: CbSafety) {
+    pub(super) fn tell_dropped(&self, frames: &Frames, source: &Source, context: CbSafety, origin: Origin) {
         for slot in self.registrations.slots.iter() {
             let some = slot.lost.get(source.index).is_some_and(|lost| lost.load(Ordering::Acquire) != 0);
             if !some {
                 continue;
             }
-            match slot.state.pin_any() {
+            let lane = frames.lane();
+            match slot.state.pin_any(lane) {
                 Pin::Held(generation) => {
-                    tell(slot, generation, source, context);
-                    if slot.state.unpin() {
+                    frames.act(slot.word(generation), origin, || tell(slot, generation, source, context));
+                    if slot.state.unpin(lane) {
                         self.finish_registration(slot, generation, context);
                     }
                 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::types::EventType;
 use crate::codes::{CbSafety, Error, Result};
-use crate::word::InstanceWord;
+use crate::word::{InstanceWord, RegistrationWord};
 
 /// How deep deliveries nest in a thread: events raised by callbacks of events raised by callbacks …
 pub const MAX_DEPTH: usize = 8;
@@ -27,6 +27,25 @@ pub(super) struct Instance<'a> {
     pub(super) word: Cell<InstanceWord>,
 }
 
+/// Who made happen what an event tells: the program, or a callback, by its registration.
+///
+/// A callback may call what raises events. So that no tool hears itself, and what a tool costs stays in proportion to what
+/// the program does, an event that a callback caused is raised for all registrations but that callback's; and what is
+/// done in the callbacks for *such* an event raises none at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin(RegistrationWord);
+
+impl Origin {
+    /// The program.
+    pub const PROGRAM: Self = Self(RegistrationWord::NULL);
+
+    /// Does a registration hear what comes from here?
+    #[inline(always)]
+    pub(super) fn is_for(self, registration: RegistrationWord) -> bool {
+        self.0 != registration
+    }
+}
+
 /// What a thread is delivering. No destructor: usable in signal handlers and at thread end.
 pub struct Frames {
     depth: Cell<usize>,
@@ -34,6 +53,10 @@ pub struct Frames {
     deliveries: Cell<u32>,
     /// Tells threads apart; 0 until the first delivery.
     id: Cell<u64>,
+    /// The registration whose callback is running; null outside of callbacks.
+    acting: Cell<RegistrationWord>,
+    /// It runs for an event that a callback caused.
+    chained: Cell<bool>,
 }
 
 thread_local! {
@@ -43,6 +66,8 @@ thread_local! {
             frames: [const { Cell::new(ptr::null()) }; MAX_DEPTH],
             deliveries: Cell::new(0),
             id: Cell::new(0),
+            acting: Cell::new(RegistrationWord::NULL),
+            chained: Cell::new(false),
         }
     };
 }
@@ -75,6 +100,21 @@ pub(super) fn current_safety() -> Option<CbSafety> {
     THREAD.try_with(strictest).ok().flatten()
 }
 
+/// The lane of this thread among the pins of registrations.
+pub(super) fn current_lane() -> usize {
+    THREAD.try_with(Frames::lane).unwrap_or(0)
+}
+
+/// Ends a callback also when it unwinds.
+struct Act<'a>(&'a Frames, RegistrationWord, bool);
+
+impl Drop for Act<'_> {
+    fn drop(&mut self) {
+        self.0.acting.set(self.1);
+        self.0.chained.set(self.2);
+    }
+}
+
 /// Ends a delivery also when a callback unwinds.
 struct Leave<'a>(&'a Frames);
 
@@ -103,15 +143,41 @@ impl Frames {
         f(depth);
     }
 
-    /// A word for the next callback.
+    /// Who makes happen what this thread observes now; `None` where nothing is to be raised.
+    #[inline(always)]
+    pub fn origin(&self) -> Option<Origin> {
+        if self.chained.get() { None } else { Some(Origin(self.acting.get())) }
+    }
+
+    /// Runs a callback of a registration, for an event from `origin`.
+    #[inline(always)]
+    pub(super) fn act(&self, registration: RegistrationWord, origin: Origin, callback: impl FnOnce()) {
+        let _act = Act(self, self.acting.get(), self.chained.get());
+        self.acting.set(registration);
+        self.chained.set(origin != Origin::PROGRAM);
+        callback();
+    }
+
     #[inline]
-    pub(super) fn next_word(&self, depth: usize) -> InstanceWord {
+    fn id(&self) -> usize {
         if self.id.get() == 0 {
             self.id.set((THREADS.fetch_add(1, Ordering::Relaxed) & ID_MASK).max(1));
         }
+        self.id.get() as usize
+    }
+
+    /// Where this thread pins registrations.
+    #[inline]
+    pub(super) fn lane(&self) -> usize {
+        self.id()
+    }
+
+    /// A word for the next callback.
+    #[inline]
+    pub(super) fn next_word(&self, depth: usize) -> InstanceWord {
         let delivery = self.deliveries.get().wrapping_add(1);
         self.deliveries.set(delivery);
-        InstanceWord::new((self.id.get() as usize) << DEPTH_BITS | depth, delivery)
+        InstanceWord::new(self.id() << DEPTH_BITS | depth, delivery)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::dropped::lose;
-use super::instance::{Frames, Instance, with_frames};
+use super::instance::{Frames, Instance, Origin, with_frames};
 use super::registration::{Delivery, Registration};
 use super::source::Source;
 use super::types::EventType;
@@ -12,7 +12,7 @@ use crate::codes::Error;
 use crate::codes::{CbSafety, Result};
 use crate::registry::Registry;
 use crate::state::Pin;
-use crate::word::InstanceWord;
+use crate::word::{InstanceWord, RegistrationWord};
 
 /// One event type as raised by one source: what an observer keeps at hand.
 ///
@@ -42,6 +42,19 @@ pub struct Raiser<'r> {
     registry: &'r Registry,
     event: &'r EventType,
     source: &'r Source,
+}
+
+/// What is known of an event beside its payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed {
+    /// When, by the source's clock; `None` is now.
+    pub timestamp: Option<u64>,
+    /// Of which object; 0 if the type is bound to nothing.
+    pub object: u64,
+    /// What callbacks must fulfil where the event is raised.
+    pub context: CbSafety,
+    /// Who made it happen: [`Frames::origin`] where it was observed.
+    pub origin: Origin,
 }
 
 impl Registry {
@@ -88,7 +101,7 @@ impl<'r> Raiser<'r> {
     /// `context` is what callbacks must fulfil here. `payload` is made only if somebody hears it, and
     /// must be at least as long as the event type's extent; it is copied nowhere but to the tool.
     ///
-    /// Locks and allocates nothing. Safe in signal handlers.
+    /// Locks and allocates nothing. Safe in signal handlers. In a callback: see [`Origin`].
     #[inline]
     pub fn raise<P: AsRef<[u8]>>(&self, object: u64, context: CbSafety, payload: impl FnOnce() -> P) {
         if self.event.is_wanted(object) {
@@ -119,9 +132,20 @@ impl<'r> Raiser<'r> {
     /// [`Raiser::lose`] of several events.
     #[cold]
     pub fn lose_many(&self, object: u64, count: u64) {
+        with_frames(|frames| {
+            if let Some(origin) = frames.origin() {
+                self.lose_in(frames, object, origin, count);
+            }
+        });
+    }
+
+    /// [`Raiser::lose_many`] of events that were observed earlier.
+    #[cold]
+    pub fn lose_in(&self, frames: &Frames, object: u64, origin: Origin, count: u64) {
         let registrations = self.registry.registrations.of(self.event);
         let matching = registrations.filter(|registration| registration.matches(object));
-        self.lose_all(matching, object, CbSafety::NONE, count);
+        let observed = Observed { timestamp: None, object, context: CbSafety::NONE, origin };
+        self.lose_all(frames, matching, &observed, count);
     }
 
     /// [`Raiser::raise_at`] in a thread whose frames are at hand; see [`super::frames`].
@@ -129,13 +153,11 @@ impl<'r> Raiser<'r> {
     pub fn raise_in<P: AsRef<[u8]>>(
         &self,
         frames: &Frames,
-        timestamp: u64,
-        object: u64,
-        context: CbSafety,
+        observed: &Observed,
         payload: impl FnOnce() -> P,
     ) {
-        if self.event.is_wanted(object) {
-            self.deliver_in(frames, object, context, Some(timestamp), payload);
+        if self.event.is_wanted(observed.object) {
+            self.deliver_in(frames, observed, payload);
         }
     }
 
@@ -147,18 +169,21 @@ impl<'r> Raiser<'r> {
         timestamp: Option<u64>,
         payload: impl FnOnce() -> P,
     ) {
-        with_frames(|frames| self.deliver_in(frames, object, context, timestamp, payload));
+        with_frames(|frames| {
+            if let Some(origin) = frames.origin() {
+                self.deliver_in(frames, &Observed { timestamp, object, context, origin }, payload);
+            }
+        });
     }
 
     #[inline]
     fn deliver_in<P: AsRef<[u8]>>(
         &self,
         frames: &Frames,
-        object: u64,
-        context: CbSafety,
-        timestamp: Option<u64>,
+        observed: &Observed,
         payload: impl FnOnce() -> P,
     ) {
+        let Observed { timestamp, object, context, origin } = *observed;
         let mut matching =
             self.registry.registrations.of(self.event).filter(|registration| registration.matches(object));
         let Some(first) = matching.next() else { return };
@@ -167,18 +192,18 @@ impl<'r> Raiser<'r> {
         // Too short a payload is the raiser's mistake; its tool hears of a loss.
         let payload = payload.as_ref().get(..self.event.info().extent);
         let (Some(payload), true) = (payload, frames.has_room()) else {
-            return self.lose_all(std::iter::once(first).chain(matching), object, context, 1);
+            return self.lose_all(frames, std::iter::once(first).chain(matching), observed, 1);
         };
         let (event, source) = (self.event, self.source.index());
         let word = Cell::new(InstanceWord::NULL);
         let instance = Instance { event, source, timestamp, payload, context, word };
         frames.deliver(&instance, |depth| {
             if self.source.has_undelivered() {
-                self.registry.tell_dropped(self.source, context);
+                self.registry.tell_dropped(frames, self.source, context, origin);
             }
             let mut next = Some(first);
             while let Some(registration) = next {
-                self.call(frames, depth, registration, object, &instance);
+                self.call(frames, depth, registration, observed, &instance);
                 next = matching.next();
             }
         });
@@ -191,20 +216,17 @@ impl<'r> Raiser<'r> {
         frames: &Frames,
         depth: usize,
         registration: &Registration,
-        object: u64,
+        observed: &Observed,
         instance: &Instance<'_>,
     ) {
-        let context = instance.context;
-        self.pinned(registration, object, context, |generation| match registration.select(context) {
+        let Observed { context: safety, origin, .. } = *observed;
+        self.pinned(frames, registration, observed, |heard| match registration.select(safety) {
             Some(callback) => {
                 let word = frames.next_word(depth);
                 instance.word.set(word);
-                (callback.function)(Delivery {
-                    instance: word,
-                    registration: registration.word(generation),
-                    safety: context,
-                    user_data: callback.user_data,
-                });
+                let user_data = callback.user_data;
+                let delivery = Delivery { instance: word, registration: heard, safety, user_data };
+                frames.act(heard, origin, || (callback.function)(delivery));
                 instance.word.set(InstanceWord::NULL);
             }
             None if registration.has_callback() => lose(registration, self.source, 1),
@@ -215,13 +237,13 @@ impl<'r> Raiser<'r> {
     #[cold]
     fn lose_all<'a>(
         &self,
+        frames: &Frames,
         matching: impl Iterator<Item = &'a Registration>,
-        object: u64,
-        context: CbSafety,
+        observed: &Observed,
         count: u64,
     ) {
         for registration in matching {
-            self.pinned(registration, object, context, |_| {
+            self.pinned(frames, registration, observed, |_| {
                 if registration.has_callback() {
                     lose(registration, self.source, count);
                 }
@@ -229,26 +251,29 @@ impl<'r> Raiser<'r> {
         }
     }
 
+    /// Runs `f` with the word of a registration that is to hear of what was observed, while it cannot go.
     #[inline(always)]
     fn pinned(
         &self,
+        frames: &Frames,
         registration: &Registration,
-        object: u64,
-        context: CbSafety,
-        f: impl FnOnce(u32),
+        observed: &Observed,
+        f: impl FnOnce(RegistrationWord),
     ) {
-        match registration.state.pin_any() {
+        let lane = frames.lane();
+        match registration.state.pin_any(lane) {
             Pin::Held(generation) => {
+                let word = registration.word(generation);
                 // The slot may have been freed and reused for another object since it was seen.
-                if registration.matches(object) {
-                    f(generation);
+                if registration.matches(observed.object) && observed.origin.is_for(word) {
+                    f(word);
                 }
-                if registration.state.unpin() {
-                    self.registry.finish_registration(registration, generation, context);
+                if registration.state.unpin(lane) {
+                    self.registry.finish_registration(registration, generation, observed.context);
                 }
             }
             Pin::Refused => {}
-            Pin::MustFinish => self.registry.finish_dying(registration, context),
+            Pin::MustFinish => self.registry.finish_dying(registration, observed.context),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! Raisers walk an event type's list without a lock. A slot, once used for an event type, stays in its list
 //! and is used again for it only. Whoever runs callbacks of a registration pins its slot; what a
 //! registration's owner replaces meanwhile is kept until no pin is left. See [`crate::state`] for who
-//! finishes a freed registration, exactly once and last.
+//! finishes a freed registration, exactly once and last;
+//! the pins are those of [`crate::spread`], as threads raise side by side.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -11,11 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Hints;
-use super::instance::current_safety;
+use super::instance::{current_lane, current_safety};
 use super::types::{EventType, object_bit};
 use crate::codes::{Bind, CbSafety, Error, Result};
 use crate::registry::Registry;
-use crate::state::{Pin, SlotState};
+use crate::spread::SpreadState;
+use crate::state::Pin;
 use crate::table::SlotTable;
 use crate::word::{InstanceWord, MAX_SLOTS, RegistrationWord};
 
@@ -93,7 +95,7 @@ impl<T> Replaceable<T> {
     /// Puts in another value and returns the old, which pinned readers may still be using.
     fn replace(&self, value: Option<T>) -> Option<Box<T>> {
         let new = value.map_or(ptr::null_mut(), |value| Box::into_raw(Box::new(value)));
-        let old = self.0.swap(new, Ordering::AcqRel);
+        let old = self.0.swap(new, Ordering::SeqCst);
         // SAFETY: a non-null pointer came from `Box::into_raw` above and has just become ours alone.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
     }
@@ -122,7 +124,7 @@ struct Details {
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct Registration {
-    pub(super) state: SlotState,
+    pub(super) state: SpreadState,
     /// The next in the event type's list; null at the end. Never changes once set.
     next: AtomicPtr<Registration>,
     object: AtomicU64,
@@ -153,24 +155,29 @@ impl Registration {
     pub(super) fn select(&self, context: CbSafety) -> Option<&Callback> {
         let valid = self.callbacks.get(context.0 as usize..)?;
         // SAFETY: set from a box, and dropped only when no pin is left.
-        valid.iter().find_map(|callback| unsafe { callback.0.load(Ordering::Acquire).as_ref() })
+        valid.iter().find_map(|callback| unsafe { callback.0.load(Ordering::SeqCst).as_ref() })
     }
 
     pub(super) fn has_callback(&self) -> bool {
         self.callbacks.iter().any(Replaceable::is_set)
     }
 
+    /// Has it a callback that need not be thread-safe?
+    fn is_in_turn(&self) -> bool {
+        self.callbacks.iter().take(CbSafety::THREAD_SAFE.0 as usize).any(Replaceable::is_set)
+    }
+
     /// The dropped handler. The caller holds a pin.
     pub(super) fn dropped_handler(&self) -> Option<&DroppedHandler> {
         // SAFETY: set from a box, and dropped only when no pin is left.
-        unsafe { self.dropped_handler.0.load(Ordering::Acquire).as_ref() }
+        unsafe { self.dropped_handler.0.load(Ordering::SeqCst).as_ref() }
     }
 
     fn details(&self) -> MutexGuard<'_, Details> {
         self.details.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the free-callback. Only the finisher, before [`SlotState::finish`].
+    /// Runs the free-callback. Only the finisher, before [`SpreadState::finish`].
     pub(super) fn call_free_callback(&self, generation: u32, context: CbSafety) {
         // SAFETY: set from a box before the slot was killed, and dropped only after it is finished.
         let Some(request) = (unsafe { self.free_request.0.load(Ordering::Acquire).as_ref() }) else {
@@ -254,6 +261,8 @@ impl Registrations {
             false => object_bit(slot.object.load(Ordering::Relaxed)),
         });
         event.wanted.store(bits.fold(0, |all, bit| all | bit), Ordering::Release);
+        let in_turn = self.of(event).any(|slot| slot.state.seems_live() && slot.is_in_turn());
+        event.in_turn.store(in_turn, Ordering::Release);
     }
 }
 
@@ -266,11 +275,13 @@ struct Held<'a> {
     registry: &'a Registry,
     slot: &'a Registration,
     generation: u32,
+    /// Where the pin is.
+    lane: usize,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        if self.slot.state.unpin() {
+        if self.slot.state.unpin(self.lane) {
             self.registry.finish_registration(self.slot, self.generation, CbSafety::NONE);
         }
     }
@@ -296,11 +307,12 @@ impl Registry {
     fn registration(&self, word: RegistrationWord) -> Result<Held<'_>> {
         let (index, generation) = word.parts().ok_or(Error::INVALID_HANDLE)?;
         let slot = self.registrations.slots.get(index).ok_or(Error::INVALID_HANDLE)?;
-        match slot.state.pin(generation) {
-            Pin::Held(_) => Ok(Held { registry: self, slot, generation }),
+        let lane = current_lane();
+        match slot.state.pin(lane, generation) {
+            Pin::Held(_) => Ok(Held { registry: self, slot, generation, lane }),
             Pin::Refused => Err(Error::INVALID_HANDLE),
             Pin::MustFinish => {
-                self.finish_registration(slot, generation, CbSafety::NONE);
+                self.finish_dying(slot, CbSafety::NONE);
                 Err(Error::INVALID_HANDLE)
             }
         }
@@ -515,9 +527,9 @@ impl Registry {
         }
         self.registrations.refresh(event);
         event.tell_interest(object, false);
-        let (slot, generation) = (held.slot, held.generation);
+        let (slot, generation, lane) = (held.slot, held.generation, held.lane);
         std::mem::forget(held);
-        if slot.state.unpin() {
+        if slot.state.unpin(lane) {
             let context = current_safety().unwrap_or(CbSafety::NONE);
             self.forget_lost(slot);
             slot.call_free_callback(generation, context);
@@ -530,8 +542,9 @@ impl Registry {
 
     pub(crate) fn free_all_registrations(&self) {
         for (index, slot) in self.registrations.slots.iter().enumerate() {
-            if let Pin::Held(generation) = slot.state.pin_any() {
-                let held = Held { registry: self, slot, generation };
+            let lane = current_lane();
+            if let Pin::Held(generation) = slot.state.pin_any(lane) {
+                let held = Held { registry: self, slot, generation, lane };
                 // Freed by another thread at the same time is as good.
                 let _ = self.event_handle_free(RegistrationWord::new(index, generation), 0, None);
                 drop(held);

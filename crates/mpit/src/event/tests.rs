@@ -411,33 +411,56 @@ fn a_count_of_losses_saturates() {
     assert_eq!(*log.lock().unwrap(), [format!("a lost {} of 0", i64::MAX)]);
 }
 
+/// Each registration's callback raises both types again.
 #[test]
-fn recursion_ends_and_what_was_not_delivered_is_counted() {
+fn no_registration_hears_what_its_own_callback_causes_and_the_others_hear_it_once() {
     let registry = fixture();
-    let (raised, delivered, lost) =
-        (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
-    let (r, d, l) = (raised.clone(), delivered.clone(), lost.clone());
-    let recursing = Arc::new(AtomicBool::new(true));
-    let go = recursing.clone();
-    let handle = register(registry, 1, 0, CbSafety::NONE, move |_| {
-        d.fetch_add(1, Ordering::Relaxed);
-        if go.load(Ordering::Relaxed) {
-            r.fetch_add(2, Ordering::Relaxed);
-            registry.raiser(1, 0).unwrap().raise(0, CbSafety::NONE, || []);
-            registry.raiser(1, 0).unwrap().raise(0, CbSafety::NONE, || []);
-        }
-    });
-    let handler = move |drops: Drops| _ = l.fetch_add(drops.count, Ordering::Relaxed);
+    registry.add_event(EventSpec::new("tock")).unwrap();
+    let raise = |event| registry.raiser(event, 0).unwrap().raise(0, CbSafety::NONE, || []);
+    let counts: Vec<_> = [1, 1, 2]
+        .into_iter()
+        .map(|event| {
+            let count = Arc::new(AtomicUsize::new(0));
+            let seen = count.clone();
+            register(registry, event, 0, CbSafety::NONE, move |_| {
+                seen.fetch_add(1, Ordering::Relaxed);
+                raise(1);
+                raise(2);
+            });
+            count
+        })
+        .collect();
+    for round in 1..=100 {
+        raise(1);
+        // The event itself, and what the other callback for it did; the third hears both callbacks.
+        let heard: Vec<_> = counts.iter().map(|count| get(count)).collect();
+        assert_eq!(heard, [2 * round, 2 * round, 2 * round]);
+    }
+}
+
+#[test]
+fn what_a_dropped_handler_causes_is_not_heard_by_its_registration() {
+    let registry = fixture();
+    let (count, callback) = counter();
+    let handle = register(registry, 1, 0, CbSafety::NONE, callback);
+    let raise = || registry.raiser(1, 0).unwrap().raise(0, CbSafety::NONE, || []);
+    let handler = move |_: Drops| (0..10).for_each(|_| raise());
     registry.event_set_dropped_handler(handle, Some(Box::new(handler))).unwrap();
-    let raise = || {
-        raised.fetch_add(1, Ordering::Relaxed);
-        registry.raiser(1, 0).unwrap().raise(0, CbSafety::NONE, || []);
-    };
+    registry.raiser(1, 0).unwrap().lose(0);
     raise();
-    assert_eq!(get(&delivered), (1 << MAX_DEPTH) - 1);
-    recursing.store(false, Ordering::Relaxed);
-    raise();
-    assert_eq!(get(&delivered) as u64 + lost.load(Ordering::Relaxed), get(&raised) as u64);
+    assert_eq!(get(&count), 1);
+}
+
+#[test]
+fn a_type_is_raised_in_turn_only_while_a_callback_of_it_wants_that() {
+    let registry = fixture();
+    let in_turn = || registry.event(1).unwrap().is_in_turn();
+    register(registry, 1, 0, CbSafety::THREAD_SAFE, |_| ());
+    assert!(!in_turn());
+    let one = register(registry, 1, 0, CbSafety::MPI_RESTRICTED, |_| ());
+    assert!(in_turn());
+    registry.event_handle_free(one, 0, None).unwrap();
+    assert!(!in_turn());
 }
 
 #[test]

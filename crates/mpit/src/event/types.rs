@@ -1,6 +1,6 @@
 //! Event types: what an event tells, and who wants to hear it.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use super::Hints;
 use super::registration::Registration;
@@ -135,6 +135,8 @@ pub struct EventType {
     pub(super) index: usize,
     /// Which objects registrations are for, as a set of 64 hashes; 0 if nobody is registered.
     pub(super) wanted: AtomicU64,
+    /// Some registration has a callback that need not be thread-safe.
+    pub(super) in_turn: AtomicBool,
     /// The list of slots that were ever used for registrations; null if none.
     pub(super) first: AtomicPtr<Registration>,
 }
@@ -161,6 +163,13 @@ impl EventType {
     pub fn is_wanted(&self, object: u64) -> bool {
         let wanted = self.wanted.load(Ordering::Relaxed);
         wanted != 0 && wanted & object_bit(object) != 0
+    }
+
+    /// Is there a callback that need not be thread-safe? If not, threads may raise it side by side with
+    /// [`CbSafety::THREAD_SAFE`](crate::CbSafety::THREAD_SAFE), and lose nothing.
+    #[inline]
+    pub fn is_in_turn(&self) -> bool {
+        self.in_turn.load(Ordering::Acquire)
     }
 
     pub(super) fn check_object(&self, object: u64) -> Result<()> {
@@ -199,8 +208,8 @@ impl Registry {
         let name = info.name.clone();
         let _adding = self.adding();
         let index = self.events.len();
-        let (wanted, first) = (AtomicU64::new(0), AtomicPtr::default());
-        self.events.add(&name, 0, EventType { info, check, interest, index, wanted, first })?;
+        let (wanted, in_turn, first) = (AtomicU64::new(0), AtomicBool::new(false), AtomicPtr::default());
+        self.events.add(&name, 0, EventType { info, check, interest, index, wanted, in_turn, first })?;
         self.changed();
         Ok(index)
     }

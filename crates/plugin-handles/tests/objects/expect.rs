@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use mpiscope_target::{Core, Live};
 use mpiscope_testkit::mpi::{Abi, Library};
+use mpiscope_testkit::trials;
 use serde_json::{Value, json};
 
 use crate::ask::{self, Plugins};
@@ -52,17 +53,12 @@ pub fn everything(library: &Library, running: &mut Running, plugins: &Plugins) -
     ensure!(wrong.is_empty(), "{}\n{:#}", wrong.join("\n"), said.answers);
     let live = said.answers;
     let told = inspected::inspect(&pid.to_string(), running)?;
-    let gdb = match inspected::no_gdb() {
+    // What is left out here and below is a trial of its own that is ignored, see `main`.
+    let gdb = match trials::gdb() {
         None => Some(inspected::gdb(&["-p".into(), pid.to_string().into()], running)?),
-        Some(why) => {
-            eprintln!("skipped: {why}");
-            None
-        }
+        Some(_) => None,
     };
-    let Some(core) = running.die()? else {
-        eprintln!("skipped: this system does not write core files into the directory of the program");
-        return Ok(());
-    };
+    let Some(core) = running.die()? else { return Ok(()) };
     let dead = same(&core, &live, running, plugins)?;
     let files = [running.binary().into(), core.clone().into()];
     // On the other libraries the matrix asks gdb about core files.

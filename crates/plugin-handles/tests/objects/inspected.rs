@@ -64,13 +64,6 @@ fn ask(arguments: &[&str]) -> Result<Vec<Value>> {
     Ok(objects.with_context(|| format!("{arguments:?}: {answer}"))?.clone())
 }
 
-/// Why gdb cannot be asked.
-pub fn no_gdb() -> Option<&'static str> {
-    let python = Command::new("gdb").args(["-nx", "-batch", "-ex", "python print(40 + 2)"]).output();
-    let speaks = python.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("42"));
-    (!speaks).then_some("there is no gdb with Python")
-}
-
 /// What gdb says of each object: `files` are its arguments that name the process or the core file.
 pub fn gdb(files: &[OsString], running: &Running) -> Result<BTreeMap<String, String>> {
     const MARK: &str = "--- object ";

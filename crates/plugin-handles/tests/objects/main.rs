@@ -11,47 +11,56 @@ mod phases;
 mod program;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use mpiscope_testkit::mpi::Library;
-use mpiscope_testkit::{mpi, paths};
+use mpiscope_testkit::{mpi, paths, trials};
 
 use crate::program::Running;
 
 /// One library, from compilation to the core file.
 const LIMIT: Duration = Duration::from_secs(240);
 
-fn main() {
-    let arguments = Arguments::from_args();
-    let mut trials = vec![trial("items".to_owned(), items::complete)];
+fn main() -> ExitCode {
+    let mut all = vec![trial("items".to_owned(), items::complete)];
     let Some(layer) = paths::libmpiscope() else {
         let reason =
             "no libmpiscope.so: build it with `cargo build -p mpiscope-layer`, or name it in MPISCOPE_LIB";
-        eprintln!("skipped: {reason}");
-        libtest_mimic::run(&arguments, trials).exit();
+        all.push(trials::ignored("objects", reason));
+        return trials::run(all);
     };
-    let libraries = mpi::found();
+    all.extend(lacking());
+    let libraries = trials::survey().0.clone();
     // Damage does not depend on the library: the one whose handles need no symbols will do.
     if let Some(library) = libraries.iter().find(|library| library.abi == mpi::Abi::Mpich).cloned() {
         let layer = layer.clone();
-        trials.push(trial("hostile".to_owned(), move || {
+        all.push(trial("hostile".to_owned(), move || {
             let running = started(&library, &layer)?;
             hostile::everything(&running, &ask::plugins(&running, &layer)?)
         }));
     }
     for library in libraries {
         let (of, beside) = (library.clone(), layer.clone());
-        trials.push(trial(format!("objects::{}", library.name), move || {
+        all.push(trial(format!("objects::{}", library.name), move || {
             let mut running = started(&of, &beside)?;
             let plugins = ask::plugins(&running, &beside)?;
             expect::everything(&of, &mut running, &plugins)
         }));
         let layer = layer.clone();
-        trials.push(trial(format!("phases::{}", library.name), move || phases::everything(&library, &layer)));
+        all.push(trial(format!("phases::{}", library.name), move || phases::everything(&library, &layer)));
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    all.extend(trials::missing_libraries());
+    trials::run(all)
+}
+
+/// What cannot be looked at on this machine, as trials that are ignored.
+fn lacking() -> Vec<Trial> {
+    let part = |name: &str, reason: Option<String>| reason.map(|reason| trials::ignored(name, &reason));
+    let parts = [("objects::gdb", trials::gdb()), ("objects::core_files", trials::core_files())];
+    parts.into_iter().filter_map(|(name, reason)| part(name, reason)).collect()
 }
 
 fn trial(name: String, check: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
@@ -60,7 +69,7 @@ fn trial(name: String, check: impl FnOnce() -> Result<()> + Send + 'static) -> T
 
 /// The program with objects of all kinds, ready to be asked.
 fn started(library: &Library, layer: &Path) -> Result<Running> {
-    let mut running = program::start(library, layer, "objects.c", 2, LIMIT)?;
+    let mut running = program::start(library, layer, "objects.c", 2, &[], LIMIT)?;
     running.enter("rank0/handles")?;
     Ok(running)
 }

@@ -1,5 +1,7 @@
 //! The plug-in and the command asked when there is nothing to ask about: before `MPI_Init`, after `MPI_Finalize`.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +24,8 @@ struct Phase {
     world: &'static str,
     mine: &'static str,
     datatype: &'static str,
+    /// Of another communicator that nobody pins.
+    other: &'static str,
     garbage: &'static str,
     /// The exit status of `mpiscope inspect`, and words that it says.
     status: i32,
@@ -36,6 +40,7 @@ const PHASES: [Phase; 4] = [
         world: UNAVAILABLE,
         mine: UNAVAILABLE,
         datatype: UNAVAILABLE,
+        other: UNAVAILABLE,
         garbage: UNAVAILABLE,
         status: 2,
         words: "has not called MPI yet",
@@ -46,6 +51,7 @@ const PHASES: [Phase; 4] = [
         world: "predefined",
         mine: UNAVAILABLE,
         datatype: UNAVAILABLE,
+        other: UNAVAILABLE,
         garbage: UNAVAILABLE,
         status: 2,
         words: "has not been through MPI_Init yet",
@@ -55,6 +61,7 @@ const PHASES: [Phase; 4] = [
         world: "predefined",
         mine: "live",
         datatype: "live",
+        other: "live",
         garbage: NOT_FOUND,
         status: 0,
         words: "made by MPI_Comm_dup",
@@ -64,6 +71,7 @@ const PHASES: [Phase; 4] = [
         world: "freed object",
         mine: "freed object",
         datatype: "freed object",
+        other: NOT_FOUND,
         garbage: NOT_FOUND,
         status: 0,
         words: "freed by MPI_Comm_free",
@@ -72,7 +80,9 @@ const PHASES: [Phase; 4] = [
 
 /// Goes through all phases.
 pub fn everything(library: &Library, layer: &Path) -> Result<()> {
-    let mut running = program::start(library, layer, "phases.c", 1, LIMIT)?;
+    // What is freed is gone at once, unless it is pinned.
+    let none_kept = [("MPISCOPE_TOMBSTONES", "0")];
+    let mut running = program::start(library, layer, "phases.c", 1, &none_kept, LIMIT)?;
     let beside = layer.with_file_name("libmpiscope_handles.so");
     for phase in PHASES {
         running.enter(phase.name)?;
@@ -81,8 +91,27 @@ pub fn everything(library: &Library, layer: &Path) -> Result<()> {
         }
         phase.plugin(&running, &beside).with_context(|| phase.name)?;
         phase.command(&running).with_context(|| phase.name)?;
+        if phase.name == "between" {
+            pin(&running, &beside, &[("mine", "comm"), ("type", "datatype")])?;
+        }
         running.leave(phase.name)?;
     }
+    Ok(())
+}
+
+/// Does what a debugger does that can write memory and call nothing.
+fn pin(running: &Running, plugin: &Path, objects: &[(&str, &str)]) -> Result<()> {
+    let pid = running.pid()?;
+    let process = Process::new(Arc::new(Live::open(pid)?), 0);
+    let _one = ask::ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let handles = Handles::load(plugin.as_os_str(), &process)?;
+    let memory = OpenOptions::new().write(true).open(format!("/proc/{pid}/mem"))?;
+    for (name, kind) in objects {
+        let address = handles.pin_address(kind, running.value(name, kind)?)?;
+        memory.write_all_at(&1u16.to_ne_bytes(), address)?;
+    }
+    let never_freed = handles.pin_address("comm", running.value("world", "comm")?);
+    ensure!(never_freed.is_err_and(|error| error.to_string().contains("NOT_SUPPORTED")));
     Ok(())
 }
 
@@ -95,6 +124,7 @@ impl Phase {
             ("world", "comm", running.value("world", "comm")?, self.world),
             ("mine", "comm", running.value("mine", "comm")?, self.mine),
             ("type", "datatype", running.value("type", "datatype")?, self.datatype),
+            ("other", "comm", running.value("other", "comm")?, self.other),
             ("garbage", "comm", 0x0bad_cafe, self.garbage),
             ("garbage", "request", 0x0bad_cafe, self.garbage),
         ];

@@ -27,6 +27,7 @@ pub fn start(
     layer: &Path,
     program: &str,
     ranks: usize,
+    environment: &[(&str, &str)],
     limit: Duration,
 ) -> Result<Running> {
     let dir = tempfile::tempdir()?;
@@ -44,8 +45,10 @@ pub fn start(
     preload.push(layer);
     let mut command = library.launch(ranks);
     let errors = fs::File::create(dir.path().join("errors"))?;
-    command.arg("env").arg(preload).arg(&binary).arg(dir.path());
+    command.arg("env").arg(preload).args(environment.iter().map(|(name, value)| format!("{name}={value}")));
+    command.arg(&binary).arg(dir.path());
     command.stdin(Stdio::null()).stdout(errors.try_clone()?).stderr(errors).process_group(0);
+    run::apart(&mut command, dir.path());
     let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
     Ok(Running { child, dir, handles: HashMap::new(), deadline: Instant::now() + limit })
 }

@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::elf::{self, Mapped};
+use crate::elf::{self, CodeFile, Mapped};
 use crate::maps::{self, Mapping};
 use crate::{ByteOrder, Error, Module, Result, Target};
 
@@ -109,6 +109,8 @@ impl Core {
     }
 
     /// What killed the process. `None` in a core file that was taken from a process that lived on, or without that note.
+    ///
+    /// None of a process that lived on: somebody stopped it to look at it.
     pub fn crash(&self) -> Option<&Crash> {
         self.notes.crash.as_ref()
     }
@@ -269,7 +271,9 @@ impl Target for Core {
         let modules = self.modules.get_or_init(|| {
             let mut mappings = self.notes.mappings.clone();
             mappings.iter_mut().for_each(|mapping| mapping.executable = self.is_code(mapping));
-            maps::modules(&mappings, self.executable_path(), |mapping| self.open_mapping(mapping))
+            maps::modules(&mappings, self.executable_path(), |mapping| {
+                CodeFile::new(self.open_mapping(mapping)?)
+            })
         });
         Ok(modules.clone())
     }
@@ -277,7 +281,10 @@ impl Target for Core {
     fn symbol(&self, name: &str) -> Result<Option<u64>> {
         maps::symbol(&self.modules()?, name, |module| {
             let mapping = self.mapping_at(module.start);
-            mapping.map_or_else(|| Mapped::open(&module.path), |mapping| self.open_mapping(mapping))
+            mapping.map_or_else(
+                || CodeFile::open(&module.path),
+                |mapping| CodeFile::new(self.open_mapping(mapping)?),
+            )
         })
     }
 

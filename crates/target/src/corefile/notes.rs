@@ -77,6 +77,13 @@ pub struct Sender {
 }
 
 impl Crash {
+    /// Whether a process ends of it. Of those who stop it, go on or are ignored it does not: a debugger that takes the core file
+    /// of a living process stops it with one of these.
+    fn is_fatal(&self) -> bool {
+        const HARMLESS: [i32; 8] = [17, 18, 19, 20, 21, 22, 23, 28];
+        !HARMLESS.contains(&self.signal)
+    }
+
     /// The signal's name (`SIGSEGV`), as most machines number them.
     pub fn signal_name(&self) -> Option<&'static str> {
         const NAMES: [&str; 31] = [
@@ -140,6 +147,8 @@ pub struct Notes {
     pub auxiliary: Vec<(u64, u64)>,
     /// In order of address.
     pub mappings: Vec<Mapping>,
+    /// A debugger wrote the file, not the kernel.
+    by_debugger: bool,
 }
 
 impl Notes {
@@ -148,8 +157,10 @@ impl Notes {
         let mut rest = area;
         while let Some((name, number, desc, behind)) = split(rest, kind.order) {
             // Notes of other owners (`LINUX`: vector registers) reuse the numbers.
-            if name.strip_suffix(b"\0").unwrap_or(name) == b"CORE" {
-                self.add(number, Fields { bytes: desc, kind });
+            match name.strip_suffix(b"\0").unwrap_or(name) {
+                b"CORE" => self.add(number, Fields { bytes: desc, kind }),
+                b"GDB" => self.by_debugger = true,
+                _ => {}
             }
             rest = behind;
         }
@@ -174,6 +185,9 @@ impl Notes {
         if let (None, Some(signal @ 1..)) = (&self.crash, self.threads.first().map(|thread| thread.signal)) {
             self.crash = Some(Crash { signal, code: 0, fault_address: None, sender: None });
         }
+        // In a debugger's file SIGTRAP is a breakpoint.
+        let breakpoint = |crash: &Crash| self.by_debugger && crash.signal == 5;
+        self.crash = self.crash.take().filter(|crash| crash.is_fatal() && !breakpoint(crash));
     }
 }
 
@@ -242,7 +256,7 @@ fn mappings(note: Fields<'_>) -> Option<Vec<Mapping>> {
         };
         let path = PathBuf::from(OsStr::from_bytes(name));
         let sane = start < end && path.is_absolute();
-        sane.then_some(Mapping { start, end, offset, executable: false, path, deleted })
+        sane.then_some(Mapping { start, end, offset, executable: false, path, deleted, inode: (0, 0) })
     };
     Some((0..count).zip(names).filter_map(entry).collect())
 }

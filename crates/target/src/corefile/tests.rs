@@ -197,6 +197,3 @@ fn every_byte_of_the_headers_may_be_the_largest() {
         exercise(&bytes);
     }
 }
-
-#[path = "real_tests.rs"]
-mod real;

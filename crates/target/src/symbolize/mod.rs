@@ -1,8 +1,9 @@
 //! From an address to function, file and line.
 //!
 //! Debug information is taken from the module itself or from a separate file beside it or under `/usr/lib/debug`. Without it
-//! the nearest symbol names the function, and [`Location`] shows `module+0xoffset`, which `addr2line -e module 0xoffset`
-//! understands on a machine that has the debug information.
+//! the nearest symbol of the symbol tables names the function, and [`Location`] shows `function+0xoffset in module`. Where not
+//! even that is known (a stripped program) it shows `module+0xoffset`, which `addr2line -e module 0xoffset` understands on a
+//! machine that has the debug information.
 
 mod debug_file;
 mod dwarf;
@@ -31,6 +32,8 @@ pub struct Location {
     pub offset: u64,
     /// The innermost function, demangled, an inlined one included.
     pub function: Option<String>,
+    /// The nearest symbol and how far behind it the place is; not looked for where the line is known.
+    pub symbol: Option<(String, u64)>,
     /// The source file, as the compiler was given it.
     pub file: Option<PathBuf>,
     /// The line, from 1 on.
@@ -38,21 +41,28 @@ pub struct Location {
 }
 
 impl Location {
+    /// Whether it is shown by the name of a function.
+    pub fn names_function(&self) -> bool {
+        self.line.is_none() && self.symbol.is_some()
+    }
+
     fn bare(module: &Path, offset: u64) -> Self {
-        Self { module: module.to_path_buf(), offset, function: None, file: None, line: None }
+        Self { module: module.to_path_buf(), offset, function: None, symbol: None, file: None, line: None }
     }
 }
 
-/// `file.c:42`, or `app+0x1234` without debug information; with `{:#}` the function stands before it.
+/// `file.c:42`; `solve+0x1f in app` without debug information, `app+0x1234` without symbols. With `{:#}` the function stands
+/// before what does not name it.
 impl fmt::Display for Location {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        if let (true, Some(function)) = (out.alternate(), &self.function) {
+        if let (true, Some(function), false) = (out.alternate(), &self.function, self.names_function()) {
             write!(out, "{function} at ")?;
         }
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(out, "{}:{line}", name(file)),
-            (Some(file), None) => write!(out, "{}", name(file)),
+        match (&self.file, self.line, &self.symbol) {
+            (Some(file), Some(line), _) => write!(out, "{}:{line}", name(file)),
+            (_, _, Some((symbol, past))) => write!(out, "{symbol}+{past:#x} in {}", name(&self.module)),
+            (Some(file), None, None) => write!(out, "{}", name(file)),
             _ => write!(out, "{}+{:#x}", name(&self.module), self.offset),
         }
     }
@@ -101,7 +111,11 @@ impl Symbolizer {
     /// function (a call that never returns is the last instruction), so the byte before it is looked up.
     pub fn locate_return(&self, module: &Path, return_address_in_file: u64) -> Location {
         let inside = return_address_in_file.saturating_sub(1);
-        Location { offset: return_address_in_file, ..self.locate(module, inside) }
+        let mut location = Location { offset: return_address_in_file, ..self.locate(module, inside) };
+        if let Some((_, past)) = &mut location.symbol {
+            *past = past.saturating_add(return_address_in_file - inside);
+        }
+        location
     }
 
     /// The place of a call in a target with these modules, given the return address in its memory. `None` when the address
@@ -170,8 +184,10 @@ impl Tables {
             let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             dwarf::fill(&lines, location, address);
         }
-        if location.function.is_none() {
-            location.function = self.symbols.nearest(address).map(|name| demangle(&name));
+        if location.line.is_none() || location.function.is_none() {
+            let symbol = self.symbols.nearest(address).map(|(name, past)| (demangle(&name), past));
+            location.function = location.function.take().or_else(|| Some(symbol.as_ref()?.0.clone()));
+            location.symbol = symbol.filter(|_| location.line.is_none());
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The nearest symbol below an address.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use object::{Object, ObjectSymbol, ObjectSymbolTable, SymbolIndex, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, SectionIndex, SymbolIndex, SymbolKind};
 
 use crate::Result;
 use crate::elf::{self, Mapped, Table};
@@ -17,6 +18,8 @@ pub struct Symbols {
 struct Place {
     address: u64,
     size: u64,
+    /// Where the code ends at the latest.
+    end: u64,
     file: usize,
     table: Table,
     index: SymbolIndex,
@@ -29,8 +32,8 @@ impl Symbols {
         let mut places = Vec::new();
         for (number, file) in files.iter().enumerate() {
             let object = file.object()?;
-            places.extend(functions(object.symbols(), number, Table::Full));
-            places.extend(functions(object.dynamic_symbols(), number, Table::Dynamic));
+            places.extend(functions(&object, object.symbols(), number, Table::Full));
+            places.extend(functions(&object, object.dynamic_symbols(), number, Table::Dynamic));
         }
         // Of several at one address the first found stays first: the full table knows local names too.
         places.sort_by_key(|place| place.address);
@@ -38,31 +41,39 @@ impl Symbols {
         Ok(Self { files, places })
     }
 
-    /// The name of the function that the address lies in. A function without a size, as hand-written ones are, reaches to
-    /// the next.
-    pub fn nearest(&self, address: u64) -> Option<String> {
+    /// The name of the function that the address lies in, and how far in. A function without a size, as hand-written ones
+    /// are, reaches to the next or to the end of its section.
+    pub fn nearest(&self, address: u64) -> Option<(String, u64)> {
         let behind = self.places.partition_point(|place| place.address <= address);
         let place = self.places.get(behind.checked_sub(1)?)?;
-        let inside = place.size == 0 || address - place.address < place.size;
-        let object = self.files.get(place.file).filter(|_| inside)?.object().ok()?;
+        let object = self.files.get(place.file).filter(|_| address < place.end)?.object().ok()?;
         let symbol = match place.table {
             Table::Full => object.symbol_by_index(place.index).ok()?,
             Table::Dynamic => object.dynamic_symbol_table()?.symbol_by_index(place.index).ok()?,
         };
         let name = symbol.name_bytes().ok()?;
-        Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
+        let name = Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())?;
+        Some((name, address - place.address))
     }
 }
 
 fn functions<'data>(
+    object: &object::File<'_>,
     symbols: impl Iterator<Item = impl ObjectSymbol<'data>>,
     file: usize,
     table: Table,
 ) -> impl Iterator<Item = Place> {
     let code = |kind| matches!(kind, SymbolKind::Text | SymbolKind::Unknown);
+    let section_ends: HashMap<_, _> =
+        object.sections().map(|s| (s.index(), s.address().saturating_add(s.size()))).collect();
+    let end = move |section: Option<SectionIndex>| section_ends.get(&section?).copied();
     symbols.filter(move |symbol| elf::is_place(symbol) && code(symbol.kind())).map(move |symbol| Place {
         address: symbol.address(),
         size: symbol.size(),
+        end: match symbol.size() {
+            0 => end(symbol.section_index()).unwrap_or(u64::MAX),
+            size => symbol.address().saturating_add(size),
+        },
         file,
         table,
         index: symbol.index(),

@@ -82,11 +82,47 @@ fn without_debug_information_the_function_and_the_offset_remain() {
     let (address, _) = function(&app, "caller");
     let place = Symbolizer::new().locate(&app, address + 1);
     assert_eq!(place.function.as_deref(), Some("caller"));
-    assert_eq!(place.to_string(), format!("app+{:#x}", address + 1));
+    assert_eq!(
+        (place.to_string(), format!("{place:#}")),
+        ("caller+0x1 in app".into(), "caller+0x1 in app".into())
+    );
     assert!(Symbolizer::new().problem(&app).unwrap().contains("-g"));
     run("strip", &["app"], folder.path());
     let place = Symbolizer::new().locate(&app, address + 1);
     assert_eq!((place.function.clone(), place.to_string()), (None, format!("app+{:#x}", address + 1)));
+}
+
+#[test]
+fn a_call_in_a_stripped_library_is_named_by_what_the_library_exports_and_by_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = "extern void out(void);\nstatic __attribute__((noinline)) void hidden(void) { out(); out(); }\n\
+                  void seen(void) { out(); hidden(); }\n";
+    std::fs::write(folder.path().join("lib.c"), source).unwrap();
+    run("cc", &["-O0", "-shared", "-fPIC", "-o", "lib.so", "lib.c"], folder.path());
+    let library = folder.path().join("lib.so");
+    let ((seen, size), (hidden, _)) = (function(&library, "seen"), function(&library, "hidden"));
+    run("strip", &["lib.so"], folder.path());
+    let symbolizer = Symbolizer::new();
+    let call = symbolizer.locate_return(&library, seen + size);
+    assert_eq!(
+        call.to_string(),
+        format!("seen+{size:#x} in lib.so"),
+        "the end of a call that does not return"
+    );
+    let call = symbolizer.locate_return(&library, hidden + 9);
+    assert_eq!(call.to_string(), format!("lib.so+{:#x}", hidden + 9), "no other function's name");
+}
+
+#[test]
+fn a_function_without_a_size_ends_with_its_section() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = ".globl _start, bare\n.text\n_start: ret\nbare: ret\nret\n.section .more,\"ax\"\nret\n";
+    std::fs::write(folder.path().join("bare.s"), source).unwrap();
+    run("cc", &["-nostdlib", "-static", "-o", "bare", "bare.s"], folder.path());
+    let (symbolizer, file) = (Symbolizer::new(), folder.path().join("bare"));
+    let (bare, _) = function(&file, "bare");
+    assert_eq!(symbolizer.locate(&file, bare + 1).to_string(), "bare+0x1 in bare");
+    assert_eq!(symbolizer.locate(&file, bare + 2).function, None, "of another section");
 }
 
 #[test]

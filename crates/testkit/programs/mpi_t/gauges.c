@@ -60,9 +60,12 @@ struct tide {
 
 static int tide_open(struct tide *t, const char *label, const char *name)
 {
+    char high[80], low[80];
+    snprintf(high, sizeof high, "%s_high", name);
+    snprintf(low, sizeof low, "%s_low", name);
     int open = open_started(&t->now, label, name, MPI_T_PVAR_CLASS_LEVEL, NULL)
-        && open_started(&t->high, label, name, MPI_T_PVAR_CLASS_HIGHWATERMARK, NULL)
-        && open_started(&t->low, label, name, MPI_T_PVAR_CLASS_LOWWATERMARK, NULL);
+        && open_started(&t->high, label, high, MPI_T_PVAR_CLASS_HIGHWATERMARK, NULL)
+        && open_started(&t->low, label, low, MPI_T_PVAR_CLASS_LOWWATERMARK, NULL);
     if (open)
         t->base = value(&t->now);
     return open;
@@ -163,7 +166,7 @@ static void check_objects(void)
     MPI_Comm comms[COMMS];
     MPI_Datatype types[TYPES];
     if (!open_started(&now, "GA-5", "mpiscope_live_objects", MPI_T_PVAR_CLASS_LEVEL, NULL)
-        || !open_started(&most, "GA-5", "mpiscope_live_objects", MPI_T_PVAR_CLASS_HIGHWATERMARK, NULL))
+        || !open_started(&most, "GA-5", "mpiscope_live_objects_high", MPI_T_PVAR_CLASS_HIGHWATERMARK, NULL))
         return;
     int comm = kind_number(now.variable.desc, "MPI_Comm"), type = kind_number(now.variable.desc, "MPI_Datatype");
     int request = kind_number(now.variable.desc, "MPI_Request"), word;
@@ -355,7 +358,7 @@ static void check_named(void)
     struct gauge calls, time;
     double begin = MPI_Wtime(), wall;
     if (!open_started(&calls, "GA-17", "mpiscope_MPI_Barrier", MPI_T_PVAR_CLASS_COUNTER, NULL)
-        || !open_started(&time, "GA-17", "mpiscope_MPI_Barrier", MPI_T_PVAR_CLASS_TIMER, NULL))
+        || !open_started(&time, "GA-17", "mpiscope_MPI_Barrier_time", MPI_T_PVAR_CLASS_TIMER, NULL))
         return;
     for (int i = 0; i < 5; i++)
         MPI_Barrier(MPI_COMM_WORLD);

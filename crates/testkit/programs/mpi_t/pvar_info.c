@@ -158,8 +158,36 @@ static void check_stable(void)
         for (int j = 0; j < i && !known; j++)
             CHECKF("PV-10", strcmp(seen[j].name, seen[i].name) || seen[j].class != seen[i].class || !p.name[0],
                    "name and class together are unique", "%d and %d: %s", j, i, p.name);
+        for (int j = 0; j < i && !known && !strncmp(p.name, "mpiscope", 8); j++)
+            CHECKF("PV-34", strcmp(seen[j].name, seen[i].name), "no two variables share a name, whatever their classes",
+                   "%d and %d: %s", j, i, p.name);
     }
     seen_count = n < SEEN ? n : SEEN;
+}
+
+/* A tool that prints each element of all variables up to the first that wants an object stays short; long arrays are for
+   tools that ask for everything. */
+static void check_short(void)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    struct pvar p;
+    int lines = 0, many;
+    MPI_T_pvar_session_create(&session);
+    for (int i = 0, all = 1, n = pvar_count(); i < n; i++) {
+        if (pvar_query(i, &p) != MPI_SUCCESS || strncmp(p.name, "mpiscope", 8))
+            continue;
+        if (MPI_T_pvar_handle_alloc(session, i, NULL, &handle, &many) != MPI_SUCCESS) {
+            all = 0;
+            continue;
+        }
+        lines += all ? many : 0;
+        CHECKF("PV-35", many <= 16 || p.verbosity == MPI_T_VERBOSITY_USER_ALL || p.type == MPI_CHAR,
+               "long arrays are of the verbosity for everything", "%s: %d elements", p.name, many);
+    }
+    CHECKF("PV-36", lines > 20 && lines <= 100, "all elements of the variables before the first bound one fill a screen or two",
+           "%d", lines);
+    MPI_T_pvar_session_free(&session);
 }
 
 static void check_classes(void)
@@ -192,11 +220,11 @@ static void check_documented(void)
         { "mpiscope_message_sizes_sent", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_message_sizes_received", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_pending_requests", MPI_T_PVAR_CLASS_LEVEL, MPI_T_BIND_NO_OBJECT, ANY },
-        { "mpiscope_pending_requests", MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },
-        { "mpiscope_pending_requests", MPI_T_PVAR_CLASS_LOWWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },
+        { "mpiscope_pending_requests_high", MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },
+        { "mpiscope_pending_requests_low", MPI_T_PVAR_CLASS_LOWWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_posted_receives", MPI_T_PVAR_CLASS_LEVEL, -1, ANY },
         { "mpiscope_live_objects", MPI_T_PVAR_CLASS_LEVEL, MPI_T_BIND_NO_OBJECT, ANY },
-        { "mpiscope_live_objects", MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },
+        { "mpiscope_live_objects_high", MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_state", MPI_T_PVAR_CLASS_STATE, MPI_T_BIND_NO_OBJECT, MPI_INT },
         { "mpiscope_mpi_share", MPI_T_PVAR_CLASS_PERCENTAGE, MPI_T_BIND_NO_OBJECT, MPI_DOUBLE },
         { "mpiscope_comm_size", MPI_T_PVAR_CLASS_SIZE, MPI_T_BIND_MPI_COMM, ANY },
@@ -204,6 +232,7 @@ static void check_documented(void)
         { "mpiscope_collective_wait", MPI_T_PVAR_CLASS_TIMER, MPI_T_BIND_MPI_COMM, MPI_DOUBLE },
         { "mpiscope_bytes", MPI_T_PVAR_CLASS_AGGREGATE, -1, ULL },
         { "mpiscope_lost_records", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_NO_OBJECT, ANY },
+        { "mpiscope_lost_by_kind", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_NO_OBJECT, ULL },
         { "mpiscope_version", MPI_T_PVAR_CLASS_GENERIC, MPI_T_BIND_NO_OBJECT, MPI_CHAR },
     };
     struct pvar p;
@@ -259,6 +288,7 @@ static void alone(void)
     check_index_errors();
     check_stable();
     check_classes();
+    check_short();
     check_documented();
     if (conform_phase == BETWEEN && conform_size > 1)
         check_ranks();

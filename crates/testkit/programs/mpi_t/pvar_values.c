@@ -255,11 +255,11 @@ static void check_watermarks(void)
     MPI_T_pvar_session_create(&session);
     if (!CHECK("VA-33", pvar_find("mpiscope_pending_requests", MPI_T_PVAR_CLASS_LEVEL, &p)
                && gauge_open(&level, session, &p, NULL)
-               && pvar_find("mpiscope_pending_requests", MPI_T_PVAR_CLASS_HIGHWATERMARK, &p)
+               && pvar_find("mpiscope_pending_requests_high", MPI_T_PVAR_CLASS_HIGHWATERMARK, &p)
                && gauge_open(&high, session, &p, NULL)
-               && pvar_find("mpiscope_pending_requests", MPI_T_PVAR_CLASS_LOWWATERMARK, &p)
+               && pvar_find("mpiscope_pending_requests_low", MPI_T_PVAR_CLASS_LOWWATERMARK, &p)
                && gauge_open(&low, session, &p, NULL),
-               "one name may stand for a level and its watermarks")) {
+               "a level has watermarks")) {
         MPI_T_pvar_session_free(&session);
         return;
     }

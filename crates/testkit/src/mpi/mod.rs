@@ -22,7 +22,7 @@ mod system;
 mod wheels;
 
 pub use library::{Abi, Family, Fortran, Library};
-pub use python::{Mpi4py, mpi4py};
+pub use python::{Mpi4py, mpi4py, mpi4py_tests};
 
 /// A library that is not there, and why.
 #[derive(Debug, Clone)]

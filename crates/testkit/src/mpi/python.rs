@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::Library;
-use super::fetch::{self, Wheel};
+use super::fetch;
 use crate::paths;
 
 /// mpi4py, unpacked.
@@ -28,7 +28,15 @@ impl Mpi4py {
 /// mpi4py, when it was fetched.
 #[must_use]
 pub fn mpi4py() -> Option<Mpi4py> {
-    let path = paths::mpi_dir().join("mpi4py");
+    let path = fetch::fetched("mpi4py").ok()?;
     let python = paths::in_path("python3")?;
-    fetch::is_complete(&path, Wheel::named("mpi4py")?).then_some(Mpi4py { path, python })
+    Some(Mpi4py { path, python })
+}
+
+/// The program that runs mpi4py's own tests; else why it is not there.
+///
+/// # Errors
+/// When the tests were not fetched, with the reason.
+pub fn mpi4py_tests() -> Result<PathBuf, String> {
+    Ok(fetch::fetched("mpi4py-tests")?.join("main.py"))
 }

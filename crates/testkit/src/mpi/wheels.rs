@@ -2,10 +2,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::fetch::{self, Wheel};
+use super::fetch;
 use super::{Abi, Family, Library, Skipped};
 use crate::paths;
 
@@ -29,9 +28,9 @@ pub(super) fn candidates() -> Vec<Result<Library, Skipped>> {
 }
 
 fn candidate(name: &str, dir: &str, family: Family, abi: Abi, soname: &str) -> Result<Library, String> {
-    let prefix = fetched(dir)?;
+    let prefix = fetch::fetched(dir)?;
     let headers = match family {
-        Family::Intel => fetched(INTEL_HEADERS)
+        Family::Intel => fetch::fetched(INTEL_HEADERS)
             .map_err(|reason| format!("needs the headers of {INTEL_HEADERS}: {reason}"))?,
         Family::Mpich | Family::OpenMpi => prefix.clone(),
     };
@@ -57,18 +56,6 @@ fn candidate(name: &str, dir: &str, family: Family, abi: Abi, soname: &str) -> R
         fortran: None,
         bin: Some(prefix.join("bin")),
     })
-}
-
-fn fetched(dir: &str) -> Result<PathBuf, String> {
-    let wheel = Wheel::named(dir).ok_or_else(|| format!("no wheel is known for {dir}"))?;
-    let prefix = paths::mpi_dir().join(dir);
-    if fetch::is_complete(&prefix, wheel) {
-        return Ok(prefix);
-    }
-    match fs::read_to_string(fetch::failure_note(Path::new(&prefix))) {
-        Ok(reason) => Err(reason.trim().to_owned()),
-        Err(_) => Err("not fetched yet; run `cargo xtask mpi`".to_owned()),
-    }
 }
 
 /// `$CC`, or the first of the usual names in `PATH`.

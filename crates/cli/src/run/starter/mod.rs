@@ -12,8 +12,9 @@ mod symbols;
 
 use super::peers::Peer;
 use crate::attach;
+use crate::render::complain;
 use mpiscope_image::layout::{Process, SectionKind, State};
-use mpiscope_job::acquire::{Entry, Place, mpi2dd};
+use mpiscope_job::acquire::{Entry, ProcessLocation, mpi2dd};
 use mpiscope_target::Live;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -75,11 +76,11 @@ impl Starter {
         symbols::publish(&ranks);
         if self.debug {
             if let Err(error) = attach::debug(&ranks) {
-                eprintln!("mpiscope run: {error:#}");
+                complain("run", &format!("{error:#}"));
             }
         } else if being_debugged() {
             // The debugger has continued us: ranks that it wants it has stopped itself by now.
-            attach::release(&ranks).iter().for_each(|problem| eprintln!("mpiscope run: {problem}"));
+            attach::release(&ranks).iter().for_each(|problem| complain("run", problem));
         }
     }
 
@@ -133,7 +134,7 @@ fn directory(known: &[Known]) -> Option<Vec<Entry>> {
 }
 
 fn known(peer: &Peer) -> Option<Known> {
-    let image = mpiscope_job::source::open_fd(peer.image()?, "image").ok()?;
+    let image = mpiscope_job::image_source::open_fd(peer.image()?, "image").ok()?;
     let state = State(image.header().ok()?.state.get());
     let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
     let facts = image.get::<Process>(&table, 0).ok()?.value;
@@ -148,7 +149,7 @@ fn known(peer: &Peer) -> Option<Known> {
         rank: Entry {
             world,
             rank: Some(facts.rank.get()),
-            place: Place { host: facts.host.text().into_owned(), pid: facts.pid.get() },
+            place: ProcessLocation { host: facts.host.text().into_owned(), pid: facts.pid.get() },
             executable: facts.executable.text().into_owned().into(),
             spawned: None,
             gone: false,
@@ -164,7 +165,7 @@ mod tests {
         let rank = Entry {
             world: world.into(),
             rank: Some(number),
-            place: Place { host: "h".into(), pid: 100 + number },
+            place: ProcessLocation { host: "h".into(), pid: 100 + number },
             executable: "/a".into(),
             spawned: None,
             gone: false,

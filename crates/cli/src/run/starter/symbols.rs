@@ -1,77 +1,18 @@
 //! The symbols by which a debugger knows a starter: MPIR 1.1 and the MPI2 debugger interface.
 //!
-//! All are in the dynamic symbol table (see `build.rs`), so that they survive `strip`. Layouts are those of natural C;
-//! a debugger without debug information finds `host_name`, `executable_name` and `pid` of an entry at 0, 8 and 16, and
-//! the next entry at 24.
+//! All are in the dynamic symbol table (see `build.rs`), so that they survive `strip`. Their layouts
+//! are those of the crate of debugger interfaces.
 #![allow(unsafe_code, non_upper_case_globals, non_snake_case)]
 
+use mpiscope_debug_interfaces::mpi2dd::{Info, Reason, flag, mpi_flag};
+use mpiscope_debug_interfaces::mpir::{ProcDesc, debug_state};
 use mpiscope_job::acquire::Entry;
 use std::ffi::{CString, c_char};
-use std::mem::{offset_of, size_of};
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, Ordering};
-
-/// `MPIR_PROCDESC`: one rank; its index is its rank.
-#[repr(C)]
-#[derive(Debug)]
-pub struct ProcDesc {
-    pub host_name: *const c_char,
-    pub executable_name: *const c_char,
-    pub pid: i32,
-}
-
-/// The starter's `MPI2DD_INFO`: it has no tables, and says where the metadirectory is.
-#[repr(C)]
-pub struct Info {
-    head: [u8; 7],
-    debug_state: AtomicU8,
-    debugger_flags: AtomicU32,
-    mpi_flags: AtomicU32,
-    plug_ins: [usize; 2],
-    meta_host_name: AtomicPtr<c_char>,
-    meta_executable_name: AtomicPtr<c_char>,
-    abort_string: AtomicPtr<c_char>,
-    tables: [usize; 3],
-    sizes: [i32; 3],
-    meta_pid: AtomicI32,
-    padding: [i32; 8],
-}
-
-const _: () = {
-    const W: usize = size_of::<usize>();
-    assert!(size_of::<ProcDesc>() == 3 * W && offset_of!(ProcDesc, pid) == 2 * W);
-    assert!(offset_of!(Info, debug_state) == 7 && offset_of!(Info, mpi_flags) == 12);
-    assert!(offset_of!(Info, meta_host_name) == 16 + 2 * W && offset_of!(Info, abort_string) == 16 + 4 * W);
-    assert!(offset_of!(Info, meta_pid) == 28 + 8 * W && size_of::<Info>() == 64 + 8 * W);
-};
-
-/// Bits of `mpi_flags`: a starter, which lets go the ranks that the debugger does not want.
-const I_AM_STARTER: u32 = 0x04;
-const PARTIAL_ATTACH_OK: u32 = 0x40;
-/// Bit of `debugger_flags`.
-const BEING_DEBUGGED: u32 = 2;
-/// Values of `debug_state`.
-const DEBUG_START: u8 = 1;
-const DEBUG_ABORT: u8 = 8;
-/// Values of [`MPIR_debug_state`].
-const MPIR_DEBUG_SPAWNED: i32 = 1;
-const MPIR_DEBUG_ABORTING: i32 = 2;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 #[unsafe(no_mangle)]
 #[used]
-pub static MPI2DD_info: Info = Info {
-    head: [b'M', b'P', b'I', b'2', 0x7f, 1, 1],
-    debug_state: AtomicU8::new(0),
-    debugger_flags: AtomicU32::new(0),
-    mpi_flags: AtomicU32::new(I_AM_STARTER | PARTIAL_ATTACH_OK),
-    plug_ins: [0; 2],
-    meta_host_name: AtomicPtr::new(std::ptr::null_mut()),
-    meta_executable_name: AtomicPtr::new(std::ptr::null_mut()),
-    abort_string: AtomicPtr::new(std::ptr::null_mut()),
-    tables: [0; 3],
-    sizes: [0; 3],
-    meta_pid: AtomicI32::new(0),
-    padding: [0; 8],
-};
+pub static MPI2DD_info: Info = Info::new(mpi_flag::I_AM_STARTER | mpi_flag::PARTIAL_ATTACH_OK);
 
 #[unsafe(no_mangle)]
 #[used]
@@ -116,8 +57,7 @@ pub extern "C" fn MPI2DD_breakpoint() {
 
 /// Whether a debugger has said that it is there.
 pub fn being_debugged() -> bool {
-    MPIR_being_debugged.load(Ordering::Acquire) != 0
-        || MPI2DD_info.debugger_flags.load(Ordering::Acquire) & BEING_DEBUGGED != 0
+    MPIR_being_debugged.load(Ordering::Acquire) != 0 || MPI2DD_info.asked(flag::BEING_DEBUGGED)
 }
 
 /// Publishes the ranks, in their order, and stops at both breakpoints. The table is never freed.
@@ -131,15 +71,15 @@ pub fn publish(ranks: &[Entry]) {
         })
         .collect();
     if let Some(first) = table.first() {
-        MPI2DD_info.meta_host_name.store(first.host_name.cast_mut(), Ordering::SeqCst);
-        MPI2DD_info.meta_executable_name.store(first.executable_name.cast_mut(), Ordering::SeqCst);
+        MPI2DD_info.meta_host_name.store(first.host_name as usize, Ordering::SeqCst);
+        MPI2DD_info.meta_executable_name.store(first.executable_name as usize, Ordering::SeqCst);
         MPI2DD_info.meta_pid.store(first.pid, Ordering::SeqCst);
     }
     let size = table.len() as i32;
     MPIR_proctable.store(table.leak().as_mut_ptr(), Ordering::SeqCst);
     MPIR_proctable_size.store(size, Ordering::SeqCst);
-    MPIR_debug_state.store(MPIR_DEBUG_SPAWNED, Ordering::SeqCst);
-    MPI2DD_info.debug_state.store(DEBUG_START, Ordering::SeqCst);
+    MPIR_debug_state.store(debug_state::SPAWNED, Ordering::SeqCst);
+    MPI2DD_info.debug_state.store(Reason::START.0, Ordering::SeqCst);
     MPIR_Breakpoint();
     MPI2DD_breakpoint();
 }
@@ -148,9 +88,9 @@ pub fn publish(ranks: &[Entry]) {
 pub fn abort(why: &str) {
     let why = text(why).cast_mut();
     MPIR_debug_abort_string.store(why, Ordering::SeqCst);
-    MPI2DD_info.abort_string.store(why, Ordering::SeqCst);
-    MPIR_debug_state.store(MPIR_DEBUG_ABORTING, Ordering::SeqCst);
-    MPI2DD_info.debug_state.store(DEBUG_ABORT, Ordering::SeqCst);
+    MPI2DD_info.abort_string.store(why as usize, Ordering::SeqCst);
+    MPIR_debug_state.store(debug_state::ABORTING, Ordering::SeqCst);
+    MPI2DD_info.debug_state.store(Reason::ABORT.0, Ordering::SeqCst);
     MPIR_Breakpoint();
     MPI2DD_breakpoint();
 }

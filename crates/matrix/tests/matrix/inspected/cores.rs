@@ -52,7 +52,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     let files: Vec<String> =
         dirs.iter().filter_map(|dir| core_in(dir)).map(|path| path.display().to_string()).collect();
     ensure!(files.len() == 4, "{files:?}");
-    story(&files)
+    postmortem(&files)
 }
 
 fn core_in(dir: &Path) -> Option<PathBuf> {
@@ -61,7 +61,7 @@ fn core_in(dir: &Path) -> Option<PathBuf> {
     files.into_iter().find(is_core)
 }
 
-fn story(files: &[String]) -> Result<()> {
+fn postmortem(files: &[String]) -> Result<()> {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let outcome = mpiscope(&words(&[&["core"][..], &files].concat()))?;
     let told = &outcome.stdout;
@@ -81,11 +81,18 @@ fn story(files: &[String]) -> Result<()> {
     ] {
         ensure!(told.contains(wanted), "no {wanted:?} in\n{told}{}", outcome.stderr);
     }
-    let story = json(&[&["core", "--json"][..], &files].concat())?;
-    ensure!(story["first"]["rank"] == 2 && story["first"]["failed"] == "2", "{}", story["first"]);
-    let first: &Value = &story["deaths"][0];
+    let postmortem = json(&[&["core", "--json"][..], &files].concat())?;
+    ensure!(
+        postmortem["first"]["rank"] == 2 && postmortem["first"]["failed"] == "2",
+        "{}",
+        postmortem["first"]
+    );
+    let first: &Value = &postmortem["deaths"][0];
     ensure!(first["signal"]["name"] == "SIGQUIT" && first["signal"]["own"] == false, "{first}");
     let call = &first["threads"][0]["call"];
-    ensure!(call["peer"]["rank"] == 2 && call["tag"] == "7" && call["datatype"] == "MPI_INT", "{call}");
+    ensure!(
+        call["peer"]["rank"] == 2 && call["tag"] == "7" && call["datatype"]["name"] == "MPI_INT",
+        "{call}"
+    );
     Ok(())
 }

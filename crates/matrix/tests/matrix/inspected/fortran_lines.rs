@@ -59,22 +59,22 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// The places where objects of a kind were made (`created`) or freed, on each rank.
-    fn places(&self, kind: &str, deed: &str, function: &str) -> Result<Vec<Vec<String>>> {
+    fn places(&self, kind: &str, call_site: &str, function: &str) -> Result<Vec<Vec<String>>> {
         let answer = json(&["inspect", &self.target, "--kind", kind, "--freed", "--json"])?;
         let ranks = answer["ranks"].as_array().context("no ranks")?;
         ensure!(ranks.len() == self.program.ranks, "{answer}");
         let of_rank = |rank: &Value| {
-            let deeds = rank["objects"].as_array().into_iter().flatten().map(|object| &object[deed]);
-            let ours = deeds.filter(|deed| deed["function"] == function);
-            ours.filter_map(|deed| deed["place"].as_str().map(str::to_owned)).collect()
+            let deeds = rank["objects"].as_array().into_iter().flatten().map(|object| &object[call_site]);
+            let ours = deeds.filter(|call_site| call_site["function"] == function);
+            ours.filter_map(|call_site| call_site["place"].as_str().map(str::to_owned)).collect()
         };
         Ok(ranks.iter().map(of_rank).collect())
     }
 
-    fn done(&self, kind: &str, deed: &str, function: &str, words: &str) -> Result<()> {
+    fn done(&self, kind: &str, call_site: &str, function: &str, words: &str) -> Result<()> {
         let line = line_of(self.program, words)?;
-        for places in self.places(kind, deed, function)? {
-            ensure!(places.contains(&line), "{kind} {deed} at {line}: {places:?}");
+        for places in self.places(kind, call_site, function)? {
+            ensure!(places.contains(&line), "{kind} {call_site} at {line}: {places:?}");
         }
         Ok(())
     }

@@ -47,6 +47,9 @@ impl Job {
         library.set_environment(&mut command);
         command.arg(&library.mpirun).args(library.launch_arguments(program.ranks)).args(wrapper);
         command.arg(binary).args(modes).arg(dir.path());
+        run::apart(&mut command, dir.path());
+        // Tests look for whole lines.
+        command.env("COLUMNS", "400");
         let file = |name: &str| File::create(dir.path().join(name)).map(Stdio::from);
         command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?).process_group(0);
         Ok(Self { child: command.spawn()?, dir, ranks: program.ranks, ended: false })
@@ -86,10 +89,22 @@ impl Job {
         }
     }
 
-    /// Waits until every rank has said so.
+    /// Waits until every rank has said that it is ready.
     pub fn all_ready(&mut self) -> Result<()> {
-        let files: Vec<PathBuf> = (0..self.ranks).map(|r| self.path().join(format!("ready.{r}"))).collect();
-        self.until("all ranks are ready", || Ok(files.iter().all(|file| file.exists())))
+        self.each_has("ready")
+    }
+
+    /// Waits until every rank has said so.
+    pub fn each_has(&mut self, said: &str) -> Result<()> {
+        let files: Vec<PathBuf> = (0..self.ranks).map(|r| self.path().join(format!("{said}.{r}"))).collect();
+        self.until(said, || Ok(files.iter().all(|file| file.exists())))
+    }
+
+    /// What `mpiscope run` wrote at the end.
+    pub fn report(&self) -> Result<Value> {
+        let file = self.path().join("out/report.json");
+        let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        Ok(serde_json::from_str(&text)?)
     }
 
     /// Lets the program go on.

@@ -43,7 +43,7 @@ const SHOWN: [(&str, &[&str]); 6] = [
             "11 bytes in 2 holes (28 % of the extent)",
             "0  Iiii....DdddddddDdddddddDddddddd\n",
             "32  C.......\n",
-            "used by           \"red ?[31m\" (",
+            "used by           \"red \\x1b[31m\" (",
         ],
     ),
     (
@@ -96,7 +96,7 @@ fn requests(target: &str) -> Result<()> {
     for rank in 0..4 {
         let peer = (rank + 1) % 4;
         for wanted in [
-            format!("receive from {peer} tag 42 on \"solver\" 10 x MPI_INT, under way"),
+            format!("receive from {peer} tag 42 on \"solver\" 10 x MPI_INT, completion not yet seen"),
             format!("standard send to {peer} tag 43 on \"solver\" 3 x MPI_INT, persistent, not started"),
         ] {
             ensure!(told.contains(&wanted), "no {wanted:?} in\n{told}");

@@ -5,6 +5,7 @@ mod debugger;
 mod fortran;
 mod fortran_lines;
 mod fortran_waits;
+mod freed;
 pub mod job;
 mod live;
 mod merged;
@@ -24,9 +25,10 @@ const PROGRAM: Program = Program { name: "inspected", ranks: 4, needs: Needs::No
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check, Option<&'static str>); 10] = [
+    let checks: [(&str, Check, Option<&'static str>); 11] = [
         ("objects_are_shown_while_the_program_runs_and_leaks_at_its_end", live::check, None),
         ("windows_and_files_of_several_ranks_are_one_and_no_others", merged::check, None),
+        ("what_is_freed_is_marked_for_as_long_as_mpi_holds_it", freed::check, None),
         ("what_fortran_made_is_known_by_its_numbers", fortran::check, fortran::missing(library)),
         ("what_mpi_f08_made_is_known_by_its_numbers", fortran::f08_check, fortran::f08_missing(library)),
         ("the_lines_of_an_mpif_h_program_are_told", fortran_lines::check, fortran::missing(library)),

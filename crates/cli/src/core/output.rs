@@ -1,0 +1,313 @@
+//! The postmortem as text: who failed first, a row for each kind of end, who waited for whom.
+
+use super::requests;
+use crate::ps::rows;
+use crate::render::{Block, Table, age, or_dash, span};
+use mpiscope_job::RankSet;
+use mpiscope_job::postmortem::{Death, FirstFailure, Place, Postmortem, Wait, WaitFor};
+use mpiscope_job::rank_status::ThreadStatus;
+
+/// Messages that are shown.
+const MOST_MESSAGES: usize = 6;
+/// Our own library.
+const LAYER: &str = "libmpiscope.so";
+/// Frames of the first to fail that are shown.
+const FRAMES: usize = 8;
+
+/// The lines.
+pub fn page(postmortem: &Postmortem) -> Vec<Block> {
+    let mut page: Vec<Block> = head(postmortem).into_iter().map(Block::Line).collect();
+    if let Some(first) = &postmortem.first {
+        page.extend(first_lines(postmortem, first).into_iter().map(Block::Line));
+    }
+    page.push("".into());
+    page.push(table(postmortem).into());
+    page.extend(conclusions(postmortem).into_iter().map(Block::Line));
+    page
+}
+
+/// Who waited for whom, and what was under way.
+fn conclusions(postmortem: &Postmortem) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !postmortem.waits.is_empty() {
+        lines.push(String::new());
+        lines.extend(postmortem.waits.iter().map(wait));
+    }
+    lines.extend(postmortem.cycles.iter().map(|cycle| closed(cycle)));
+    let circled = |rank: u32| postmortem.cycles.iter().any(|cycle| cycle.contains(&rank));
+    let first_rank = postmortem.first.as_ref().and_then(|first| first.rank).filter(|rank| !circled(*rank));
+    if let (Some(rank), 1..) = (first_rank, postmortem.held_up.0.len()) {
+        lines.push(format!(
+            "-> {} waited, directly or through others, for rank {rank}",
+            who(&postmortem.held_up)
+        ));
+    }
+    lines.extend(requests::lines(postmortem));
+    lines.extend(messages(postmortem));
+    lines.extend(left_out(postmortem));
+    lines
+}
+
+/// A cycle of ranks, shortened in the middle if it is long.
+fn closed(cycle: &[u32]) -> String {
+    const ENDS: usize = 8;
+    let mut steps: Vec<String> = cycle.iter().chain(cycle.first()).map(u32::to_string).collect();
+    if let [rank, _] = steps.as_slice() {
+        return format!("-> rank {rank} waited for itself: it could not have gone on");
+    }
+    if steps.len() > 2 * ENDS {
+        let hidden = steps.len() - 2 * ENDS;
+        steps.splice(ENDS..steps.len() - ENDS, [format!("({hidden} more)")]);
+    }
+    format!("-> deadlock: {} ranks waited for each other in a cycle, {}", cycle.len(), steps.join(" -> "))
+}
+
+pub(super) fn who(ranks: &RankSet) -> String {
+    let plural = if ranks.0.len() == 1 { "" } else { "s" };
+    if ranks.0.is_empty() { "a process of unknown rank".into() } else { format!("rank{plural} {ranks}") }
+}
+
+fn head(postmortem: &Postmortem) -> Vec<String> {
+    let ranks: RankSet = postmortem.deaths.iter().filter_map(|d| d.now.rank).collect();
+    let files = postmortem.deaths.len();
+    let of = postmortem.size.map_or_else(String::new, |size| format!(" of {size}"));
+    let mut lines = vec![format!("{}", postmortem.command)];
+    lines.push(format!(
+        "  {files} core file{}: {}{of}; {}; job {}",
+        if files == 1 { "" } else { "s" },
+        who(&ranks),
+        if postmortem.library.is_empty() { "unknown MPI library" } else { &postmortem.library },
+        postmortem.jobs.join(", ")
+    ));
+    if postmortem.jobs.len() > 1 {
+        lines.push(
+            "  note: the files are of several jobs; times and ranks of different jobs do not belong together"
+                .into(),
+        );
+    }
+    lines
+}
+
+fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
+    let Some(death) = postmortem.deaths.get(first.index) else { return Vec::new() };
+    let what = match first.failed.0.len() {
+        0 => "first to die",
+        1 if first.before_s.is_none() => "failed",
+        _ => "first to fail",
+    };
+    let when = match first.before_s {
+        _ if first.unsure => "; the times of the core files are too near to be sure".to_owned(),
+        Some(seconds) => format!("; {seconds:.2} s before the next"),
+        None => String::new(),
+    };
+    let rank: RankSet = death.now.rank.into_iter().collect();
+    let host = if death.now.host.is_empty() { String::new() } else { format!(" on {}", death.now.host) };
+    let mut lines = vec![format!("{what}: {}{host}: {}{when}", who(&rank), killed(death))];
+    if let Some(place) = &death.place {
+        let call = own_call(death).map_or_else(String::new, |call| format!(", in {call}"));
+        lines.push(format!("  at {}{call}", shown(place)));
+    }
+    lines.extend(last_call(death));
+    // The first frame is worth showing when it is not the program's own.
+    if death.stack.first() != death.place.as_ref() || death.place.is_none() {
+        let frames = below(&death.stack, death.place.as_ref());
+        lines.extend(frames.map(|frame| format!("    {}", shown(frame))));
+    }
+    lines
+}
+
+/// The frames that the program's own called, innermost first. The layer between the program and the MPI library is of no
+/// interest.
+fn below<'a>(stack: &'a [Place], own: Option<&'a Place>) -> impl Iterator<Item = &'a Place> {
+    let others = |frame: &&Place| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
+    stack.iter().take_while(move |frame| Some(*frame) != own).filter(others).take(FRAMES)
+}
+
+fn shown(place: &Place) -> String {
+    let named =
+        |function: &&String| place.place.strip_prefix(function.as_str()).is_some_and(|p| p.starts_with('+'));
+    match place.function.as_ref().filter(|function| !named(function)) {
+        Some(function) => format!("{function} at {}", place.place),
+        None => place.place.clone(),
+    }
+}
+
+/// The signal with what it means.
+fn killed(death: &Death) -> String {
+    match (death.abort_code, death.killer()) {
+        (Some(code), _) => format!("called MPI_Abort with code {code}"),
+        (None, Some(signal)) => format!("{}, {}", signal.name, signal.meaning),
+        (None, None) => "alive when the core file was taken".to_owned(),
+    }
+}
+
+/// The call that the thread that died was in.
+fn own_call(death: &Death) -> Option<String> {
+    let thread = death.now.threads.iter().find(|t| Some(t.tid) == death.tid)?;
+    thread.call.as_ref().map(|call| call.function.clone())
+}
+
+/// The call that it had made last, if the thread that died was in none.
+fn last_call(death: &Death) -> Option<String> {
+    let thread = main_thread(death).filter(|t| t.call.is_none())?;
+    let last = thread.last_call.as_ref()?;
+    let place = last.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    let ago = thread.age_s.map_or_else(String::new, |s| format!(", {} before it died", age((s, s))));
+    Some(format!("  last call: {}{place}{ago}", last.function))
+}
+
+/// Ranks, least and greatest age, the other cells.
+type Row = (RankSet, Option<(f64, f64)>, Vec<String>);
+
+/// A row for every kind of end, equal ranks folded.
+fn table(postmortem: &Postmortem) -> Table {
+    let mut table = Table::new(&[
+        "RANK", "HOST", "END", "AT", "CALL", "PEER", "TAG", "COMM", "COUNT", "TYPE", "SINCE", "WHERE",
+    ]);
+    let mut folded: Vec<Row> = Vec::new();
+    for death in &postmortem.deaths {
+        let age = main_thread(death).and_then(|t| t.age_s);
+        let row = (death.now.rank.into_iter().collect::<RankSet>(), age.map(|a| (a, a)), cells(death));
+        match folded.iter_mut().find(|known| known.2 == row.2 && known.0.0.is_disjoint(&row.0.0)) {
+            Some(known) if !row.0.0.is_empty() => {
+                known.0.0.extend(row.0.0);
+                known.1 = span(known.1, row.1);
+            }
+            _ => folded.push(row),
+        }
+    }
+    for (ranks, since, mut cells) in folded {
+        let place = cells.pop().unwrap_or_default();
+        cells.insert(0, if ranks.0.is_empty() { "-".into() } else { ranks.to_string() });
+        cells.push(or_dash(since.map(age)));
+        cells.push(place);
+        table.push(cells);
+    }
+    table
+}
+
+/// The thread that died if it is known to the layer, else one that was in MPI.
+fn main_thread(death: &Death) -> Option<&ThreadStatus> {
+    let died = death.now.threads.iter().find(|t| Some(t.tid) == death.tid);
+    died.or_else(|| death.now.busy().first().copied())
+}
+
+fn cells(death: &Death) -> Vec<String> {
+    let end = match (death.abort_code, death.killer()) {
+        (Some(code), _) => format!("MPI_Abort {code}"),
+        (None, Some(signal)) => signal.name.clone(),
+        (None, None) => "-".to_owned(),
+    };
+    let at = death.place.as_ref().map_or_else(|| "-".to_owned(), |place| place.place.clone());
+    let thread = main_thread(death);
+    let mut call = rows::call_cells(thread);
+    let host = if death.now.host.is_empty() { "-".to_owned() } else { death.now.host.clone() };
+    call.splice(0..0, [host, end, at]);
+    call
+}
+
+fn wait(wait: &Wait) -> String {
+    let number = wait.number.map_or_else(String::new, |n| format!(" #{n}"));
+    let place = wait.place.as_ref().map_or_else(String::new, |p| format!(" ({p})"));
+    let root = wait.root.filter(|_| !wait.mismatched.is_empty());
+    let root = root.map_or_else(String::new, |root| format!(" with root {root}"));
+    let call = format!("{} in {}{root}{number} on {}{place}", who(&wait.ranks), wait.function, wait.comm);
+    let missing: Vec<String> =
+        wait.missing.iter().map(|m| format!("{} ({})", who(&m.ranks), m.did)).collect();
+    let verb = if wait.ranks.0.len() == 1 { "was" } else { "were" };
+    let mismatched: Vec<String> =
+        wait.mismatched.iter().map(|m| format!("{} in {}", who(&m.ranks), m.did)).collect();
+    let mismatch = match (wait.missing.is_empty(), mismatched.is_empty()) {
+        (_, true) => String::new(),
+        (true, false) => ": mismatched collectives, ".to_owned() + &mismatched.join(", "),
+        (false, false) => "; mismatched collectives, ".to_owned() + &mismatched.join(", "),
+    };
+    match (wait.what, missing.is_empty()) {
+        (WaitFor::Others, true) if !mismatched.is_empty() => format!("{call}{mismatch}"),
+        (WaitFor::Others, true) => {
+            format!("{call}: all members had entered, as far as their core files are here")
+        }
+        (WaitFor::Others, false) => {
+            format!("{call}: had not entered it: {}{mismatch}", missing.join(", "))
+        }
+        (_, true) => format!("{call}: {verb} waiting for a rank that is not known"),
+        (WaitFor::Any, false) => {
+            format!("{call}: {verb} waiting for a message from any of: {}", missing.join(", "))
+        }
+        (WaitFor::From, false) => format!("{call}: {verb} waiting for a message from {}", missing.join(", ")),
+        (WaitFor::To, false) => format!("{call}: {verb} sending to {}", missing.join(", ")),
+    }
+}
+
+/// The last messages of the first to fail.
+fn messages(postmortem: &Postmortem) -> Vec<String> {
+    let death = postmortem.first.as_ref().and_then(|first| postmortem.deaths.get(first.index));
+    let Some(death) = death.filter(|death| !death.messages.is_empty()) else { return Vec::new() };
+    let rank: RankSet = death.now.rank.into_iter().collect();
+    let mut lines = vec![String::new(), format!("last messages of {}, newest first:", who(&rank))];
+    lines.extend(death.messages.iter().take(MOST_MESSAGES).map(|message| {
+        let way = if message.sent { "sent to" } else { "received from" };
+        let comm = message.comm.as_ref().map_or_else(String::new, |comm| format!(" on {comm}"));
+        let open = if message.complete { "" } else { ", not known to be complete" };
+        let (peer, tag, bytes) = (message.peer, message.tag, message.bytes);
+        format!(
+            "  {:.3} s after the start: {way} {peer} tag {tag}{comm}, {bytes} bytes{open}",
+            message.seconds
+        )
+    }));
+    lines
+}
+
+/// What could not be seen.
+fn left_out(postmortem: &Postmortem) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !postmortem.absent.0.is_empty() {
+        lines.push(format!("no core file here of {}: what they did is not known", who(&postmortem.absent)));
+    }
+    for death in &postmortem.deaths {
+        let rank: RankSet = death.now.rank.into_iter().collect();
+        if let Some(missing) = death.missing_bytes {
+            lines.push(format!(
+                "note ({}): {} is cut off, {missing} bytes are missing",
+                who(&rank),
+                death.file
+            ));
+        }
+    }
+    let mut notes: Vec<(&String, RankSet)> = Vec::new();
+    for death in &postmortem.deaths {
+        for note in &death.notes {
+            match notes.iter_mut().find(|(text, _)| *text == note) {
+                Some((_, ranks)) => ranks.0.extend(death.now.rank),
+                None => notes.push((note, death.now.rank.into_iter().collect())),
+            }
+        }
+    }
+    lines.extend(notes.iter().map(|(text, ranks)| format!("note ({}): {text}", who(ranks))));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_the_layer_stand_in_no_stack_and_those_of_the_library_end_at_the_program() {
+        let frame = |place: &str, module: &str| Place {
+            function: None,
+            place: place.to_owned(),
+            module: module.to_owned(),
+        };
+        let stack = [
+            frame("libmpi.so.40+0x10", "libmpi.so.40"),
+            frame("libmpiscope.so+0x20", "libmpiscope.so"),
+            frame("0x30", ""),
+            frame("heat.c:52", "heat"),
+            frame("libc.so.6+0x40", "libc.so.6"),
+        ];
+        let shown: Vec<&str> = below(&stack, stack.get(3)).map(|frame| frame.place.as_str()).collect();
+        assert_eq!(shown, ["libmpi.so.40+0x10"]);
+        let all: Vec<&str> = below(&stack, None).map(|frame| frame.module.as_str()).collect();
+        assert_eq!(all, ["libmpi.so.40", "heat", "libc.so.6"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! How many objects of each kind, and what is not freed.
+
+use super::collect::{Found, Look};
+use super::{ranks_cell, who};
+use crate::render::{Block, Table};
+use mpiscope_image::layout::State;
+use mpiscope_job::Members;
+use mpiscope_job::leaks::{self, Count, Leak, Site};
+use mpiscope_job::objects::Kind;
+
+/// Who is looked at, and what cannot be seen.
+pub fn head(found: &Found, freed: bool) -> Vec<String> {
+    let ranks = who(found.looks.iter());
+    let one = found.looks.iter().all(|look| look.world == 0);
+    let size = found.looks.iter().filter_map(|look| look.process.size).max().filter(|_| one);
+    let of = size.map_or_else(String::new, |size| format!(" of {size}"));
+    let rank = match (ranks.len(), found.looks.first()) {
+        (0, Some(look)) => format!("process {}", look.process.pid),
+        _ => format!("rank {ranks}{of}"),
+    };
+    let mut lines = vec![format!("job {}: {rank}", found.job)];
+    let ended = |look: &&Look| look.process.state == State::FINALIZED;
+    if found.looks.iter().any(|look| ended(&look)) {
+        lines.push(format!("  rank {}: after MPI_Finalize", who(found.looks.iter().filter(ended))));
+    }
+    lines.extend(blind(found));
+    lines.extend(losses(found, freed));
+    lines
+}
+
+/// Ranks of which nothing can be seen, and why.
+pub fn blind(found: &Found) -> Vec<String> {
+    let mut reasons: Vec<(&str, Members)> = Vec::new();
+    for look in &found.looks {
+        let Some(reason) = &look.blind else { continue };
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, ranks)) => ranks.add(look.world, look.process.rank),
+            None => reasons.push((reason, who([look].into_iter()))),
+        }
+    }
+    reasons.iter().map(|(why, ranks)| format!("  cannot see rank {}: {why}", ranks_cell(ranks))).collect()
+}
+
+/// What the images had no room for, of objects. Forgetting what was freed long ago is no loss for whom does not ask for it.
+pub fn losses(found: &Found, freed: bool) -> Vec<String> {
+    let mut lost: Vec<(&str, u64, u64, Members)> = Vec::new();
+    for look in &found.looks {
+        let losses = look.process.losses.iter().filter(|(what, _)| of_objects(what));
+        for (what, count) in losses.filter(|(what, _)| freed || !is_tombstone(what)) {
+            match lost.iter_mut().find(|(known, ..)| known == what) {
+                Some((_, least, most, ranks)) => {
+                    *least = (*least).min(*count);
+                    *most = (*most).max(*count);
+                    ranks.add(look.world, look.process.rank);
+                }
+                None => lost.push((what, *count, *count, who([look].into_iter()))),
+            }
+        }
+    }
+    let line = |(what, least, most, ranks): &(&str, u64, u64, Members)| {
+        let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let rank = if ranks.is_empty() { "?".to_owned() } else { ranks.to_string() };
+        if is_tombstone(what) {
+            let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
+            return format!("  no longer known on rank {rank}: {count} freed objects ({more})");
+        }
+        format!("  not seen on rank {rank}: {count} {what}")
+    };
+    lost.iter().map(line).collect()
+}
+
+fn is_tombstone(what: &str) -> bool {
+    what.contains("tombstone")
+}
+
+/// Losses that concern objects.
+fn of_objects(what: &str) -> bool {
+    ["object", "tombstone", "request", "names", "message"].iter().any(|word| what.contains(word))
+}
+
+/// The counts.
+pub fn page(found: &Found, freed: bool) -> Vec<Block> {
+    let mut page: Vec<Block> = head(found, freed).into_iter().map(Block::Line).collect();
+    let mut rows: Vec<(Kind, Count, Members)> = Vec::new();
+    for kind in Kind::ALL {
+        for look in found.looks.iter().filter(|look| look.blind.is_none()) {
+            let count = look.counts.get(kind).copied().unwrap_or_default();
+            let shown = count.live + count.marked > 0 || (freed && count.freed > 0);
+            if !shown {
+                continue;
+            }
+            match rows.iter_mut().find(|row| row.0 == *kind && row.1 == count) {
+                Some(row) => {
+                    row.2.add(look.world, look.process.rank);
+                }
+                None => rows.push((*kind, count, who([look].into_iter()))),
+            }
+        }
+    }
+    if rows.is_empty() && found.looks.iter().any(|look| look.blind.is_none()) {
+        page.push("  no objects beyond the predefined ones".into());
+        return page;
+    }
+    let mut table =
+        Table::new(&["KIND", "RANK", "LIVE", "MARKED FOR FREEING", "FREED, STILL KNOWN", "PREDEFINED"]);
+    for (kind, count, ranks) in &rows {
+        let numbers = [count.live, count.marked, count.freed, count.predefined];
+        let mut row = vec![kind.name().to_owned(), ranks_cell(ranks)];
+        row.extend(numbers.iter().map(|n| if *n == 0 { "-".to_owned() } else { n.to_string() }));
+        table.push(row);
+    }
+    page.push(table.into());
+    page.push("list them: --kind comm; show one: --handle 0x...; what is not freed: --leaks".into());
+    page
+}
+
+/// What is not freed, by place.
+pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
+    let mut lines = head(found, false);
+    let leaks = joined(found, kind);
+    let running = found.looks.iter().any(|look| look.process.state != State::FINALIZED);
+    if leaks.is_empty() {
+        if found.looks.iter().any(|look| look.blind.is_none()) {
+            lines.push("  everything that was made has been freed".into());
+        }
+        return lines;
+    }
+    if running {
+        lines.push("  made and not freed so far:".into());
+    }
+    lines.extend(leaks.iter().map(|leak| format!("  {leak}")));
+    lines
+}
+
+/// What is not freed on all processes together.
+pub fn joined(found: &Found, kind: Option<Kind>) -> Vec<Leak> {
+    let sites: Vec<(&Look, Vec<Site>)> = found.looks.iter().map(|look| (look, look.leaks(kind))).collect();
+    leaks::join(sites.iter().map(|(look, sites)| (look.world, look.process.rank, sites.as_slice())))
+}

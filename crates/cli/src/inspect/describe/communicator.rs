@@ -1,0 +1,252 @@
+//! Communicators: members, topology.
+
+use super::super::collect::Found;
+use super::super::shared::Same;
+use super::{Context, Fact, field};
+use mpiscope_job::objects::{Communicator, Object, Topology};
+use mpiscope_job::{Members, RankSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs of members that are shown.
+const MOST_RUNS: usize = 24;
+/// Grids with more processes are not drawn.
+const LARGEST_GRID: i64 = 256;
+/// Lines about the nodes of a graph.
+const MOST_NODES: usize = 16;
+
+/// In one line.
+pub fn brief(comm: &Communicator) -> String {
+    let members = comm.members.as_ref().map_or_else(|| "members not known".into(), |m| order(m));
+    if comm.common.name.as_deref() == Some("MPI_COMM_SELF") && comm.common.predefined {
+        return "the process alone".to_owned();
+    }
+    let topology = match &comm.topology {
+        Some(Topology::Cartesian { dims, .. }) => format!(", Cartesian {}", times(dims)),
+        Some(Topology::Graph { index, .. }) => format!(", graph of {} nodes", index.len()),
+        Some(Topology::DistGraph { .. }) => ", distributed graph".to_owned(),
+        Some(Topology::Unknown) => ", a topology that is not known".to_owned(),
+        None => String::new(),
+    };
+    if comm.inter {
+        return inter_brief(comm);
+    }
+    if comm.members.iter().flatten().any(|member| *member < 0) {
+        return format!("{} of several worlds{topology}", processes(comm.size));
+    }
+    format!("{}, rank{} {members}{topology}", processes(comm.size), if comm.size == 1 { "" } else { "s" })
+}
+
+/// The same on both sides.
+fn inter_brief(comm: &Communicator) -> String {
+    let Some((members, remote)) = comm.members.as_ref().zip(comm.remote.as_ref()) else {
+        return format!("intercommunicator {} + {}, members not known", comm.size, comm.remote_size);
+    };
+    if members.iter().chain(remote).any(|member| *member < 0) {
+        let (less, more) = (comm.size.min(comm.remote_size), comm.size.max(comm.remote_size));
+        return format!("intercommunicator {less} + {more}, of several worlds");
+    }
+    let (first, second) = if members <= remote { (members, remote) } else { (remote, members) };
+    format!(
+        "intercommunicator {} + {}, ranks {} and {}",
+        first.len(),
+        second.len(),
+        order(first),
+        order(second)
+    )
+}
+
+fn processes(size: u32) -> String {
+    if size == 1 { "1 process".to_owned() } else { format!("{size} processes") }
+}
+
+fn times(dims: &[i64]) -> String {
+    dims.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// Ranks of the world in the order of the communicator: as a set if they ascend.
+pub fn order(members: &[i64]) -> String {
+    let known: Vec<u32> = members.iter().filter_map(|m| u32::try_from(*m).ok()).collect();
+    if known.len() == members.len() && known.is_sorted() {
+        return known.into_iter().collect::<RankSet>().to_string();
+    }
+    // Runs upwards and downwards, as they stand.
+    let mut runs: Vec<(i64, i64, i64)> = Vec::new();
+    for member in members {
+        match runs.last_mut() {
+            Some((_, last, step)) if *last >= 0 && *step != 0 && *last + *step == *member && *member >= 0 => {
+                *last = *member
+            }
+            Some((first, last, step))
+                if *member >= 0 && *step == 0 && *last >= 0 && (*member - *first).abs() == 1 =>
+            {
+                (*step, *last) = (*member - *first, *member);
+            }
+            // Of members outside, the step is how many more there are.
+            Some((-1, -1, more)) if *member < 0 => *more += 1,
+            _ => runs.push(((*member).max(-1), (*member).max(-1), 0)),
+        }
+    }
+    let told = runs.iter().take(MOST_RUNS).map(|run| match run {
+        (-1, _, 0) => "outside".to_owned(),
+        (-1, _, more) => format!("{} outside", more + 1),
+        (first, last, _) if first == last => first.to_string(),
+        (first, last, _) => format!("{first}-{last}"),
+    });
+    let more = if runs.len() > MOST_RUNS { ",..." } else { "" };
+    format!("({}{more})", told.collect::<Vec<_>>().join(","))
+}
+
+/// Everything.
+pub fn text(context: &Context<'_>, comm: &Communicator, lines: &mut Vec<Fact>) {
+    let own = comm.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
+    lines.push(field("size", &comm.size.to_string()));
+    lines.push(field("own rank", &own));
+    let members = |members: &Option<Vec<i64>>| match members {
+        Some(members) => format!("ranks of the world: {}", order(members)),
+        None => "cannot be seen: the image does not hold them".to_owned(),
+    };
+    lines.push(field(if comm.inter { "local group" } else { "members" }, &members(&comm.members)));
+    if comm.inter {
+        lines.push(field("remote size", &comm.remote_size.to_string()));
+        lines.push(field("remote group", &members(&comm.remote)));
+    }
+    if let Some(topology) = &comm.topology {
+        self::topology(topology, comm, lines);
+    }
+    match comm.common.created.as_ref().and_then(|created| created.function.as_deref()) {
+        Some("MPI_Comm_split") => lines.push(field("colour", &comm.colour.to_string())),
+        Some("MPI_Comm_split_type") => lines.push(field("split type", &comm.colour.to_string())),
+        _ => {}
+    }
+    lines.push(field("collectives", &format!("{} entered", comm.collectives)));
+    context.one(lines, "error handler", comm.errhandler.as_ref());
+    context.given(lines, comm.info.as_ref(), &comm.hints);
+    context.one(lines, "other parent", comm.other_parent.as_ref());
+    context.attributes(lines, &comm.attributes);
+    context.many(lines, "groups", &comm.groups);
+    context.many(lines, "requests", &comm.requests);
+    context.calls(lines, &comm.calls);
+    context.many(lines, "windows", &comm.windows);
+    context.many(lines, "files", &comm.files);
+}
+
+fn topology(topology: &Topology, comm: &Communicator, lines: &mut Vec<Fact>) {
+    match topology {
+        Topology::Cartesian { dims, periods, coords } => {
+            let periodic: Vec<String> =
+                periods.iter().enumerate().filter(|(_, p)| **p).map(|(i, _)| i.to_string()).collect();
+            let periodic = match periodic.len() {
+                0 => "not periodic".to_owned(),
+                1 => format!("periodic in dimension {}", periodic.join(", ")),
+                _ => format!("periodic in dimensions {}", periodic.join(", ")),
+            };
+            lines.push(field("topology", &format!("Cartesian {}, {periodic}", times(dims))));
+            let coords: Vec<String> = coords.iter().map(i64::to_string).collect();
+            lines.push(field("coordinates", &format!("({}) of this process", coords.join(", "))));
+            lines.extend(grid(dims).into_iter().map(Fact::line));
+        }
+        Topology::Graph { index, edges } => {
+            lines.push(field("topology", &format!("graph, {} nodes, {} edges", index.len(), edges.len())));
+            let mut start = 0;
+            for (node, end) in index.iter().enumerate().take(MOST_NODES) {
+                let end = usize::try_from(*end).unwrap_or(0);
+                let to: Vec<String> =
+                    edges.get(start..end).unwrap_or_default().iter().map(i64::to_string).collect();
+                let here = comm.rank == u32::try_from(node).ok();
+                lines.push(Fact { here, ..field("", &format!("{node} -> {}", to.join(", "))) });
+                start = end;
+            }
+            if index.len() > MOST_NODES {
+                lines.push(continued!("... and {} more nodes", "", index.len() - MOST_NODES));
+            }
+        }
+        Topology::DistGraph { sources, source_weights, destinations, destination_weights } => {
+            lines.push(field("topology", "distributed graph, neighbours of this process:"));
+            lines.push(continued!("from {}", "", weighted(sources, source_weights.as_deref())));
+            lines.push(continued!("to   {}", "", weighted(destinations, destination_weights.as_deref())));
+        }
+        Topology::Unknown => {
+            lines.push(field("topology", "cannot be seen: the image does not hold its arguments"))
+        }
+    }
+}
+
+fn weighted(ranks: &[i64], weights: Option<&[i64]>) -> String {
+    let told: Vec<String> = match weights {
+        Some(weights) => ranks.iter().zip(weights).map(|(r, w)| format!("{r} (weight {w})")).collect(),
+        None => ranks.iter().map(i64::to_string).collect(),
+    };
+    if told.is_empty() { "nobody".to_owned() } else { told.join(", ") }
+}
+
+/// The ranks of a grid of one or two dimensions as they lie.
+fn grid(dims: &[i64]) -> Vec<String> {
+    let (rows, columns) = match dims {
+        [columns] => (1, *columns),
+        [rows, columns] => (*rows, *columns),
+        _ => return Vec::new(),
+    };
+    let all = rows.checked_mul(columns).filter(|all| (2..=LARGEST_GRID).contains(all) && columns <= 32);
+    let Some(all) = all else { return Vec::new() };
+    let width = (all - 1).to_string().len();
+    let line = |row: i64| {
+        let cells: Vec<String> =
+            (0..columns).map(|column| format!("{:>width$}", row * columns + column)).collect();
+        format!("{:20}{}", "", cells.join("  "))
+    };
+    (0..rows).map(line).collect()
+}
+
+/// Where the members are, as far as their processes were looked at.
+pub fn hosts(found: &Found, group: &Same<'_>) -> Vec<String> {
+    let places: BTreeMap<(usize, u32), &str> = found
+        .looks
+        .iter()
+        .filter_map(|look| Some(((look.world, look.process.rank?), look.process.host.as_str())))
+        .collect();
+    let mut hosts: BTreeMap<&str, Members> = BTreeMap::new();
+    let mut unseen = Members::default();
+    let mut worlds = BTreeSet::new();
+    for (look, shown) in &group.views {
+        let Object::Communicator(comm) = &shown.object else { return Vec::new() };
+        // All of one world name the same members.
+        if !worlds.insert(look.world) {
+            continue;
+        }
+        let members = comm.members.iter().chain(&comm.remote).flatten();
+        for member in members.filter_map(|m| u32::try_from(*m).ok()) {
+            match places.get(&(look.world, member)) {
+                Some(host) => hosts.entry(host).or_default().add(look.world, Some(member)),
+                None => unseen.add(look.world, Some(member)),
+            }
+        }
+    }
+    let mut told: Vec<String> = hosts.iter().map(|(host, ranks)| format!("{host} {ranks}")).collect();
+    if !unseen.is_empty() {
+        told.push(format!("not read: {unseen}"));
+    }
+    if told.is_empty() { Vec::new() } else { vec![field("hosts", &told.join(", ")).text()] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_a_set_when_they_ascend_and_runs_in_their_order_when_not() {
+        assert_eq!(order(&[0, 1, 2, 3, 7]), "[0-3,7]");
+        assert_eq!(order(&[3, 2, 1, 0, 7]), "(3-0,7)");
+        assert_eq!(order(&[1, 0]), "(1-0)");
+        assert_eq!(order(&[4, 9, 2]), "(4,9,2)");
+        assert_eq!(order(&[-1, 2]), "(outside,2)");
+        assert_eq!(order(&[-1, -1, 0]), "(2 outside,0)");
+        assert_eq!(order(&[0, 1, -1, -1, -1, 2, 3]), "(0-1,3 outside,2-3)");
+    }
+
+    #[test]
+    fn a_grid_shows_its_ranks_as_they_lie() {
+        let told: Vec<String> = grid(&[2, 3]).iter().map(|l| l.trim().to_owned()).collect();
+        assert_eq!(told, ["0  1  2", "3  4  5"]);
+        assert!(grid(&[2, 3, 4]).is_empty() && grid(&[1000, 1000]).is_empty() && grid(&[0, -4]).is_empty());
+    }
+}

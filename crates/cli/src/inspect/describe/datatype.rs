@@ -1,0 +1,157 @@
+//! Datatypes: constructor, parts, type map.
+
+use super::{Context, Fact, field, type_map};
+use mpi_abi::constant;
+use mpiscope_job::objects::datatype::Arguments;
+use mpiscope_job::objects::{Datatype, Reference};
+
+/// Numbers of an array that are shown.
+const MOST_NUMBERS: usize = 12;
+/// Lines of the tree.
+const MOST_LINES: usize = 40;
+/// Deepest line of the tree.
+const DEEPEST: usize = 16;
+/// Runs of the type map that are listed.
+const MOST_RUNS: usize = 24;
+
+/// In one line.
+pub fn brief(context: &Context<'_>, datatype: &Datatype) -> String {
+    if datatype.common.predefined {
+        return datatype
+            .meaning
+            .map_or_else(|| size(datatype), |meaning| format!("{meaning}, {}", size(datatype)));
+    }
+    let olds: Vec<String> = datatype.constituents.iter().take(4).map(|old| context.call(old)).collect();
+    let more = if datatype.constituents.len() > 4 { ", ..." } else { "" };
+    let of = if olds.is_empty() { String::new() } else { format!(" of {}{more}", olds.join(", ")) };
+    let committed = if datatype.committed { "" } else { ", not committed" };
+    format!("{}{of}, {}{committed}", datatype.combiner, size(datatype))
+}
+
+fn size(datatype: &Datatype) -> String {
+    match (datatype.size, datatype.extent) {
+        (Some(size), Some(extent)) if i64::try_from(size) == Ok(extent) => format!("{size} bytes"),
+        (Some(size), Some(extent)) => format!("{size} bytes in {extent}"),
+        (Some(size), None) => format!("{size} bytes"),
+        _ => "size not known".to_owned(),
+    }
+}
+
+/// Everything.
+pub fn text(context: &Context<'_>, datatype: &Datatype, lines: &mut Vec<Fact>) {
+    if let Some(meaning) = datatype.meaning {
+        lines.push(field("is", meaning));
+    }
+    let number = |n: Option<i64>| n.map_or_else(|| "not known".to_owned(), |n| n.to_string());
+    let size = datatype.size.map_or_else(|| "not known".to_owned(), |n| n.to_string());
+    lines.push(field(
+        "size",
+        &format!(
+            "{size} bytes; extent {}, lower bound {}",
+            number(datatype.extent),
+            number(datatype.lower_bound)
+        ),
+    ));
+    lines.push(field(
+        "committed",
+        if datatype.committed { "yes" } else { "no: it cannot be used in communication" },
+    ));
+    if !datatype.common.predefined {
+        lines.push(field("constructor", ""));
+        tree(context, datatype, 2, lines.len() + MOST_LINES, lines);
+    }
+    type_map(datatype, lines);
+    context.attributes(lines, &datatype.attributes);
+    context.many(lines, "used by", &datatype.used_by);
+    context.many(lines, "requests", &datatype.requests);
+    context.calls(lines, &datatype.calls);
+}
+
+/// The constructor with its arguments, its parts below it.
+fn tree(context: &Context<'_>, datatype: &Datatype, depth: usize, most: usize, lines: &mut Vec<Fact>) {
+    let name = super::named(&datatype.common).map_or_else(String::new, |name| format!(" {name}"));
+    let indent = "  ".repeat(depth);
+    lines.push(line!("{indent}{}({}){name}", datatype.combiner, arguments(context, &datatype.arguments)));
+    for part in &datatype.constituents {
+        if lines.len() >= most || depth > DEEPEST {
+            lines.push(line!("{indent}  ..."));
+            return;
+        }
+        match derived(context, part) {
+            Some(old) => tree(context, &old, depth + 1, most, lines),
+            None => lines.push(line!("{indent}  {}", context.refer(part))),
+        }
+    }
+}
+
+/// A part that is derived itself.
+fn derived(context: &Context<'_>, part: &Reference) -> Option<Datatype> {
+    let old = context.reader.by_uid::<Datatype>(part.uid).ok()??;
+    (!old.common.predefined).then_some(old)
+}
+
+fn arguments(context: &Context<'_>, arguments: &Arguments) -> String {
+    let word =
+        |name: &str| arguments.words.iter().find(|(known, _)| *known == name).map(|(_, word)| word.clone());
+    let numbers = arguments
+        .numbers
+        .iter()
+        .map(|(name, n)| format!("{name} {}", word(name).unwrap_or_else(|| n.to_string())));
+    let arrays = arguments.arrays.iter().map(|(name, values)| {
+        let mut told: Vec<String> =
+            values.iter().take(MOST_NUMBERS).map(|n| distribution(context, name, *n)).collect();
+        if values.len() > MOST_NUMBERS {
+            told.push("...".into());
+        }
+        format!("{name} {}", told.join(" "))
+    });
+    numbers.chain(arrays).collect::<Vec<_>>().join(", ")
+}
+
+/// A number of an array; of a distributed array a word, where it stands for one.
+fn distribution(context: &Context<'_>, array: &str, number: i64) -> String {
+    const KINDS: &[&str] = &["MPI_DISTRIBUTE_BLOCK", "MPI_DISTRIBUTE_CYCLIC", "MPI_DISTRIBUTE_NONE"];
+    let words = match array {
+        "distribs" => KINDS,
+        "dargs" => &["MPI_DISTRIBUTE_DFLT_DARG"],
+        _ => &[],
+    };
+    let word = words.iter().find(|word| constant::value_of(context.reader.abi(), word) == Some(number));
+    word.map_or_else(|| number.to_string(), |word| word.trim_start_matches("MPI_DISTRIBUTE_").to_lowercase())
+}
+
+fn type_map(datatype: &Datatype, lines: &mut Vec<Fact>) {
+    let map = &datatype.type_map;
+    if map.incomplete {
+        lines.push(field("type map", "cannot be seen whole: the making of a part of it was not seen"));
+    }
+    // A built-in type of one element is its own type map.
+    if map.runs.is_empty() || datatype.common.predefined && matches!(&*map.runs, [one] if one.count == 1) {
+        return;
+    }
+    let holes: u64 = map.holes.iter().map(|hole| hole.length).sum();
+    let extent = datatype.extent.unwrap_or(0);
+    let told = match (map.cut, map.holes.len()) {
+        (true, _) => format!("more than {} pieces; holes are not known", map.runs.len()),
+        (false, 0) => "no holes".to_owned(),
+        (false, n) if extent > 0 => {
+            let share = holes as f64 / extent as f64 * 100.0;
+            format!("{holes} bytes in {n} hole{} ({share:.0} % of the extent)", if n == 1 { "" } else { "s" })
+        }
+        (false, n) => format!("{holes} bytes in {n} holes"),
+    };
+    lines.push(field("type map", &told));
+    let drawing = type_map::lines(map, datatype.lower_bound.unwrap_or(0), extent);
+    lines.extend(drawing.into_iter().map(Fact::line));
+    for run in map.runs.iter().take(MOST_RUNS) {
+        lines.push(line!("{:>14}  {} x {}", run.displacement, run.count, run.datatype));
+    }
+    if map.runs.len() > MOST_RUNS {
+        lines.push(line!(
+            "{:>14}  {} more pieces: --json has {}",
+            "...",
+            map.runs.len() - MOST_RUNS,
+            if map.cut { "more" } else { "all" }
+        ));
+    }
+}

@@ -1,0 +1,87 @@
+//! What is said about an object, before it is text: labelled values, moments, and lines of drawings.
+
+/// Columns of a label.
+const LABEL: usize = 17;
+
+/// What a fact is about: facts of several processes are joined by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// The heading.
+    Heading,
+    /// A labelled value.
+    Label(String),
+    /// A line that stands for itself.
+    Line(String),
+}
+
+/// What is said.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// Words.
+    Text(String),
+    /// Milliseconds after the start.
+    Moment(u64),
+}
+
+/// One thing said about an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// About what.
+    pub key: Key,
+    /// What.
+    pub value: Value,
+    /// It is about the process that says it, of no use where several do.
+    pub here: bool,
+}
+
+impl Fact {
+    /// The first line.
+    pub fn heading(text: String) -> Self {
+        Self { key: Key::Heading, value: Value::Text(text), here: false }
+    }
+
+    /// A line without a label.
+    pub fn line(text: String) -> Self {
+        Self { key: Key::Line(text.clone()), value: Value::Text(text), here: false }
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        let mark = if self.here { "  <- this process" } else { "" };
+        let value = match &self.value {
+            Value::Text(text) => format!("{text}{mark}"),
+            Value::Moment(ms) => moment(*ms),
+        };
+        self.key.before(&value)
+    }
+}
+
+impl Key {
+    /// The value with its label.
+    pub fn before(&self, value: &str) -> String {
+        match self {
+            Self::Heading | Self::Line(_) => value.to_owned(),
+            Self::Label(label) => format!("  {label:<LABEL$} {value}").trim_end().to_owned(),
+        }
+    }
+}
+
+/// A labelled value.
+pub fn field(label: &str, value: &str) -> Fact {
+    Fact { key: Key::Label(label.to_owned()), value: Value::Text(value.to_owned()), here: false }
+}
+
+/// A moment. Of several processes it becomes a span.
+pub fn when(label: &str, seconds: f64) -> Fact {
+    let ms = (seconds.max(0.0) * 1e3).round() as u64;
+    Fact { key: Key::Label(label.to_owned()), value: Value::Moment(ms), here: false }
+}
+
+fn moment(ms: u64) -> String {
+    format!("{:.3} s after the start", ms as f64 / 1e3)
+}
+
+/// From the first moment to the last.
+pub fn span(first: u64, last: u64) -> String {
+    format!("{:.3} to {}", first as f64 / 1e3, moment(last))
+}

@@ -1,0 +1,26 @@
+//! Groups.
+
+use super::communicator::order;
+use super::{Context, Fact, field};
+use mpiscope_job::objects::Group;
+
+pub fn brief(group: &Group) -> String {
+    let members = group.members.as_ref().map_or_else(|| "members not known".into(), |m| order(m));
+    format!("{} members, ranks {members}", group.size)
+}
+
+pub fn text(context: &Context<'_>, group: &Group, lines: &mut Vec<Fact>) {
+    let own = group.rank.map_or_else(|| "none: the process is no member".into(), |rank| rank.to_string());
+    lines.push(field("size", &group.size.to_string()));
+    lines.push(field("own rank", &own));
+    let members = match &group.members {
+        Some(members) => format!("ranks of the world: {}", order(members)),
+        None => "cannot be seen: the image does not hold them".to_owned(),
+    };
+    lines.push(field("members", &members));
+    if group.handles > 1 {
+        lines.push(field("to be freed", &format!("{} times", group.handles)));
+    }
+    context.one(lines, "other parent", group.other_parent.as_ref());
+    context.many(lines, "communicators", &group.communicators);
+}

@@ -1,0 +1,103 @@
+//! What several processes say about one object: what all agree on once, moments as a span, the rest by rank.
+
+use super::super::shared::Same;
+use super::fact::{self, Fact, Key, Value};
+use mpiscope_job::Members;
+use mpiscope_job::merge::{ByRank, Fields, Who};
+
+/// Values of one field that are shown; JSON has all.
+const MOST_VALUES: usize = 5;
+
+/// The lines about a shared object; `processes` were looked at.
+pub fn lines(group: &Same<'_>, processes: usize) -> Vec<String> {
+    let Some((_, first)) = group.views.first() else { return Vec::new() };
+    if group.views.len() == 1 {
+        let mut lines: Vec<String> = first.facts.iter().map(Fact::text).collect();
+        if let (Some(line), true, false) = (lines.first_mut(), processes > 1, group.members.is_empty()) {
+            *line = format!("rank {}: {line}", group.members);
+        }
+        return lines;
+    }
+    let views =
+        group.views.iter().map(|(look, view)| ((look.world, look.process.rank), view.facts.as_slice()));
+    let what = if group.one { "the same object" } else { "alike" };
+    std::iter::once(format!("{what} on rank {}:", group.members)).chain(merged(views)).collect()
+}
+
+fn merged<'a>(views: impl Iterator<Item = (Who, &'a [Fact])>) -> Vec<String> {
+    let mut fields: Fields<Key, Value> = Fields::default();
+    for (who, facts) in views {
+        fields.add(who, facts.iter().map(|fact| (fact.key.clone(), fact.value.clone())));
+    }
+    let shown = |(key, values): (&Key, &ByRank<Value>)| match fields.agreed(values) {
+        Some(value) => vec![Fact { key: key.clone(), value: value.clone(), here: false }.text()],
+        None => span(key, values).map_or_else(|| by_rank(key, values), |span| vec![span]),
+    };
+    fields.iter().flat_map(shown).collect()
+}
+
+/// Values that differ, each with its ranks, as far as there is room.
+fn by_rank(key: &Key, values: &ByRank<Value>) -> Vec<String> {
+    let values = values.values();
+    let most = if values.len() > MOST_VALUES { MOST_VALUES - 1 } else { MOST_VALUES };
+    let line = |(ranks, value): &(Members, Value)| {
+        let fact = Fact { key: key.clone(), value: value.clone(), here: false };
+        format!("{}   (rank {ranks})", fact.text())
+    };
+    let mut lines: Vec<String> = values.iter().take(most).map(line).collect();
+    let mut rest = Members::default();
+    values.iter().skip(most).for_each(|(ranks, _)| rest.join(ranks.clone()));
+    if !rest.is_empty() {
+        let others = format!("...   (other values on rank {rest}: name one with --rank)");
+        lines.push(match key {
+            Key::Label(_) => key.before(&others),
+            Key::Heading | Key::Line(_) => format!("  {others}"),
+        });
+    }
+    lines
+}
+
+/// Moments that differ, from the first to the last.
+fn span(key: &Key, values: &ByRank<Value>) -> Option<String> {
+    let moment = |(_, value): &(Members, Value)| match value {
+        Value::Moment(ms) => Some(*ms),
+        Value::Text(_) => None,
+    };
+    let moments = values.values().iter().map(moment).collect::<Option<Vec<u64>>>()?;
+    Some(key.before(&fact::span(*moments.iter().min()?, *moments.iter().max()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fact::{field, when};
+    use super::*;
+
+    #[test]
+    fn what_all_say_stands_once_moments_become_a_span_and_the_rest_is_shown_by_rank() {
+        let view = |handle: u32, seconds: f64, info: bool| {
+            let mut facts = vec![
+                Fact::heading(format!("MPI_Comm, handle {handle}")),
+                field("size", "4"),
+                when("made", seconds),
+            ];
+            if info {
+                facts.push(field("info", "there"));
+            }
+            facts.push(Fact { here: info, ..Fact::line("    0 -> 1".into()) });
+            facts.push(field("collectives", "5 entered"));
+            facts
+        };
+        let views = [view(1, 0.5, false), view(2, 0.25, true), view(1, 0.5, false)];
+        let views = views.iter().zip(0..).map(|(facts, rank)| ((0, Some(rank)), facts.as_slice()));
+        let wanted = [
+            "MPI_Comm, handle 1   (rank [0,2])",
+            "MPI_Comm, handle 2   (rank 1)",
+            "  size              4",
+            "  made              0.250 to 0.500 s after the start",
+            "  info              there   (rank 1)",
+            "    0 -> 1",
+            "  collectives       5 entered",
+        ];
+        assert_eq!(merged(views), wanted);
+    }
+}

@@ -1,0 +1,321 @@
+//! One object as a person would want it: facts about it, which become lines; of several processes, joined lines.
+
+/// A line of text without a label.
+macro_rules! line {
+    ($($text:tt)*) => { Fact::line(format!($($text)*)) };
+}
+/// A line that belongs to the label above.
+macro_rules! continued {
+    ($text:literal, "", $($values:tt)*) => { field("", &format!($text, $($values)*)) };
+}
+
+mod communicator;
+mod datatype;
+mod error_handler;
+mod fact;
+mod group;
+mod info;
+mod keyval;
+mod merge;
+mod operation;
+mod request;
+mod session;
+mod type_map;
+mod window;
+
+pub use fact::Fact;
+use fact::{field, when};
+
+use super::collect::Found;
+use super::counts;
+use super::shared;
+use mpiscope_image::objects::Flag;
+use mpiscope_job::identity;
+use mpiscope_job::objects::{
+    Attribute, CallSite, Common, Hex, Keyval, Kind, Lifetime, Object, OpenCall, Reader, Reference,
+};
+use mpiscope_job::{Bytes, Members, Process};
+use std::collections::BTreeMap;
+
+/// References that are listed in one line.
+const MOST_REFERENCES: usize = 12;
+
+/// Pairs of an info in one line.
+const MOST_PAIRS: usize = 4;
+
+/// What is needed to tell about an object.
+pub struct Context<'a> {
+    /// The other objects of its process.
+    pub reader: &'a Reader<'a, Bytes>,
+    /// The process.
+    pub process: &'a Process,
+}
+
+impl Context<'_> {
+    /// In one line, equal on all ranks that share the object where that is possible.
+    pub fn brief(&self, object: &Object) -> String {
+        let name = named(object.common());
+        let what = match object {
+            Object::Communicator(comm) => communicator::brief(comm),
+            Object::Group(group) => group::brief(group),
+            Object::Datatype(datatype) => datatype::brief(self, datatype),
+            Object::Request(request) => request::brief(self, request),
+            Object::Message(message) => request::message_brief(self, message),
+            Object::Op(op) => operation::brief(self, op),
+            Object::Errhandler(handler) => error_handler::brief(self, handler),
+            Object::Info(info) => info::brief(info),
+            Object::File(file) => window::file_brief(file),
+            Object::Window(window) => window::brief(self, window),
+            Object::Session(session) => session::brief(session),
+            Object::Keyval(keyval) => keyval::brief(self, keyval),
+        };
+        match (name, what.is_empty()) {
+            (Some(name), true) => name,
+            (Some(name), false) => format!("{name}: {what}"),
+            (None, _) => what,
+        }
+    }
+
+    /// Everything.
+    pub fn facts(&self, object: &Object) -> Vec<Fact> {
+        let common = object.common();
+        let mut lines = self.head(common);
+        if common.standing == Lifetime::Null {
+            return lines;
+        }
+        match object {
+            Object::Communicator(comm) => communicator::text(self, comm, &mut lines),
+            Object::Group(group) => group::text(self, group, &mut lines),
+            Object::Datatype(datatype) => datatype::text(self, datatype, &mut lines),
+            Object::Request(request) => request::text(self, request, &mut lines),
+            Object::Message(message) => request::message(self, message, &mut lines),
+            Object::Op(op) => operation::text(self, op, &mut lines),
+            Object::Errhandler(handler) => error_handler::text(self, handler, &mut lines),
+            Object::Info(info) => info::text(self, info, &mut lines),
+            Object::File(file) => window::file(self, file, &mut lines),
+            Object::Window(window) => window::text(self, window, &mut lines),
+            Object::Session(session) => session::text(self, session, &mut lines),
+            Object::Keyval(keyval) => keyval::text(self, keyval, &mut lines),
+        }
+        lines
+    }
+
+    fn head(&self, common: &Common) -> Vec<Fact> {
+        let name = named(common).map_or_else(String::new, |name| format!(" {name}"));
+        let state = match common.standing {
+            Lifetime::Live if common.predefined => "predefined",
+            // Its handle is gone, so nobody sees the end of it.
+            Lifetime::Marked if common.kind == Kind::Request => {
+                "marked for freeing: the program freed it before its completion was seen"
+            }
+            Lifetime::Marked => "marked for freeing: the program freed it, MPI still holds it",
+            other => table_state(other),
+        };
+        let mut lines = vec![Fact::heading(format!(
+            "{}{name}, handle {}, {state}",
+            common.kind.c_type_or_name(),
+            common.handle
+        ))];
+        if let Some(fortran) = common.fortran.filter(|f| i128::from(*f) != i128::from(common.handle.0)) {
+            lines.push(field("in Fortran", &fortran.to_string()));
+        }
+        if let Some(created) = &common.created {
+            let parent =
+                common.parent.as_ref().map_or_else(String::new, |p| format!(" from {}", self.refer(p)));
+            lines.push(field("made by", &format!("{}{parent}", self.call_site(created))));
+            lines.push(when("made", created.seconds));
+        }
+        if let Some(freed) = &common.freed {
+            lines.push(field("freed by", &self.call_site(freed)));
+            lines.push(when("freed", freed.seconds));
+        }
+        if common.has(Flag::PINNED) {
+            lines.push(field("kept", "for a debugger, also when it has been freed"));
+        }
+        if common.torn {
+            lines.push(line!("  (it kept changing while it was read: parts may not belong together)"));
+        }
+        lines
+    }
+
+    /// `MPI_Comm_dup at solver.c:12`.
+    fn call_site(&self, call_site: &CallSite) -> String {
+        let function = call_site.function.as_deref().unwrap_or("a call that is not known");
+        let place = self.place(call_site.place.as_ref(), call_site.address);
+        format!("{function}{place}")
+    }
+
+    fn place(&self, place: Option<&String>, address: Hex) -> String {
+        let known = place.cloned().or_else(|| {
+            mpiscope_job::names::place(&self.process.modules, &mpiscope_job::names::NoSymbols, address.0)
+        });
+        known.map_or_else(String::new, |place| format!(" at {place}"))
+    }
+
+    /// Another object as all ranks may call it: by its name alone if it has one, else by what is no handle, if there is
+    /// such a thing.
+    fn call(&self, reference: &Reference) -> String {
+        if reference.name.is_some() {
+            return reference.label();
+        }
+        let told = self.refer(reference);
+        if reference.uid == 0 {
+            return told;
+        }
+        let other = match self.reader.object_by_uid(reference.uid) {
+            Ok(Some(Object::Communicator(comm))) if comm.common.identity.0 != 0 => {
+                Some(identity::short(comm.common.identity.0))
+            }
+            Ok(Some(Object::Datatype(old))) => Some(format!("a {} type", old.combiner)),
+            _ => None,
+        };
+        other.unwrap_or(told)
+    }
+
+    /// Another object: by its name and its handle.
+    fn refer(&self, reference: &Reference) -> String {
+        match &reference.name {
+            Some(name) if reference.predefined => name.clone(),
+            Some(name) => format!("\"{name}\" ({})", reference.handle),
+            None => format!("{} {}", reference.kind, reference.handle),
+        }
+    }
+
+    /// Adds a line about one reference.
+    fn one(&self, lines: &mut Vec<Fact>, label: &str, reference: Option<&Reference>) {
+        if let Some(reference) = reference {
+            lines.push(field(label, &self.refer(reference)));
+        }
+    }
+
+    /// Adds a line about several.
+    fn many(&self, lines: &mut Vec<Fact>, label: &str, references: &[Reference]) {
+        if references.is_empty() {
+            return;
+        }
+        let mut told: Vec<String> = references.iter().take(MOST_REFERENCES).map(|r| self.refer(r)).collect();
+        if references.len() > MOST_REFERENCES {
+            told.push(format!("and {} more", references.len() - MOST_REFERENCES));
+        }
+        lines.push(field(label, &told.join(", ")));
+    }
+
+    /// Adds lines about calls that threads are in.
+    fn calls(&self, lines: &mut Vec<Fact>, calls: &[OpenCall]) {
+        for call in calls.iter().take(MOST_REFERENCES) {
+            let place = self.place(call.place.as_ref(), call.address);
+            lines.push(field("in a call", &format!("{}{place}, thread {}", call.function, call.tid)));
+        }
+    }
+
+    /// Adds lines about an info that was given, and what was in it then.
+    fn given(&self, lines: &mut Vec<Fact>, info: Option<&Reference>, hints: &[(String, String)]) {
+        self.one(lines, "info", info);
+        for (key, value) in hints.iter().take(MOST_REFERENCES) {
+            lines.push(field("  given then", &format!("{key} = {value}")));
+        }
+    }
+
+    fn attributes(&self, lines: &mut Vec<Fact>, attributes: &[Attribute]) {
+        for attribute in attributes.iter().take(MOST_REFERENCES) {
+            let key = attribute.name.clone().unwrap_or_else(|| self.key(attribute));
+            let copied = if attribute.copied { " (copied)" } else { "" };
+            lines.push(field("attribute", &format!("{key} = {}{copied}", attribute.value)));
+        }
+    }
+
+    /// An attribute's key: a number says little, the place where it was made more.
+    fn key(&self, attribute: &Attribute) -> String {
+        // Keys are C's `int`s.
+        let number = attribute.keyval as i32;
+        let key = self.reader.by_uid::<Keyval>(attribute.keyval_uid).ok().flatten();
+        let created = key.and_then(|key| key.common.created);
+        let place = created.map(|made| self.place(made.place.as_ref(), made.address));
+        let made = place.map_or_else(String::new, |place| format!(", made{place}"));
+        format!("key {number} ({number:#x}{made})")
+    }
+
+    /// A function of the program by its address.
+    fn function(&self, address: Hex) -> String {
+        format!("{} ({address})", self.function_name(address))
+    }
+
+    /// Adds lines about a function of the program, which predefined objects have none of.
+    fn user_function(&self, function: Hex, fortran: bool, lines: &mut Vec<Fact>) {
+        if function.0 != 0 {
+            lines.push(field("function", &self.function(function)));
+            lines.push(field("language", if fortran { "Fortran" } else { "C" }));
+        }
+    }
+
+    /// The same without the address, which differs from process to process.
+    fn function_name(&self, address: Hex) -> String {
+        let place =
+            mpiscope_job::names::place(&self.process.modules, &mpiscope_job::names::NoSymbols, address.0);
+        // The address is a function's first, not one behind a call.
+        let module = self.process.modules.iter().find(|m| (m.start..m.end).contains(&address.0));
+        match module {
+            Some(module) => {
+                let name = module.path.rsplit('/').next().unwrap_or_default();
+                let symbolizer = mpiscope_target::Symbolizer::new();
+                let offset = address.0.wrapping_sub(module.bias);
+                let found = symbolizer.locate(std::path::Path::new(&module.path), offset);
+                match found.function {
+                    Some(_) => format!("{found:#}"),
+                    None => format!("{name}+{offset:#x}"),
+                }
+            }
+            None => place.unwrap_or_else(|| address.to_string()),
+        }
+    }
+}
+
+fn table_state(standing: Lifetime) -> &'static str {
+    super::list::state(standing)
+}
+
+/// `MPI_COMM_WORLD`, `"solver"`, or nothing.
+fn named(common: &Common) -> Option<String> {
+    let name = common.name.as_ref()?;
+    Some(if common.predefined { name.clone() } else { format!("\"{name}\"") })
+}
+
+/// The type of its handles in C, for a heading.
+trait Heading {
+    fn c_type_or_name(&self) -> &'static str;
+}
+
+impl Heading for Kind {
+    fn c_type_or_name(&self) -> &'static str {
+        if *self == Kind::Keyval { "attribute key" } else { self.c_type() }
+    }
+}
+
+/// The lines about all objects that were asked for.
+pub fn lines(found: &Found) -> Vec<String> {
+    let groups = shared::alike(shared::groups(found));
+    let mut lines = Vec::new();
+    for group in &groups {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(merge::lines(group, found.looks.len()));
+        lines.extend(communicator::hosts(found, group));
+    }
+    let missing = missing(found);
+    lines.extend(counts::blind(found));
+    lines.extend(counts::losses(found, !missing.is_empty()));
+    lines.extend(missing);
+    lines
+}
+
+/// Ranks without such an object.
+fn missing(found: &Found) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, Members> = BTreeMap::new();
+    for look in &found.looks {
+        if let Some(why) = &look.missing {
+            reasons.entry(why).or_default().add(look.world, look.process.rank);
+        }
+    }
+    reasons.iter().map(|(why, ranks)| format!("rank {ranks}: {why}")).collect()
+}

@@ -1,0 +1,48 @@
+//! What comes from outside, made harmless.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Text that cannot control a terminal, nor be mistaken for other text: control characters, line breaks and marks that
+/// change the direction of writing are shown as `\n`, `\x1b` or `\u{202e}`. (Bytes that are not UTF-8 are written `\xff`
+/// where bytes become text: `mpiscope_image::text`.)
+#[must_use]
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        let _infallible = match c {
+            '\n' | '\r' | '\t' => write!(shown, "{}", c.escape_default()),
+            c if harmful(c) && c.is_ascii() => write!(shown, "\\x{:02x}", u32::from(c)),
+            c if harmful(c) => write!(shown, "{}", c.escape_unicode()),
+            c => write!(shown, "{c}"),
+        };
+    }
+    Cow::Owned(shown)
+}
+
+/// Controls of the terminal, separators of lines, and what reorders or hides the characters around it.
+fn harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_comes_from_outside_controls_the_terminal() {
+        assert_eq!(escape("a\x1b[2Jb\nc\td\x7f\u{9b}31m"), r"a\x1b[2Jb\nc\td\x7f\u{9b}31m");
+        assert_eq!(escape("innocent\u{202e}txt.exe"), r"innocent\u{202e}txt.exe");
+    }
+
+    #[test]
+    fn words_of_all_languages_stay_as_they_are() {
+        for text in ["Löser", "求解器", "a b", r"C:\temp", ""] {
+            assert!(matches!(escape(text), Cow::Borrowed(same) if same == text));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Text in a given width, by what a terminal shows of it: some characters take two columns, some none.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that a terminal needs for the text.
+#[must_use]
+pub fn display_width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text, or as much of it as fits with a mark that there is more.
+#[must_use]
+pub fn shorten(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let (head, _) = split_at_width(text, width.saturating_sub(3));
+    format!("{}{}", head.trim_end(), ".".repeat(width.min(3)))
+}
+
+/// The text in lines of at most `width` columns, those after the first indented. Lines end at blanks or, in what has none,
+/// behind a character at which paths, sets and source lines have joints; only what has no joint either is cut.
+#[must_use]
+pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let width = width.max(1);
+    let indent = indent.min(width / 2);
+    let mut lines = Vec::new();
+    let mut rest = text;
+    loop {
+        let margin = if lines.is_empty() { 0 } else { indent };
+        let room = width - margin;
+        if rest.width() <= room {
+            lines.push(format!("{}{rest}", " ".repeat(margin)));
+            return lines;
+        }
+        let (line, next) = cut(rest, room);
+        lines.push(format!("{}{}", " ".repeat(margin), line.trim_end()));
+        if next.is_empty() {
+            return lines;
+        }
+        rest = next;
+    }
+}
+
+/// Characters behind which a word may be cut.
+const JOINTS: [char; 8] = ['/', ',', ';', ':', '=', '|', ')', ']'];
+
+/// What stays in one piece where a text is wrapped.
+pub fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(|c| c == ' ' || JOINTS.contains(&c))
+}
+
+/// How far a text is indented.
+#[must_use]
+pub fn indentation(text: &str) -> usize {
+    text.len() - text.trim_start_matches(' ').len()
+}
+
+/// The first line of a text that is too long, and what follows.
+fn cut(text: &str, room: usize) -> (&str, &str) {
+    let (head, tail) = split_at_width(text, room);
+    if tail.starts_with(' ') {
+        return (head, tail.trim_start_matches(' '));
+    }
+    let start = indentation(head);
+    let blank = head.rfind(' ').filter(|at| *at > start);
+    let joint = head.rfind(JOINTS).filter(|at| *at > start);
+    // A line that would be mostly empty is not worth a blank.
+    let blank = blank.filter(|at| joint.is_none() || *at >= head.len() / 3);
+    let end = match (blank, joint) {
+        (Some(blank), _) => blank,
+        (None, Some(joint)) => joint + 1,
+        (None, None) => head.len(),
+    };
+    let (line, next) = text.split_at(end);
+    (line, next.trim_start_matches(' '))
+}
+
+/// The text in two, the first part as wide as possible and at least one character.
+fn split_at_width(text: &str, width: usize) -> (&str, &str) {
+    let mut columns = 0;
+    for (at, c) in text.char_indices() {
+        columns += c.width().unwrap_or(0);
+        if columns > width && at > 0 {
+            return text.split_at(at);
+        }
+    }
+    (text, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_blanks_and_go_on_indented() {
+        assert_eq!(wrap("  one two three four", 12, 4), ["  one two", "    three", "    four"]);
+        assert_eq!(wrap("short", 12, 4), ["short"]);
+    }
+
+    #[test]
+    fn a_path_breaks_at_its_joints_and_nothing_is_lost() {
+        let path = "/home/somebody/projects/solver/source/time_step.c:1234";
+        let lines = wrap(path, 20, 2);
+        assert!(lines.iter().all(|line| display_width(line) <= 20), "{lines:?}");
+        assert_eq!(lines.iter().map(|line| line.trim_start()).collect::<String>(), path);
+        assert_eq!(lines[0], "/home/somebody/");
+        let word = "x".repeat(50);
+        assert_eq!(wrap(&word, 20, 0).concat(), word);
+    }
+
+    #[test]
+    fn characters_count_as_wide_as_they_are_shown() {
+        assert_eq!(display_width("求解器"), 6);
+        assert_eq!(wrap("求解器求解器", 7, 0), ["求解器", "求解器"]);
+        assert_eq!((shorten("求解器求解器", 9), shorten("solver", 6)), ("求解器...".into(), "solver".into()));
+    }
+
+    #[test]
+    fn no_width_is_too_small_to_end() {
+        assert_eq!(wrap("求解", 1, 4), ["求", "解"]);
+        assert_eq!(wrap("ab", 0, 0), ["a", "b"]);
+    }
+}

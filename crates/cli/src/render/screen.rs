@@ -1,0 +1,173 @@
+//! Where a verb prints to.
+
+use super::escape::escape;
+use super::fit::{indentation, wrap};
+use super::{Colour, Table, Terminal};
+use anyhow::Result;
+use serde::Serialize;
+use std::io::{self, BufWriter, Write};
+
+/// How far the second line of a paragraph is indented, beyond the first.
+const HANGING: usize = 4;
+
+/// What a page is made of.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// A line of text, wrapped where it is too long.
+    Line(String),
+    /// The same about something that is wrong.
+    Problem(String),
+    /// A table.
+    Table(Table),
+}
+
+impl Block {
+    /// As a terminal shows it.
+    #[must_use]
+    pub fn lines(&self, terminal: Terminal) -> Vec<String> {
+        let text = |line: &str, colour| {
+            let line = escape(line);
+            let parts = wrap(&line, terminal.width, indentation(&line) + HANGING);
+            parts.into_iter().map(|part| terminal.paint(part, colour)).collect()
+        };
+        match self {
+            Self::Line(line) => text(line, None),
+            Self::Problem(line) => text(line, Some(Colour::Problem)),
+            Self::Table(table) => table
+                .lines(terminal.width)
+                .into_iter()
+                .enumerate()
+                .map(|(at, line)| terminal.paint(line, (at == 0).then_some(Colour::Head)))
+                .collect(),
+        }
+    }
+}
+
+impl From<String> for Block {
+    fn from(line: String) -> Self {
+        Self::Line(line)
+    }
+}
+
+impl From<&str> for Block {
+    fn from(line: &str) -> Self {
+        Self::Line(line.to_owned())
+    }
+}
+
+impl From<Table> for Block {
+    fn from(table: Table) -> Self {
+        Self::Table(table)
+    }
+}
+
+/// An output with its width and colours.
+pub struct Screen<W: Write> {
+    out: BufWriter<W>,
+    terminal: Terminal,
+}
+
+impl Screen<io::StdoutLock<'static>> {
+    /// Standard output.
+    #[must_use]
+    pub fn stdout() -> Self {
+        let out = io::stdout().lock();
+        let terminal = Terminal::of(&out);
+        Self::new(out, terminal)
+    }
+}
+
+impl<W: Write> Screen<W> {
+    /// Any output.
+    pub fn new(out: W, terminal: Terminal) -> Self {
+        Self { out: BufWriter::new(out), terminal }
+    }
+
+    /// One line, or several if it is too long.
+    ///
+    /// # Errors
+    /// When nobody reads any more.
+    pub fn line(&mut self, line: &str) -> Result<()> {
+        self.page(&[line.into()])
+    }
+
+    /// A table.
+    ///
+    /// # Errors
+    /// When nobody reads any more.
+    pub fn table(&mut self, table: Table) -> Result<()> {
+        self.page(&[table.into()])
+    }
+
+    /// All of a page.
+    ///
+    /// # Errors
+    /// When nobody reads any more.
+    pub fn page(&mut self, page: &[Block]) -> Result<()> {
+        let lines = page.iter().flat_map(|block| block.lines(self.terminal));
+        for line in lines {
+            writeln!(self.out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    /// A value as JSON, in one line.
+    ///
+    /// # Errors
+    /// When nobody reads any more.
+    pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
+        serde_json::to_writer(&mut self.out, value)?;
+        Ok(writeln!(self.out)?)
+    }
+
+    /// Everything out.
+    ///
+    /// # Errors
+    /// When nobody reads any more.
+    pub fn finish(mut self) -> Result<()> {
+        Ok(self.out.flush()?)
+    }
+}
+
+/// Says on standard error what went wrong: `mpiscope ps: no such job`.
+pub fn complain(verb: &str, problem: &str) {
+    let name = if verb.is_empty() { "mpiscope".to_owned() } else { format!("mpiscope {verb}") };
+    let terminal = Terminal::of(&io::stderr());
+    let mut text = Vec::new();
+    let mut screen = Screen::new(&mut text, terminal);
+    // A problem may have several lines of its own, such as the usage of a command.
+    for (at, line) in problem.lines().enumerate() {
+        let line = if at == 0 { format!("{name}: {line}") } else { line.to_owned() };
+        let _infallible = screen.line(&line);
+    }
+    let _infallible = screen.finish();
+    // A closed standard error is no failure.
+    let _closed = io::stderr().lock().write_all(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(colour: bool, print: impl Fn(&mut Screen<&mut Vec<u8>>) -> Result<()>) -> String {
+        let mut out = Vec::new();
+        let mut screen = Screen::new(&mut out, Terminal { width: 30, colour });
+        print(&mut screen).unwrap();
+        screen.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_long_line_goes_on_indented_and_json_is_never_wrapped() {
+        let text = shown(false, |screen| screen.line("  rank 3: last seen in MPI_Recv, at solver.c:17"));
+        assert_eq!(text, "  rank 3: last seen in\n      MPI_Recv, at solver.c:17\n");
+        let long = "x".repeat(200);
+        assert_eq!(shown(false, |screen| screen.json(&long)), format!("\"{long}\"\n"));
+    }
+
+    #[test]
+    fn colour_comes_from_us_alone() {
+        let text = shown(true, |screen| screen.page(&[Block::Problem("a\x1b[2J".into())]));
+        assert_eq!(text, "\x1b[31ma\\x1b[2J\x1b[0m\n");
+    }
+}

@@ -1,0 +1,199 @@
+//! Columns side by side, in the width that there is.
+
+use super::escape::escape;
+use super::fit::{display_width, pieces, wrap};
+
+/// Blanks between two columns, and where there is little room.
+const GAP: usize = 2;
+const NARROW_GAP: usize = 1;
+/// A column that has to give way keeps this much.
+const NARROWEST: usize = 7;
+/// What a cell without a value shows.
+const NOTHING: &str = "-";
+
+/// A table: a head and rows of as many cells.
+#[derive(Debug, Clone)]
+pub struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// Whether a column has numbers, which end below each other.
+    numbers: Vec<bool>,
+}
+
+/// The text, or what shows that there is none.
+#[must_use]
+pub fn or_dash(text: Option<String>) -> String {
+    text.filter(|text| !text.is_empty()).unwrap_or_else(|| NOTHING.to_owned())
+}
+
+impl Table {
+    /// An empty one.
+    #[must_use]
+    pub fn new(head: &[&str]) -> Self {
+        Self {
+            head: head.iter().map(|cell| (*cell).to_owned()).collect(),
+            rows: Vec::new(),
+            numbers: vec![false; head.len()],
+        }
+    }
+
+    /// With numbers in these columns.
+    #[must_use]
+    pub fn numbers(mut self, columns: &[usize]) -> Self {
+        for column in columns {
+            if let Some(number) = self.numbers.get_mut(*column) {
+                *number = true;
+            }
+        }
+        self
+    }
+
+    /// With one more row.
+    pub fn push(&mut self, row: Vec<String>) {
+        let mut row: Vec<String> = row.iter().map(|cell| escape(cell).into_owned()).collect();
+        row.resize(self.head.len(), String::new());
+        self.rows.push(row);
+    }
+
+    /// The lines, head first. If the table is too wide, columns that have nothing to say are left out; if that is not
+    /// enough, the widest ones are made narrower and their cells take several lines; a table that no width is enough for
+    /// becomes a list.
+    #[must_use]
+    pub fn lines(&self, width: usize) -> Vec<String> {
+        let all: Vec<usize> = (0..self.head.len()).collect();
+        let natural = |columns: &[usize]| columns.iter().map(|at| self.natural(*at)).collect::<Vec<_>>();
+        let widths = natural(&all);
+        if total(&widths, GAP) <= width {
+            return self.aligned(&all, &widths, GAP);
+        }
+        let telling: Vec<usize> = all.into_iter().filter(|at| self.tells(*at)).collect();
+        let whole_words: Vec<usize> = telling.iter().map(|at| self.longest_piece(*at)).collect();
+        let narrow: Vec<usize> = telling.iter().map(|at| self.floor(*at)).collect();
+        let widths = natural(&telling);
+        let ways = [(&whole_words, GAP), (&whole_words, NARROW_GAP), (&narrow, NARROW_GAP)];
+        let fitting =
+            ways.iter().find_map(|(floors, gap)| Some((narrowed(&widths, floors, width, *gap)?, *gap)));
+        fitting.map_or_else(|| self.list(width), |(widths, gap)| self.aligned(&telling, &widths, gap))
+    }
+
+    fn cell<'a>(&self, row: &'a [String], column: usize) -> &'a str {
+        row.get(column).map_or("", String::as_str)
+    }
+
+    fn natural(&self, column: usize) -> usize {
+        let cells = std::iter::once(&self.head).chain(&self.rows).map(|row| self.cell(row, column));
+        cells.map(display_width).max().unwrap_or(0)
+    }
+
+    /// How narrow a column may become without a word of it being cut.
+    fn longest_piece(&self, column: usize) -> usize {
+        let cells = std::iter::once(&self.head).chain(&self.rows).map(|row| self.cell(row, column));
+        cells.flat_map(pieces).map(|piece| display_width(piece.trim_end())).max().unwrap_or(0)
+    }
+
+    /// How narrow a column may become otherwise: a short word and the head stay in one piece.
+    fn floor(&self, column: usize) -> usize {
+        let head = display_width(self.cell(&self.head, column));
+        self.natural(column).min(NARROWEST).max(head.min(2 * NARROWEST))
+    }
+
+    fn tells(&self, column: usize) -> bool {
+        self.rows.iter().any(|row| !matches!(self.cell(row, column), "" | NOTHING))
+    }
+
+    fn aligned(&self, columns: &[usize], widths: &[usize], gap: usize) -> Vec<String> {
+        let rows = std::iter::once(&self.head).chain(&self.rows);
+        rows.flat_map(|row| self.row(row, columns, widths, gap)).collect()
+    }
+
+    /// A row takes as many lines as its tallest cell.
+    fn row(&self, row: &[String], columns: &[usize], widths: &[usize], gap: usize) -> Vec<String> {
+        let cells: Vec<Vec<String>> =
+            columns.iter().zip(widths).map(|(at, width)| wrap(self.cell(row, *at), *width, 0)).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |at: usize| {
+            let mut line = String::new();
+            let mut end = 0;
+            for ((cell, width), column) in cells.iter().zip(widths).zip(columns) {
+                let text = cell.get(at).map_or("", String::as_str);
+                let is_number = self.numbers.get(*column).copied().unwrap_or_default();
+                let pad = if is_number { width.saturating_sub(display_width(text)) } else { 0 };
+                line.push_str(&" ".repeat((end + pad).saturating_sub(display_width(&line))));
+                line.push_str(text);
+                end += width + gap;
+            }
+            line.trim_end().to_owned()
+        };
+        (0..height).map(line).collect()
+    }
+
+    /// Each row as a paragraph, each cell with its head.
+    fn list(&self, width: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        for row in &self.rows {
+            let mut margin = "";
+            for (head, cell) in
+                self.head.iter().zip(row).filter(|(_, cell)| !matches!(cell.as_str(), "" | NOTHING))
+            {
+                lines.extend(wrap(&format!("{margin}{head}: {cell}"), width, 4));
+                margin = "  ";
+            }
+        }
+        lines
+    }
+}
+
+/// The widths, the widest made narrower until all fit; none if they would have to be less than their floors.
+fn narrowed(widths: &[usize], floors: &[usize], room: usize, gap: usize) -> Option<Vec<usize>> {
+    let mut widths = widths.to_vec();
+    while total(&widths, gap) > room {
+        let gives =
+            |at: &usize| widths.get(*at).zip(floors.get(*at)).is_some_and(|(width, least)| width > least);
+        let widest = (0..widths.len()).filter(gives).max_by_key(|at| widths.get(*at).copied())?;
+        *widths.get_mut(widest)? -= 1;
+    }
+    Some(widths)
+}
+
+fn total(widths: &[usize], gap: usize) -> usize {
+    widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(head: &[&str], rows: &[&[&str]]) -> Table {
+        let mut table = Table::new(head);
+        rows.iter().for_each(|row| table.push(row.iter().map(|cell| (*cell).to_owned()).collect()));
+        table
+    }
+
+    #[test]
+    fn columns_line_up_and_names_cannot_control_the_terminal() {
+        let table = table(&["A", "B"], &[&["x\x1b[2J", "y"], &["求解", "z"]]);
+        assert_eq!(table.lines(80), ["A         B", r"x\x1b[2J  y", "求解      z"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_takes_several_lines_and_nothing_is_lost() {
+        let rows: &[&[&str]] = &[&["[0,2-5]", "-", "MPI_Recv", "/home/me/a/long/path/solver.c:17"]];
+        let lines = table(&["RANK", "TAG", "CALL", "WHERE"], rows).lines(40);
+        assert_eq!(
+            lines,
+            [
+                "RANK     CALL      WHERE",
+                "[0,2-5]  MPI_Recv  /home/me/a/long/path/",
+                "                   solver.c:17"
+            ]
+        );
+        assert!(lines.iter().all(|line| display_width(line) <= 40));
+    }
+
+    #[test]
+    fn a_table_that_no_width_is_enough_for_is_a_list() {
+        let rows: &[&[&str]] = &[&["[0-3]", "in call", "MPI_Recv", "a.c:1"]];
+        let lines = table(&["RANK", "STATE", "CALL", "WHERE"], rows).lines(20);
+        assert_eq!(lines, ["RANK: [0-3]", "  STATE: in call", "  CALL: MPI_Recv", "  WHERE: a.c:1"]);
+    }
+}

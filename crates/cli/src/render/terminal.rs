@@ -1,0 +1,84 @@
+//! What the output goes to: how wide it is, and whether it shows colours.
+
+use rustix::termios::tcgetwinsize;
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+
+/// Columns where nothing says how many there are.
+const DEFAULT_WIDTH: usize = 80;
+/// Fewer are not believed: nothing can be shown in them.
+const LEAST_WIDTH: usize = 20;
+
+/// Width and colours of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// Columns.
+    pub width: usize,
+    /// Whether colours are wanted.
+    pub colour: bool,
+}
+
+/// What a colour says; the words say it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// The head of a table, a title.
+    Head,
+    /// Something is wrong.
+    Problem,
+}
+
+impl Terminal {
+    /// Of this output: the width that the terminal has, else the one in COLUMNS, else 80; colours if it is a terminal and
+    /// NO_COLOR is not set.
+    pub fn of(output: &(impl AsFd + IsTerminal)) -> Self {
+        let is_terminal = output.is_terminal();
+        let size = is_terminal.then(|| tcgetwinsize(output).ok()).flatten();
+        let get = |name: &str| std::env::var(name).ok();
+        Self::from_facts(is_terminal, size.map(|size| size.ws_col.into()), get)
+    }
+
+    fn from_facts(is_terminal: bool, columns: Option<usize>, get: impl Fn(&str) -> Option<String>) -> Self {
+        let named = || get("COLUMNS")?.trim().parse().ok();
+        let width = columns.filter(|n| *n > 0).or_else(named).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH);
+        let refused = get("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = get("TERM").is_none_or(|term| term == "dumb");
+        Self { width, colour: is_terminal && !refused && !dumb }
+    }
+
+    /// The text in a colour, where colours are wanted.
+    #[must_use]
+    pub fn paint(self, text: String, colour: Option<Colour>) -> String {
+        match colour.filter(|_| self.colour) {
+            None => text,
+            Some(Colour::Head) => format!("\x1b[1m{text}\x1b[0m"),
+            Some(Colour::Problem) => format!("\x1b[31m{text}\x1b[0m"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terminal(is_terminal: bool, columns: Option<usize>, variables: &[(&str, &str)]) -> (usize, bool) {
+        let get = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_owned());
+        let found = Terminal::from_facts(is_terminal, columns, get);
+        (found.width, found.colour)
+    }
+
+    #[test]
+    fn the_terminal_knows_its_width_best_then_the_environment() {
+        assert_eq!(terminal(true, Some(132), &[("COLUMNS", "100"), ("TERM", "xterm")]), (132, true));
+        assert_eq!(terminal(false, None, &[("COLUMNS", "100"), ("TERM", "xterm")]), (100, false));
+        assert_eq!(terminal(false, None, &[("COLUMNS", "wide")]), (80, false));
+        assert_eq!(terminal(true, Some(0), &[]), (80, false));
+        assert_eq!(terminal(false, None, &[("COLUMNS", "1")]), (20, false));
+    }
+
+    #[test]
+    fn who_wants_no_colours_gets_none() {
+        assert_eq!(terminal(true, None, &[("NO_COLOR", "1"), ("TERM", "xterm")]), (80, false));
+        assert_eq!(terminal(true, None, &[("NO_COLOR", ""), ("TERM", "xterm")]), (80, true));
+        assert_eq!(terminal(true, None, &[("TERM", "dumb")]), (80, false));
+    }
+}

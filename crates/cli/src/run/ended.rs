@@ -1,0 +1,156 @@
+//! How a process ended that is not our child, and the core file that it left.
+#![allow(unsafe_code)]
+
+use mpiscope_job::process::Ending;
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// `struct pidfd_info` as it was when exit codes came into it, with room for what was added since.
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    mask: u64,
+    cgroup: u64,
+    ids: [u32; 11],
+    exit_code: i32,
+}
+
+/// `PIDFD_INFO_EXIT`.
+const EXIT: u64 = 1 << 3;
+/// `PIDFD_GET_INFO`: `_IOWR(0xFF, 11, struct pidfd_info)` with the size above.
+const GET_INFO: libc::c_ulong = (3 << 30) | ((size_of::<Info>() as libc::c_ulong) << 16) | (0xff << 8) | 11;
+
+const _: () = assert!(size_of::<Info>() == 64);
+
+/// How the process behind a descriptor ended: once its parent has waited for it, and from Linux 6.15 on.
+pub fn of_descriptor(pidfd: impl AsFd) -> Option<Ending> {
+    let mut info = Info { mask: EXIT, ..Info::default() };
+    // SAFETY: the structure has the size that the number of the request states.
+    let done = unsafe { libc::ioctl(pidfd.as_fd().as_raw_fd(), GET_INFO as _, &raw mut info) };
+    (done == 0 && info.mask & EXIT != 0).then(|| of_status(info.exit_code))
+}
+
+/// How a process ended that its parent has not waited for yet.
+pub fn of_zombie(pid: u32) -> Option<Ending> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything; the state is the first word behind it, the exit code the last of all.
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    words.next().filter(|state| *state == "Z")?;
+    Some(of_status(words.last()?.parse().ok()?))
+}
+
+fn of_status(status: i32) -> Ending {
+    if libc::WIFSIGNALED(status) {
+        Ending::Signal(libc::WTERMSIG(status))
+    } else {
+        Ending::Exit(libc::WEXITSTATUS(status))
+    }
+}
+
+/// Whether the kernel writes a core file of a process that ended like this, if it may.
+pub fn dumps_core(ending: Ending) -> bool {
+    const DUMPING: [i32; 10] = [
+        libc::SIGQUIT,
+        libc::SIGILL,
+        libc::SIGTRAP,
+        libc::SIGABRT,
+        libc::SIGBUS,
+        libc::SIGFPE,
+        libc::SIGSEGV,
+        libc::SIGSYS,
+        libc::SIGXCPU,
+        libc::SIGXFSZ,
+    ];
+    matches!(ending, Ending::Signal(signal) if DUMPING.contains(&signal))
+}
+
+/// Where a process would leave a core file: found out while it lives.
+#[derive(Debug, Clone)]
+pub struct CorePlace {
+    folder: PathBuf,
+    pid: u32,
+    since: SystemTime,
+}
+
+impl CorePlace {
+    /// That of a process.
+    pub fn of(pid: u32) -> Option<Self> {
+        let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+        Some(Self { folder, pid, since: SystemTime::now() })
+    }
+
+    /// The core file, if it is there and younger than the process.
+    pub fn file(&self) -> Option<PathBuf> {
+        let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").ok()?;
+        let with_pid =
+            fs::read_to_string("/proc/sys/kernel/core_uses_pid").is_ok_and(|text| text.trim() == "1");
+        let file = self.folder.join(name(pattern.trim_end(), self.pid, with_pid)?);
+        let fresh = |path: &Path| {
+            let data = fs::metadata(path).ok()?;
+            Some(data.is_file() && data.modified().ok()? >= self.since)
+        };
+        fresh(&file)?.then_some(file)
+    }
+}
+
+/// The name that a pattern makes of a process; none if the kernel hands core files to a program, or the name has parts that we
+/// do not know.
+fn name(pattern: &str, pid: u32, with_pid: bool) -> Option<String> {
+    if pattern.starts_with('|') || pattern.is_empty() {
+        return None;
+    }
+    let (mut name, mut has_pid, mut chars) = (String::new(), false, pattern.chars());
+    while let Some(c) = chars.next() {
+        match (c, c == '%') {
+            (c, false) => name.push(c),
+            _ => match chars.next()? {
+                '%' => name.push('%'),
+                'p' | 'P' | 'i' | 'I' => {
+                    has_pid = true;
+                    name.push_str(&pid.to_string());
+                }
+                'h' => name.push_str(rustix::system::uname().nodename().to_str().ok()?),
+                'u' => name.push_str(&rustix::process::geteuid().as_raw().to_string()),
+                _ => return None,
+            },
+        }
+    }
+    if with_pid && !has_pid {
+        name.push_str(&format!(".{pid}"));
+    }
+    Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use std::process::Command;
+
+    #[test]
+    fn a_zombie_and_a_descriptor_say_how_the_process_ended() {
+        for (script, ending) in [("exit 7", Ending::Exit(7)), ("kill -9 $$", Ending::Signal(9))] {
+            let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+            let pid = child.id();
+            let fd = pidfd_open(Pid::from_raw(pid as i32).unwrap(), PidfdFlags::empty()).unwrap();
+            let poll = &mut [rustix::event::PollFd::new(&fd, rustix::event::PollFlags::IN)];
+            rustix::event::poll(poll, None).unwrap();
+            assert_eq!(of_zombie(pid), Some(ending));
+            child.wait().unwrap();
+            // Older kernels do not say.
+            assert!(of_descriptor(&fd).is_none_or(|said| said == ending));
+            assert_eq!(of_zombie(pid), None);
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_core_file_follows_the_pattern() {
+        assert_eq!(name("core", 7, false).as_deref(), Some("core"));
+        assert_eq!(name("core", 7, true).as_deref(), Some("core.7"));
+        assert_eq!(name("/var/c.%p.100%%", 7, true).as_deref(), Some("/var/c.7.100%"));
+        assert_eq!(name("|/usr/lib/systemd/systemd-coredump %P", 7, false), None);
+        assert_eq!(name("core.%t", 7, false), None);
+    }
+}

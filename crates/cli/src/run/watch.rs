@@ -1,0 +1,167 @@
+//! The watcher: says by itself when a job hangs, in the log of the job that hangs.
+//!
+//! It reads images from outside and costs the ranks nothing. As long as any rank completes a call that is no polling, nothing
+//! is looked at any closer. When none has for `--hang-after` seconds, [`why`](crate::why) is asked; only a verdict that is
+//! a problem is said, once, and again only if it changes. A job that computes, sleeps, reads files or is slow gets no such
+//! verdict.
+
+use super::Options;
+use crate::render::{Screen, Terminal, complain};
+use crate::why::{output, twice};
+use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::questions::observation::live::progress;
+use mpiscope_job::questions::why::{Kind, Verdict};
+use mpiscope_job::symbols::FileSymbols;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Between the two looks of a verdict.
+const APART: Duration = Duration::from_secs(1);
+/// The same, when somebody is about to end the job.
+const APART_AT_THE_END: Duration = Duration::from_millis(300);
+/// Between two readings of how far the ranks are.
+const READINGS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// What is said of a job that hangs, and where.
+struct Reporter {
+    job: String,
+    out: Option<PathBuf>,
+    command: Option<OsString>,
+    /// Standard error of the launcher, where there is one; else ours.
+    screen: Option<File>,
+    /// What was said last.
+    said: Mutex<String>,
+}
+
+/// Watches a job until it is dropped.
+pub struct Watch {
+    reporter: Arc<Reporter>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to watch, unless `--hang-after 0` forbids it.
+    pub fn begin(job: &str, options: &Options, screen: Option<File>) -> Self {
+        let reporter = Arc::new(Reporter {
+            job: job.to_owned(),
+            out: options.out.clone(),
+            command: options.on_hang.clone(),
+            screen,
+            said: Mutex::default(),
+        });
+        let mut watch = Self { reporter, stop: None, thread: None };
+        if options.hang_after > 0.0 {
+            let (stop, stopped) = channel();
+            let (reporter, after) =
+                (Arc::clone(&watch.reporter), Duration::from_secs_f64(options.hang_after));
+            let work = move || reporter.watch(after, &stopped);
+            watch.thread = thread::Builder::new().name("watch".into()).spawn(work).ok();
+            watch.stop = Some(stop);
+        }
+        watch
+    }
+
+    /// The job is about to be ended by a signal: says what is wrong with it, if anything is.
+    pub fn last_look(&self) {
+        if self.stop.is_some() {
+            self.reporter.look(APART_AT_THE_END, "before the end");
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A watcher that panicked has said so.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Reporter {
+    fn watch(&self, after: Duration, stopped: &Receiver<()>) {
+        let pause = (after / 8).clamp(READINGS.0, READINGS.1);
+        let (mut known, mut since) = (None, Instant::now());
+        while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            let now = self.job().and_then(|job| progress(&job));
+            if now.is_none() || now != known {
+                (known, since) = (now, Instant::now());
+            } else if since.elapsed() >= after {
+                let seconds = since.elapsed().as_secs_f64();
+                self.look(APART, &format!("no rank has completed an MPI call for {seconds:.0} s"));
+            }
+        }
+    }
+
+    fn job(&self) -> Option<Job> {
+        discover().into_iter().find(|job| job.name == self.job)
+    }
+
+    /// Says what is wrong, unless that was said last.
+    fn look(&self, apart: Duration, when: &str) {
+        let symbols = FileSymbols::default();
+        let Some(Ok(found)) = self.job().map(|job| twice(&job, apart, &symbols)) else { return };
+        // A server that waits for clients may do so for long.
+        if !found.problem || found.kind == Kind::NO_PARTNER {
+            return;
+        }
+        if let Ok(mut said) = self.said.lock() {
+            if *said == found.verdict {
+                return;
+            }
+            said.clone_from(&found.verdict);
+        }
+        self.say(&found, when);
+        self.keep(&found);
+        self.call(&found);
+    }
+
+    fn say(&self, found: &Verdict, when: &str) {
+        let terminal = self.screen.as_ref().map_or_else(|| Terminal::of(&std::io::stderr()), Terminal::of);
+        let mut text = Vec::new();
+        let mut screen = Screen::new(&mut text, terminal);
+        for (at, line) in output::lines(found).into_iter().enumerate() {
+            let line = if at == 0 { format!("mpiscope: {when}: {line}") } else { line };
+            let _infallible = screen.line(&line);
+        }
+        let _infallible = screen.finish();
+        // One write: the ranks' own output is not to come between.
+        let written = match &self.screen {
+            Some(screen) => (&*screen).write_all(&text),
+            None => std::io::stderr().lock().write_all(&text),
+        };
+        // Nobody is left to be told.
+        drop(written);
+    }
+
+    /// Writes the verdict to the directory of `--out`.
+    fn keep(&self, found: &Verdict) {
+        let Some(dir) = &self.out else { return };
+        let file = dir.join("why.json");
+        let written = serde_json::to_vec(found).map_err(std::io::Error::from);
+        if let Err(why) = written.and_then(|text| std::fs::write(&file, text)) {
+            complain("run", &format!("{}: cannot be written: {why}", file.display()));
+        }
+    }
+
+    /// Runs the command of `--on-hang`, with what it needs to look further.
+    fn call(&self, found: &Verdict) {
+        let Some(command) = &self.command else { return };
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(command).stdin(Stdio::null());
+        shell.env("MPISCOPE_JOB", &self.job).env("MPISCOPE_VERDICT", &found.verdict);
+        shell.env("MPISCOPE_VERDICT_KIND", found.kind.0);
+        if let Err(why) = shell.status() {
+            complain("run", &format!("--on-hang cannot be run: {why}"));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What the user means: a job, a process, a file, or the only job there is.
+
+use anyhow::{Result, bail};
+use mpiscope_image::Image;
+use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::names::Locate;
+use mpiscope_job::symbols::FileSymbols;
+use mpiscope_job::{Bytes, Error, open_file};
+use mpiscope_target::Live;
+use std::path::{Path, PathBuf};
+
+/// What to look at.
+pub enum Target {
+    /// One job.
+    Job(Job),
+    /// Several, none of them named.
+    Jobs(Vec<Job>),
+    /// A saved image or a core file.
+    File(PathBuf),
+}
+
+const START_ONE: &str = "start one with `mpiscope run mpirun -n 4 ./app`";
+
+/// Finds what `name` means.
+pub fn find(name: Option<&str>) -> Result<Target> {
+    let mut jobs = discover();
+    let Some(name) = name else {
+        return match jobs.len() {
+            0 => bail!("no job of this user runs under mpiscope on this host; {START_ONE}, or name a file"),
+            1 => Ok(Target::Job(jobs.remove(0))),
+            _ => Ok(Target::Jobs(jobs)),
+        };
+    };
+    // A path is one with a slash, or a file that is there; a job's name has neither.
+    let path = Path::new(name);
+    if name.contains('/') || path.is_file() {
+        return Ok(Target::File(path.to_owned()));
+    }
+    if let Some(at) = position(&jobs, name)? {
+        return Ok(Target::Job(jobs.swap_remove(at)));
+    }
+    if let Ok(pid) = name.parse::<u32>() {
+        bail!(no_job_of(pid));
+    }
+    let several = several_users(&jobs);
+    let shown = |job: &Job| if several { full_name(job) } else { job.name.clone() };
+    let known: Vec<String> = jobs.iter().map(shown).collect();
+    if known.is_empty() {
+        bail!(
+            "{name}: no such job, process or file; no job of this user runs under mpiscope on this host: {START_ONE}"
+        );
+    }
+    bail!("{name}: no such job, process or file; jobs on this host: {}", known.join(", "))
+}
+
+/// Whether the jobs belong to more than one user.
+pub fn several_users(jobs: &[Job]) -> bool {
+    jobs.iter().zip(jobs.iter().skip(1)).any(|(one, other)| one.owner != other.owner)
+}
+
+/// A job and whose it is.
+pub fn full_name(job: &Job) -> String {
+    format!("{}:{}", job.owner, job.name)
+}
+
+/// Why a process is in none of the jobs.
+fn no_job_of(pid: u32) -> String {
+    match Live::open(pid) {
+        Err(why) => why.to_string(),
+        Ok(_) => format!("process {pid} runs without the layer, or has not called MPI yet; {START_ONE}"),
+    }
+}
+
+/// The job with this name, or with this process, or whose name alone begins like this. `USER:JOB` is the job of one user,
+/// by number; without, the reader's own comes before those of others.
+fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
+    let called = |job: &Job| job.name == name || full_name(job) == name;
+    let same: Vec<usize> = (0..jobs.len()).filter(|i| jobs.get(*i).is_some_and(called)).collect();
+    let own = rustix::process::geteuid().as_raw();
+    let ours = same.iter().find(|i| jobs.get(**i).is_some_and(|job| job.owner == own));
+    match (ours, same.as_slice()) {
+        (Some(only), _) | (None, [only]) => return Ok(Some(*only)),
+        (None, []) => {}
+        (None, several) => {
+            let names: Vec<String> = several.iter().filter_map(|i| jobs.get(*i)).map(full_name).collect();
+            bail!("{name}: several users have a job of this name; name one: {}", names.join(", "));
+        }
+    }
+    if let Ok(pid) = name.parse::<u32>() {
+        let holds = |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|(h, _)| *h == pid));
+        if let Some(at) = jobs.iter().position(holds) {
+            return Ok(Some(at));
+        }
+    }
+    let like: Vec<usize> =
+        (0..jobs.len()).filter(|i| jobs.get(*i).is_some_and(|j| j.name.starts_with(name))).collect();
+    match like.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(*only)),
+        _ => bail!("{name}: several jobs begin like this; name more of it (`mpiscope ps` lists the jobs)"),
+    }
+}
+
+/// The image in a file.
+pub fn open(path: &Path) -> Result<Image<Bytes>, Error> {
+    open_file(path)
+}
+
+/// What turns addresses into source lines.
+pub fn symbols() -> Box<dyn Locate> {
+    Box::new(FileSymbols::default())
+}

@@ -1,0 +1,116 @@
+//! Our performance variables of another process, as its image shows them: totals since its start.
+//!
+//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is
+//! not in here: a tool inside of the process reads it.
+
+use anyhow::Result;
+use mpiscope_image::derive::totals::{Records, TOTALS};
+use mpiscope_image::layout::{self, Recording, SectionKind};
+use mpiscope_image::traffic::Traffic;
+use mpiscope_image::{Image, Source};
+use mpiscope_job::objects::{ImageOnly, Kind, Reader};
+use mpiscope_job::{Process, leaks};
+use std::borrow::Cow;
+
+/// A variable's value as text, elements separated by blanks.
+pub struct Value {
+    pub name: Cow<'static, str>,
+    pub class: &'static str,
+    pub value: String,
+    /// Some functions have variables of their own, and the image does not say which.
+    pub if_there: bool,
+}
+
+fn value(name: impl Into<Cow<'static, str>>, class: &'static str, value: impl ToString) -> Value {
+    Value { name: name.into(), class, value: value.to_string(), if_there: false }
+}
+
+fn array<T: ToString>(name: &'static str, class: &'static str, elements: impl Iterator<Item = T>) -> Value {
+    value(name, class, elements.map(|element| element.to_string()).collect::<Vec<_>>().join(" "))
+}
+
+/// All that can be told. `live`: the process runs, so that the present moment means something.
+pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Vec<Value>> {
+    let mut values = calls(process);
+    values.extend(now(process));
+    if live {
+        values.push(value("mpiscope_mpi_share", "PERCENTAGE", format!("{:.4}", process.share().mpi_share())));
+    }
+    if !process.layer_version.is_empty() {
+        values.push(value("mpiscope_version", "GENERIC", &process.layer_version));
+    }
+    values.extend(objects(image)?);
+    let traffic = image.all::<Traffic>(SectionKind::TRAFFIC)?;
+    let traffic = traffic.first().map(|traffic| &traffic.value);
+    let header = image.header()?;
+    values.extend(TOTALS.iter().map(|total| {
+        let records = Records { header: &header, traffic };
+        let elements = (0..total.elements.count()).map(|element| (total.value)(records, element));
+        array(total.name, "COUNTER", elements)
+    }));
+    values.extend(traffic.into_iter().flat_map(levels));
+    Ok(values)
+}
+
+fn calls(process: &Process) -> Vec<Value> {
+    let threads = || process.threads.iter();
+    let ticks: u64 = threads().map(|thread| thread.mpi_ticks).sum();
+    let mut by_function = vec![(0u64, 0u64); process.functions.iter().len()];
+    let mut bytes = 0u64;
+    for (number, count, ticks, named) in threads().flat_map(|thread| thread.counters.iter().copied()) {
+        if let Some(function) = by_function.get_mut(number) {
+            *function = (function.0.wrapping_add(count), function.1.wrapping_add(ticks));
+        }
+        bytes = bytes.wrapping_add(named);
+    }
+    let seconds = |ticks| (process.clock.seconds(ticks) * 1e9).round() / 1e9;
+    let named = process.functions.iter().zip(&by_function).flat_map(|(function, (count, ticks))| {
+        let name = format!("mpiscope_{}", function.name);
+        let timer = value(format!("{name}_time"), "TIMER", seconds(*ticks));
+        [value(name, "COUNTER", count), timer]
+    });
+    let mut values: Vec<Value> = named.map(|value| Value { if_there: true, ..value }).collect();
+    values.extend([
+        value("mpiscope_calls_total", "COUNTER", threads().map(|thread| thread.calls).sum::<u64>()),
+        value("mpiscope_time_total", "TIMER", seconds(ticks)),
+        array("mpiscope_calls", "COUNTER", by_function.iter().map(|function| function.0)),
+        array("mpiscope_time", "TIMER", by_function.iter().map(|function| seconds(function.1))),
+        value("mpiscope_bytes", "AGGREGATE", bytes),
+    ]);
+    values
+}
+
+/// The function that the main thread is in (-1 for none), and what the thread is doing.
+fn now(process: &Process) -> [Value; 2] {
+    let open = process.main().and_then(|thread| thread.call.as_ref()?.open());
+    let (function, status) = (open.map_or(-1, i64::from), process.activity());
+    [value("mpiscope_function", "STATE", function), value("mpiscope_state", "STATE", status.0)]
+}
+
+fn levels(traffic: &Traffic) -> Vec<Value> {
+    vec![
+        value("mpiscope_pending_requests", "LEVEL", traffic.pending.get()),
+        value("mpiscope_posted_receives", "LEVEL", traffic.posted.get()),
+        value("mpiscope_pending_requests_high", "HIGHWATERMARK", traffic.pending_high.get()),
+        value("mpiscope_posted_receives_high", "HIGHWATERMARK", traffic.posted_high.get()),
+        // A process begins with none.
+        value("mpiscope_pending_requests_low", "LOWWATERMARK", 0),
+        value("mpiscope_posted_receives_low", "LOWWATERMARK", 0),
+    ]
+}
+
+/// Objects that the program has made and not freed. Nothing if they are not recorded.
+fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>> {
+    let facts = image.all::<layout::Process>(SectionKind::PROCESS)?;
+    let records = |process: &layout::Process| process.recording.get() & Recording::OBJECTS.0 != 0;
+    if !facts.first().is_some_and(|process| records(&process.value)) {
+        return Ok(None);
+    }
+    // The variable's elements are in the order of the kinds' numbers.
+    let mut kinds = Kind::ALL.to_vec();
+    kinds.sort_by_key(|kind| kind.number());
+    let reader = Reader::new(image, &ImageOnly)?;
+    let counts =
+        kinds.iter().map(|kind| Ok(leaks::count(&reader, *kind)?.live)).collect::<Result<Vec<_>>>()?;
+    Ok(Some(array("mpiscope_live_objects", "LEVEL", counts.into_iter())))
+}

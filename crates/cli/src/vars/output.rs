@@ -1,0 +1,302 @@
+//! Variables as text or JSON.
+
+use super::Options;
+use super::item::{Held, Item};
+use crate::exit;
+use crate::render::{Block, Screen};
+use anyhow::Result;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<&'a str>,
+    items: Vec<&'a Item>,
+}
+
+/// Titles of the kinds, in order.
+const TITLES: [(&str, &str); 5] = [
+    ("cvar", "Control variables"),
+    ("pvar", "Performance variables"),
+    ("event", "Event types"),
+    ("enumeration", "Enumerations"),
+    ("category", "Categories"),
+];
+
+/// Categories within categories.
+const MOST_LEVELS: usize = 32;
+
+/// The most elements of an array that are shown; JSON has them all.
+const SHOWN: usize = 8;
+
+/// What the user asked for of all this. Of a job there is its name, and a headline.
+pub fn show(options: &Options, job: Option<(&str, String)>, items: &[Item]) -> Result<ExitCode> {
+    let wanted = |item: &&Item| {
+        options.found(&item.name, &item.desc)
+            && (!options.changed || item.is_changed())
+            && (!options.categories || !options.json || item.kind == "category")
+    };
+    let chosen: Vec<&Item> = items.iter().filter(wanted).collect();
+    let mut screen = Screen::stdout();
+    if options.json {
+        let name = job.map(|(name, _)| name);
+        screen.json(&Report { schema: "mpiscope.vars/1", job: name, items: chosen.clone() })?;
+    } else {
+        let in_job = job.is_some();
+        let mut page: Vec<Block> = job.into_iter().map(|(_, headline)| headline.into()).collect();
+        if options.categories {
+            tree(&mut page, items);
+        } else if options.long || options.search.is_some() || options.changed {
+            list(&mut page, &chosen);
+        } else {
+            overview(&mut page, &chosen, in_job);
+        }
+        screen.page(&page)?;
+    }
+    screen.finish()?;
+    let problem = chosen.iter().any(|item| !item.problem.is_empty());
+    Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
+}
+
+/// A line for each variable that has something to say, kind by kind, and how many there are besides.
+fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
+    for (kind, title) in TITLES {
+        let of_kind: Vec<&&Item> = items.iter().filter(|item| item.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let telling: Vec<&&&Item> = of_kind.iter().filter(|item| tells(item, in_job)).collect();
+        let rest = of_kind.len() - telling.len();
+        let what = match kind {
+            "cvar" if in_job => ", those that are not the default",
+            "pvar" if in_job => ", those that are not zero",
+            _ => "",
+        };
+        page.push(format!("{title} ({}{what})", of_kind.len()).into());
+        page.extend(telling.iter().map(|item| Block::Line(format!("  {}{}", item.name, value(item)))));
+        if rest > 0 {
+            let how = if kind == "category" { "--categories shows their tree" } else { "--long shows all" };
+            page.push(format!("  {} {rest}: {how}", if telling.is_empty() { "all" } else { "and" }).into());
+        }
+    }
+}
+
+/// Whether a variable is worth a line where nobody asked for it.
+fn tells(item: &Item, in_job: bool) -> bool {
+    let is_zero = |value: &str| value.split(' ').all(|element| element.parse().is_ok_and(|n: f64| n == 0.0));
+    match item.kind.as_str() {
+        "cvar" if in_job => item.is_changed(),
+        "pvar" if in_job => item.values.iter().any(|held| !is_zero(&held.value)),
+        "cvar" | "pvar" => true,
+        "event" => !in_job,
+        _ => false,
+    }
+}
+
+/// All items, kind by kind, with everything about each.
+fn list(page: &mut Vec<Block>, items: &[&Item]) {
+    if items.is_empty() {
+        page.push("no variable matches".into());
+    }
+    for (kind, title) in TITLES {
+        let of_kind: Vec<_> = items.iter().filter(|item| item.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        page.push(format!("{title} ({})", of_kind.len()).into());
+        for item in of_kind {
+            page.push(format!("  {}{}", item.name, value(item)).into());
+            let lines = [facts(item), one_line(&item.desc), names(item)];
+            let lines = lines.into_iter().filter(|line| !line.is_empty());
+            page.extend(lines.map(|line| Block::Line(format!("      {line}"))));
+        }
+    }
+}
+
+/// Class or scope, type, verbosity, flags, binding.
+fn facts(item: &Item) -> String {
+    let bind = if item.bind == "NO_OBJECT" { "" } else { &item.bind };
+    let facts = [&item.class, &item.scope, &item.datatype, &item.verbosity, &item.flags].map(String::as_str);
+    let mut facts: Vec<String> =
+        facts.into_iter().filter(|fact| !fact.is_empty()).map(str::to_owned).collect();
+    if !bind.is_empty() {
+        facts.push(format!("bound to {bind}"));
+    }
+    facts.join(", ")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Values and names of an enumeration.
+fn names(item: &Item) -> String {
+    let names = item.items.iter().map(|(value, name)| format!("{value}={name}"));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// ` = 4 (environment); differs on ranks [1,3]: 2 (default)`, or why there is no value.
+fn value(item: &Item) -> String {
+    if !item.problem.is_empty() {
+        return format!("  cannot be read: {}", item.problem);
+    }
+    let Some(most) = item.most() else {
+        let needs = &item.needs;
+        return if needs.is_empty() { String::new() } else { format!("  (value: needs {needs})") };
+    };
+    let mut text = format!(" = {}", held(item, most));
+    let others: Vec<&Held> = item.values.iter().filter(|other| *other != most).collect();
+    if item.kind == "pvar" && others.len() > 1 {
+        // What counts differs everywhere: the range says more than a list.
+        return range(item).unwrap_or(text);
+    }
+    for (at, other) in others.into_iter().enumerate() {
+        let words = if at == 0 { "; differs on" } else { "," };
+        text += &format!("{words} {}: {}", ranks(other), held(item, other));
+    }
+    text
+}
+
+/// ` = 12 on rank 3 to 400 on rank 0`.
+fn range(item: &Item) -> Option<String> {
+    let number = |held: &Held| held.value.parse::<f64>().ok();
+    let numbers = item.values.iter().map(|held| Some((number(held)?, held))).collect::<Option<Vec<_>>>()?;
+    let least = numbers.iter().min_by(|a, b| a.0.total_cmp(&b.0))?.1;
+    let most = numbers.iter().max_by(|a, b| a.0.total_cmp(&b.0))?.1;
+    let on = |held: &Held| format!("{} on {}", one(item, held), ranks(held));
+    Some(format!(" = {} to {}", on(least), on(most)))
+}
+
+/// `rank 3`, `ranks [0,2]`.
+fn ranks(held: &Held) -> String {
+    match &held.ranks {
+        Some(ranks) if ranks.0.len() == 1 => format!("rank {ranks}"),
+        Some(ranks) => format!("ranks {ranks}"),
+        None => String::new(),
+    }
+}
+
+fn held(item: &Item, held: &Held) -> String {
+    let value = one(item, held);
+    if held.from.is_empty() { value } else { format!("{value}  ({})", held.from) }
+}
+
+/// The value with its name; of a long array the elements that are not zero, by name if they have names.
+fn one(item: &Item, held: &Held) -> String {
+    if held.value.is_empty() {
+        return "\"\"".to_owned();
+    }
+    let elements: Vec<&str> = held.value.split(' ').collect();
+    if item.datatype == "CHAR" || elements.len() <= SHOWN {
+        return if held.named.is_empty() {
+            held.value.clone()
+        } else {
+            format!("{} \"{}\"", held.value, held.named)
+        };
+    }
+    let named = |(at, value): (usize, &&str)| match item.elements.get(at) {
+        Some(name) => format!("{name} {value}"),
+        None => format!("[{at}] {value}"),
+    };
+    let some: Vec<String> = elements.iter().enumerate().filter(|(_, v)| **v != "0").map(named).collect();
+    let more = some.len().saturating_sub(SHOWN);
+    let first = some.get(..SHOWN).unwrap_or(&some).join(", ");
+    match (some.is_empty(), more) {
+        (true, _) => format!("0 in all {} elements", elements.len()),
+        (_, 0) => format!("{first}, 0 in the rest of {}", elements.len()),
+        _ => format!("{first}, and {more} more of {} that are not 0", elements.len()),
+    }
+}
+
+/// The tree of categories with their members.
+fn tree(page: &mut Vec<Block>, items: &[Item]) {
+    let categories: Vec<&Item> = items.iter().filter(|item| item.kind == "category").collect();
+    let inner: BTreeSet<usize> =
+        categories.iter().flat_map(|category| category.categories.iter().copied()).collect();
+    for category in categories.iter().filter(|c| c.index.is_some_and(|index| !inner.contains(&index))) {
+        branch(page, items, category, 0);
+    }
+}
+
+fn branch(page: &mut Vec<Block>, items: &[Item], category: &Item, depth: usize) {
+    // A cycle would be the library's mistake; the layer lets none through.
+    if depth > MOST_LEVELS {
+        return;
+    }
+    let indent = "  ".repeat(depth);
+    page.push(format!("{indent}{}: {}", category.name, one_line(&category.desc)).into());
+    let named = |kind: &str, at: usize| items.iter().find(|item| item.kind == kind && item.index == Some(at));
+    for (kind, members) in [("cvar", &category.cvars), ("pvar", &category.pvars), ("event", &category.events)]
+    {
+        for item in members.iter().filter_map(|at| named(kind, *at)) {
+            page.push(format!("{indent}  {kind} {}{}", item.name, value(item)).into());
+        }
+    }
+    for child in category.categories.iter().filter_map(|at| named("category", *at)) {
+        branch(page, items, child, depth + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variable(kind: &str, holds: &[(&str, &str, u32)]) -> Item {
+        let mut item = Item { kind: kind.into(), ..Item::default() };
+        for (value, from, rank) in holds {
+            item.hold((*value).into(), from, *rank);
+        }
+        item
+    }
+
+    #[test]
+    fn ranks_that_differ_are_named_with_their_value_and_where_it_comes_from() {
+        let holds = [("1", "default", 0), ("4", "environment", 1), ("1", "default", 2), ("1", "default", 3)];
+        let text = value(&variable("cvar", &holds));
+        assert_eq!(text, " = 1  (default); differs on rank 1: 4  (environment)");
+    }
+
+    #[test]
+    fn counts_that_all_differ_are_a_range() {
+        let text = value(&variable("pvar", &[("9", "", 0), ("12", "", 1), ("100", "", 2)]));
+        assert_eq!(text, " = 9 on rank 0 to 100 on rank 2");
+    }
+
+    #[test]
+    fn a_variable_without_a_value_says_why() {
+        let item = Item { needs: "MPI_COMM".into(), ..Item::default() };
+        assert_eq!(value(&item), "  (value: needs MPI_COMM)");
+        let item = Item { problem: "gone".into(), ..Item::default() };
+        assert_eq!(value(&item), "  cannot be read: gone");
+    }
+
+    #[test]
+    fn of_a_long_array_the_elements_that_are_not_zero_are_named() {
+        let mut item = variable("pvar", &[("0 2 0 0 5 0 0 0 0 0", "", 0)]);
+        assert_eq!(value(&item), " = [1] 2, [4] 5, 0 in the rest of 10");
+        item.elements = vec!["MPI_Abort".into(), "MPI_Send".into()];
+        assert_eq!(value(&item), " = MPI_Send 2, [4] 5, 0 in the rest of 10");
+        assert_eq!(value(&variable("pvar", &[("0 0 0 0 0 0 0 0 0", "", 0)])), " = 0 in all 9 elements");
+        let item = variable("pvar", &[("1 2 3 4 5 6 7 8 9 10", "", 0)]);
+        assert!(value(&item).ends_with("[7] 8, and 2 more of 10 that are not 0"), "{}", value(&item));
+    }
+
+    #[test]
+    fn of_a_job_only_what_is_not_zero_or_not_the_default_is_worth_a_line() {
+        let is_shown =
+            |kind: &str, value: &str, from: &str| tells(&variable(kind, &[(value, from, 0)]), true);
+        assert!(is_shown("pvar", "0 0 3", "") && !is_shown("pvar", "0 0.0", ""));
+        assert!(is_shown("cvar", "4", "environment") && !is_shown("cvar", "4", "default"));
+        assert!(tells(&variable("cvar", &[("4", "default", 0)]), false), "of a library everything is shown");
+    }
+
+    #[test]
+    fn a_string_is_no_array() {
+        let item = Item { datatype: "CHAR".into(), ..variable("cvar", &[("a b c d e f g h i", "", 0)]) };
+        assert_eq!(value(&item), " = a b c d e f g h i");
+    }
+}

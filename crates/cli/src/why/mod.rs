@@ -1,0 +1,122 @@
+//! `mpiscope why`: the verdict on a job in one sentence, with the evidence and the next thing to try.
+
+pub mod output;
+
+use crate::core::files;
+use crate::exit;
+use crate::render::Screen;
+use crate::selection::{self, Target};
+use anyhow::{Result, bail};
+use mpiscope_job::discover::Job;
+use mpiscope_job::names::Locate;
+use mpiscope_job::questions::observation::live::{Look, look};
+use mpiscope_job::questions::observation::{Observation, file};
+use mpiscope_job::questions::why::{Verdict, snapshot, verdict};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Say why nothing happens: hung or slow, who is waited for, which message was never sent
+///
+/// Looks twice and compares; no rank is stopped or slowed. Prints the verdict in one sentence, what it follows from, and
+/// the next thing to try. Says "deadlock" only if nobody is left who could release the ranks that wait. Of core files and
+/// saved images there is one look. Exit status: 0 nothing is wrong, 1 a problem was found, 2 nothing could be read.
+#[derive(clap::Args)]
+pub struct Options {
+    /// A job, a process id of one of its ranks, or core files and directories with core files; not needed if there is only
+    /// one job
+    #[arg(value_name = "JOB|PID|FILE|DIR")]
+    targets: Vec<String>,
+    /// Seconds between the two looks
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0)]
+    seconds: f64,
+    /// Everything as JSON (schema mpiscope.why/1)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why a rank of a running job is not seen.
+const ELSEWHERE: &str = "it has no image that could be read (another host, or started without the layer)";
+
+/// Prints the verdict.
+pub fn why(options: &Options) -> Result<ExitCode> {
+    if !(0.0..=86_400.0).contains(&options.seconds) {
+        bail!("--for takes seconds between 0 and 86400");
+    }
+    let symbols = selection::symbols();
+    let found = match options.targets.as_slice() {
+        [] => twice(&job(None)?, Duration::from_secs_f64(options.seconds), &*symbols)?,
+        [one] if !is_path(one) => {
+            twice(&job(Some(one))?, Duration::from_secs_f64(options.seconds), &*symbols)?
+        }
+        paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), &*symbols)?,
+    };
+    let mut screen = Screen::stdout();
+    if options.json {
+        screen.json(&found)?;
+    } else {
+        for line in output::lines(&found) {
+            screen.line(&line)?;
+        }
+    }
+    screen.finish()?;
+    Ok(ExitCode::from(if found.problem { exit::PROBLEM } else { exit::FINE }))
+}
+
+/// A path is one with a slash, or a file or directory that is there; a job's name has neither.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || PathBuf::from(name).exists()
+}
+
+fn job(name: Option<&str>) -> Result<Job> {
+    match selection::find(name)? {
+        Target::Job(job) => Ok(job),
+        Target::Jobs(jobs) => {
+            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            bail!("several jobs run here; name one: mpiscope why {}", names.join(" | "));
+        }
+        Target::File(path) => bail!("{}: not a running job", path.display()),
+    }
+}
+
+/// Two looks, and what follows from them.
+pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict> {
+    let began = Instant::now();
+    let before = look(job, symbols);
+    thread::sleep(pause.saturating_sub(began.elapsed()));
+    let seconds = began.elapsed().as_secs_f64();
+    let mut after = look(job, symbols);
+    if after.observations.is_empty() {
+        bail!("{}", nothing(&after));
+    }
+    let mut found = verdict(
+        &snapshot(&before.observations, ELSEWHERE),
+        &snapshot(&after.observations, ELSEWHERE),
+        seconds,
+    );
+    found.not_seen.append(&mut after.errors);
+    Ok(found)
+}
+
+fn nothing(look: &Look) -> String {
+    if look.errors.is_empty() { "the job has ended".to_owned() } else { look.errors.join("; ") }
+}
+
+/// One look at what core files and saved images have kept.
+fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Verdict> {
+    let (mut observations, mut errors): (Vec<Observation>, Vec<String>) = Default::default();
+    for path in files::expand(paths)? {
+        match file::open(&path, symbols) {
+            Ok(observation) => observations.push(observation),
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    if observations.is_empty() {
+        bail!("{}", errors.join("\nmpiscope: "));
+    }
+    let kept = snapshot(&observations, "no file of it was given, or it could not be read");
+    let mut found = verdict(&kept, &kept, 0.0);
+    found.not_seen.append(&mut errors);
+    Ok(found)
+}

@@ -1,0 +1,25 @@
+//! A verdict as text.
+
+use crate::render;
+use mpiscope_job::questions::why::{Evidence, Verdict};
+
+/// Lines of evidence that are shown; the rest is counted.
+const MOST_LINES: usize = 12;
+
+/// The lines to print.
+pub fn lines(found: &Verdict) -> Vec<String> {
+    let mut lines = vec![found.verdict.clone()];
+    lines.extend(found.evidence.iter().take(MOST_LINES).map(evidence));
+    if let Some(more @ 1..) = found.evidence.len().checked_sub(MOST_LINES) {
+        lines.push(format!("  ... and {} (--json has them all)", render::count(more, "more line")));
+    }
+    lines.extend(found.not_seen.iter().map(|what| format!("not seen: {what}")));
+    lines.push(format!("next: {}", found.next));
+    lines
+}
+
+fn evidence(line: &Evidence) -> String {
+    let who = if line.ranks.len() == 1 { "rank" } else { "ranks" };
+    let since = line.since_s.map_or_else(String::new, |since| format!(", for {}", render::age(since)));
+    format!("  {who} {}: {}{since}", line.ranks, line.what)
+}

@@ -1,0 +1,67 @@
+//! What people see, kept as snapshots: every help page, and the main screens from images that are kept for tests, in a
+//! terminal of 80 columns and in a narrow one. `INSTA_UPDATE=always cargo test -p mpiscope --test screens` writes them anew.
+
+#[path = "../../../job/tests/corpus/mod.rs"]
+#[allow(dead_code)]
+mod corpus;
+
+use std::process::Command;
+
+const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+const VERBS: [&str; 9] = ["run", "ps", "why", "core", "procs", "attach", "inspect", "vars", "gdb-script"];
+/// Verbs that look at nothing that could be missing.
+const BLIND: [&str; 2] = ["run", "gdb-script"];
+
+fn screen(width: usize, arguments: &[&str]) -> String {
+    let output = Command::new(MPISCOPE).env("COLUMNS", width.to_string()).args(arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > width).collect();
+    assert!(wide.is_empty(), "{arguments:?} is wider than {width}: {wide:#?}");
+    text
+}
+
+#[test]
+fn every_help_page() {
+    insta::assert_snapshot!("help", screen(80, &["--help"]));
+    for verb in VERBS {
+        insta::assert_snapshot!(format!("help_{verb}"), screen(80, &[verb, "--help"]));
+    }
+    let all = screen(80, &["--help"]);
+    let verbs =
+        all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs: Vec<&str> = verbs
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(verbs, VERBS, "every verb has a help page here");
+}
+
+#[test]
+fn the_main_screens_of_an_image() {
+    let dir = tempfile::tempdir().unwrap();
+    let image = dir.path().join("rank.image");
+    std::fs::write(&image, corpus::image("mpich.image")).unwrap();
+    let image = image.to_str().unwrap();
+    for width in [80, 48] {
+        for (name, arguments) in [
+            ("ps", &["ps", image][..]),
+            ("counts", &["inspect", image]),
+            ("comm", &["inspect", image, "--kind", "comm"]),
+            ("datatype", &["inspect", image, "--kind", "datatype"]),
+            ("leaks", &["inspect", image, "--leaks", "--kind", "win"]),
+            ("world", &["inspect", image, "--handle", "MPI_COMM_WORLD"]),
+        ] {
+            insta::assert_snapshot!(format!("{name}_{width}"), screen(width, arguments));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_said_to_be_missing() {
+    for verb in VERBS.into_iter().filter(|verb| !BLIND.contains(verb)) {
+        for name in ["./no-such.image", "no-such.core"] {
+            let text = screen(80, &[verb, name]).to_lowercase();
+            assert!(text.contains(name) && text.contains("no such"), "{verb} {name}: {text}");
+        }
+    }
+}

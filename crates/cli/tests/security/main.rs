@@ -1,0 +1,22 @@
+//! Other users of the same machine: what they can see of a job, and what they can do to whoever looks at it.
+//!
+//! Most of these need a second user, and so run as root only; elsewhere they are ignored.
+
+mod collector;
+mod jobs;
+mod stranger;
+
+use std::process::ExitCode;
+
+use mpiscope_testkit::trials::{self, trial};
+
+fn main() -> ExitCode {
+    trials::run(vec![
+        trial!(collector::a_folder_that_somebody_else_made_first_costs_the_report_aloud_and_nothing_else, needs trials::another_user),
+        trial!(collector::one_who_listens_where_the_collector_is_looked_for_gets_nothing, needs trials::another_user),
+        trial!(collector::nobody_but_the_rank_can_write_into_its_image),
+        trial!(collector::a_collector_that_was_killed_is_missed_aloud),
+        trial!(jobs::jobs_of_two_users_with_one_name_are_two_jobs_and_the_own_one_is_meant, needs trials::another_user),
+        trial!(jobs::a_pipe_named_like_an_image_makes_nobody_wait, needs jobs::name_spaces),
+    ])
+}

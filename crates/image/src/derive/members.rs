@@ -1,0 +1,77 @@
+//! Whom ranks stand for: the process's own, and those of a communicator.
+
+use crate::layout::{Process, Words};
+use crate::objects::{Comm, Flag};
+
+/// A group of a communicator, as its record has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Group<'a> {
+    /// How many processes it has.
+    pub size: u32,
+    /// Their ranks in the world; empty where the group is that of the world, in its order.
+    pub members: &'a Words,
+}
+
+/// The process's rank in `MPI_COMM_WORLD`; none while it is not known. A launcher that states no rank states no size either.
+pub fn own_rank(process: &Process) -> Option<u32> {
+    let (rank, size) = (process.rank.get(), process.size.get());
+    Some(rank).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0))
+}
+
+/// Whether it is an intercommunicator.
+pub fn is_inter(comm: &Comm) -> bool {
+    comm.head.flags.get() & Flag::INTER.0 != 0
+}
+
+/// The group whose ranks the program names in calls: the remote one of an intercommunicator.
+pub fn named(comm: &Comm) -> Group<'_> {
+    if is_inter(comm) {
+        Group { size: comm.remote_size.get(), members: &comm.remote }
+    } else {
+        Group { size: comm.size.get(), members: &comm.members }
+    }
+}
+
+impl Group<'_> {
+    /// The rank in the world of a member; none if there is no such rank, or its process is outside of the world. `word`
+    /// reads the array.
+    pub fn world_rank(&self, rank: u32, word: impl FnOnce(&Words, u32) -> Option<u64>) -> Option<u32> {
+        if rank >= self.size {
+            return None;
+        }
+        if self.members.offset.get() == 0 {
+            return Some(rank);
+        }
+        // Outside of the world is −1.
+        word(self.members, rank)
+            .and_then(|world| u32::try_from(world).ok())
+            .filter(|world| *world != u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ranks_of_an_intercommunicator_are_those_of_the_remote_group() {
+        let comm = Comm::default();
+        comm.size.set(2);
+        comm.remote_size.set(3);
+        assert_eq!(named(&comm).size, 2);
+        comm.head.flags.set(Flag::INTER.0);
+        assert_eq!(named(&comm).size, 3);
+    }
+
+    #[test]
+    fn a_member_is_a_rank_of_the_world_or_of_none() {
+        let words = Words::default();
+        let group = Group { size: 3, members: &words };
+        let array = |_: &Words, rank: u32| [4, u64::MAX, 9].get(rank as usize).copied();
+        assert_eq!(group.world_rank(2, array), Some(2), "the world's own order is no array");
+        assert_eq!(group.world_rank(3, array), None);
+        words.offset.set(4096);
+        let ranks: Vec<_> = (0..4).map(|rank| group.world_rank(rank, array)).collect();
+        assert_eq!(ranks, [Some(4), None, Some(9), None]);
+    }
+}

@@ -1,0 +1,148 @@
+//! Loops over functions that ask and do not wait: `MPI_Test`, `MPI_Iprobe` and their like.
+//!
+//! A *poll* is such a call that found nothing. Polls of a thread that follow each other, with no other call between them,
+//! are a *run*; the layer keeps for each thread how long the present run is and when it began. A thread is *polling* while
+//! its run has [`LEAST`] polls and one of them each [`SPACING_NS`] on average: it waits, whether it happens to be inside
+//! of the function at this moment or not. A program that asks now and then while it computes is not polling.
+//!
+//! Time between two polls of a run that are nearer to each other than [`SPACING_NS`] is polling time. It lies outside of
+//! calls, so it is no MPI time; it is no useful computing either.
+
+use crate::layout::ThreadHead;
+use std::sync::atomic::{Ordering, fence};
+
+/// Polls that make a loop.
+pub const LEAST: u32 = 16;
+/// What lies between two polls of one loop at most, in nanoseconds.
+pub const SPACING_NS: u64 = 100_000;
+
+/// The polls of a thread.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Polling {
+    /// Ticks between polls.
+    pub ticks: u64,
+    /// When the present run began, in ticks.
+    pub since: u64,
+    /// When its latest poll returned, in ticks.
+    pub latest: u64,
+    /// How many polls it has.
+    pub polls: u32,
+    /// How many calls the thread had completed with the latest poll, cut off to 32 bits.
+    pub polled: u32,
+    /// How many it has completed, likewise.
+    pub completed: u32,
+    /// The function that it is in, or was in last.
+    pub function: Option<u32>,
+}
+
+/// By so many calls may two numbers differ that were read one after the other.
+const TORN: u32 = 2;
+/// How often a record that changes under our eyes is read again.
+const TRIES: u32 = 100;
+
+impl Polling {
+    /// Of a record, or a copy of one.
+    pub fn of(thread: &ThreadHead) -> Self {
+        for _ in 0..TRIES {
+            let before = thread.call.seq.get();
+            fence(Ordering::Acquire);
+            let polling = Self::read(thread);
+            fence(Ordering::Acquire);
+            if before.is_multiple_of(2) && thread.call.seq.get() == before {
+                return polling;
+            }
+            std::hint::spin_loop();
+        }
+        Self::read(thread)
+    }
+
+    fn read(thread: &ThreadHead) -> Self {
+        Self {
+            ticks: thread.polling_ticks.get(),
+            since: thread.polling_since.get(),
+            latest: thread.polling_latest.get(),
+            polls: thread.polls.get(),
+            polled: thread.polled.get(),
+            completed: thread.call.completed.get() as u32,
+            function: thread.call.open().or(thread.call.ended()),
+        }
+    }
+
+    /// The run after one more poll, which began and returned at these times and is the thread's call number `number`
+    /// (counted from 1).
+    pub fn after(self, (began, returned): (u64, u64), number: u64, spacing: u64) -> Self {
+        let number = number as u32;
+        let (latest, polled) = (returned, number);
+        if self.polls == 0 || number != self.polled.wrapping_add(1) {
+            return Self { since: began, polls: 1, latest, polled, ..self };
+        }
+        let gap = began.saturating_sub(self.latest);
+        let ticks = self.ticks.saturating_add(if gap <= spacing { gap } else { 0 });
+        Self { ticks, polls: self.polls.saturating_add(1), latest, polled, ..self }
+    }
+
+    /// When the loop began that the thread is in at `now`, if it is in one. `polls` says which functions poll, `spacing` is
+    /// [`SPACING_NS`] in ticks.
+    pub fn began(&self, polls: impl Fn(u32) -> bool, now: u64, spacing: u64) -> Option<u64> {
+        // An open call is not among the completed ones, but may have asked already; and a loop may be so fast that no two
+        // looks at its record are equal.
+        let unbroken = self.completed.wrapping_sub(self.polled).cast_signed().unsigned_abs() <= TORN;
+        let run = now.saturating_sub(self.since) / u64::from(self.polls.max(1));
+        let is_loop = unbroken && self.since != 0 && self.polls >= LEAST && run <= spacing;
+        (is_loop && self.function.is_some_and(polls)).then_some(self.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPACING: u64 = 100;
+
+    /// A thread that asks each `step` ticks; a call takes 2.
+    fn asking(polls: u64, step: u64) -> Polling {
+        let mut polling = Polling { function: Some(7), ..Polling::default() };
+        for n in 1..=polls {
+            polling = polling.after((n * step, n * step + 2), n, SPACING);
+        }
+        Polling { completed: polls as u32, ..polling }
+    }
+
+    fn is_poll(function: u32) -> bool {
+        function == 7
+    }
+
+    #[test]
+    fn a_thread_that_asks_again_and_again_is_polling_since_it_began() {
+        let polling = asking(20, 10);
+        assert_eq!(polling.began(is_poll, 203, SPACING), Some(10));
+        assert_eq!(polling.ticks, 19 * 8, "what lies between the calls");
+        let asked = Polling { completed: 19, ..polling };
+        assert_eq!(asked.began(is_poll, 203, SPACING), Some(10), "the call that asked has not returned");
+        let other = Polling { function: Some(8), ..polling };
+        assert_eq!(other.began(is_poll, 203, SPACING), None, "inside of another function");
+    }
+
+    #[test]
+    fn a_thread_that_asks_now_and_then_computes() {
+        let polling = asking(20, 1000);
+        assert_eq!(polling.began(is_poll, 20_003, SPACING), None);
+        assert_eq!(polling.ticks, 0);
+        assert_eq!(asking(u64::from(LEAST) - 1, 10).began(is_poll, 160, SPACING), None);
+    }
+
+    #[test]
+    fn a_thread_that_lost_the_processor_for_a_moment_is_still_polling() {
+        let polling = asking(10_000, 10);
+        assert!(polling.began(is_poll, 100_000 + 50 * SPACING, SPACING).is_some());
+        assert!(polling.began(is_poll, 100_000_000, SPACING).is_none(), "it does something else since");
+    }
+
+    #[test]
+    fn another_call_ends_the_loop() {
+        let polling = asking(20, 10);
+        assert_eq!(Polling { completed: 23, ..polling }.began(is_poll, 215, SPACING), None);
+        let next = polling.after((220, 222), 22, SPACING);
+        assert_eq!((next.polls, next.since, next.ticks), (1, 220, polling.ticks));
+    }
+}

@@ -1,0 +1,345 @@
+//! Messages that wait and have no receive: the unexpected-message queue.
+//!
+//! How many messages one rank has sent to another and the other has not received is certain: it is the difference of two
+//! counts. Which ones follows from the [`Recent`](crate::traffic::Recent) envelopes of both: what was sent last, less what
+//! was received last. How far back to look for that to be right cannot be known where one of the rings has been
+//! overwritten, so the answer is checked against the sums of the tags of all messages
+//! ([`Peer::sent_tags`](crate::traffic::Peer::sent_tags)), and not believed if they differ.
+//!
+//! Messages of one sender do not overtake each other, and receives match in the order in which they were posted: each
+//! receive, oldest first, takes the oldest message that it fits ([`Posted::take_from`]). Between senders the order is not
+//! known. A message that a probe has matched was taken like any other: whoever has it is a receive of its sender and tag.
+//!
+//! All memory is arrays of fixed size, on the stack of a signal handler perhaps: 256 messages of one sender, 256 receives.
+
+/// Messages of one sender that are told apart by their tags.
+pub const MESSAGES: usize = 256;
+/// Receives that are looked at.
+pub const RECEIVES: usize = 256;
+
+/// What one rank has sent to another and that has not been received.
+#[derive(Debug, Clone)]
+pub struct Outstanding {
+    /// Those whose tags are known, newest first: the first [`known`](Self::known) of the array.
+    tags: [u32; MESSAGES],
+    known: usize,
+    /// Older ones, of which nothing is known.
+    unknown: u64,
+}
+
+impl Outstanding {
+    /// `missing` messages whose tags add up to `sum`. `sent` and `received` are the tags of the messages between the two,
+    /// newest first, as far as they are remembered.
+    pub fn find<R: Iterator<Item = u32>>(
+        missing: u64,
+        sum: u64,
+        sent: impl Iterator<Item = u32>,
+        received: impl Fn() -> R,
+    ) -> Self {
+        let mut found = Self { tags: [0; MESSAGES], known: 0, unknown: missing };
+        for (tag, place) in sent.zip(&mut found.tags) {
+            *place = tag;
+            found.known += 1;
+        }
+        let least = usize::try_from(missing).unwrap_or(usize::MAX);
+        if least <= found.known {
+            let mut behind = received().take(found.known - least).count();
+            loop {
+                let kept = found.without(least + behind, received().take(behind));
+                if let Some(kept) = kept.filter(|kept| found.sum_of(kept) == sum) {
+                    found.keep(&kept);
+                    return found;
+                }
+                if behind == 0 {
+                    break;
+                }
+                behind /= 2;
+            }
+        }
+        found.alike(missing, sum);
+        found
+    }
+
+    /// Which of the newest `window` messages are left when those received are taken out, the oldest of a tag first. None if
+    /// one of them is not among those sent.
+    fn without(&self, window: usize, received: impl Iterator<Item = u32>) -> Option<Kept> {
+        let mut kept = Kept::first(window);
+        // The oldest that is left: mostly messages are received in the order in which they were sent.
+        let mut oldest = window;
+        for tag in received {
+            let fits = |at: &usize| kept.has(*at) && self.tags.get(*at) == Some(&tag);
+            let at = (0..oldest).rev().find(fits)?;
+            kept.remove(at);
+            while oldest > 0 && !kept.has(oldest - 1) {
+                oldest -= 1;
+            }
+        }
+        Some(kept)
+    }
+
+    fn sum_of(&self, kept: &Kept) -> u64 {
+        let kept = self.tags.iter().enumerate().filter(|(at, _)| kept.has(*at));
+        kept.fold(0, |sum, (_, tag)| sum.wrapping_add(u64::from(*tag)))
+    }
+
+    fn keep(&mut self, kept: &Kept) {
+        let mut known = 0;
+        for at in (0..self.known).filter(|at| kept.has(*at)) {
+            let tag = self.tags.get(at).copied().unwrap_or_default();
+            if let Some(place) = self.tags.get_mut(known) {
+                *place = tag;
+                known += 1;
+            }
+        }
+        (self.known, self.unknown) = (known, 0);
+    }
+
+    /// One message has the tag that the sum says; several are taken to be alike if it can be divided. Else they are not
+    /// known.
+    fn alike(&mut self, missing: u64, sum: u64) {
+        self.known = 0;
+        let tag = sum.checked_div(missing).filter(|tag| tag.wrapping_mul(missing) == sum);
+        let Some(tag) = tag.and_then(|tag| i32::try_from(tag).ok()) else { return };
+        self.known = usize::try_from(missing).unwrap_or(usize::MAX).min(MESSAGES);
+        self.unknown = missing - self.known as u64;
+        self.tags = [tag.cast_unsigned(); MESSAGES];
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.unknown.saturating_add(self.known as u64)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The tags that are known, oldest first.
+    pub fn tags(&self) -> impl Iterator<Item = u32> {
+        self.tags.iter().take(self.known).rev().copied()
+    }
+
+    /// A receive takes the oldest message with this tag, with any if it names none. Whether there was one. A message whose
+    /// tag is not known fits a receive of any tag only.
+    fn take(&mut self, tag: Option<u32>) -> bool {
+        let Some(wanted) = tag else {
+            // Those of which nothing is known are the oldest.
+            let known = self.unknown == 0;
+            (self.unknown, self.known) =
+                (self.unknown.saturating_sub(1), self.known.saturating_sub(usize::from(known)));
+            return true;
+        };
+        let known = self.tags.get(..self.known).unwrap_or_default();
+        let Some(at) = known.iter().rposition(|tag| *tag == wanted) else { return false };
+        self.tags.copy_within(at + 1..self.known, at);
+        self.known -= 1;
+        true
+    }
+}
+
+/// Some of the messages of an array.
+struct Kept([u64; MESSAGES / 64]);
+
+impl Kept {
+    /// The first `count`.
+    fn first(count: usize) -> Self {
+        let mut kept = Self([0; MESSAGES / 64]);
+        for at in 0..count.min(MESSAGES) {
+            if let Some(word) = kept.0.get_mut(at / 64) {
+                *word |= 1 << (at % 64);
+            }
+        }
+        kept
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.0.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 != 0)
+    }
+
+    fn remove(&mut self, at: usize) {
+        if let Some(word) = self.0.get_mut(at / 64) {
+            *word &= !(1 << (at % 64));
+        }
+    }
+}
+
+/// A receive that is posted, or a message that a probe has matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receive {
+    source: i32,
+    tag: i32,
+    order: u64,
+}
+
+impl Receive {
+    /// The rank and the tag that it names, none for any; its place among the receives of the process
+    /// ([`Request::order`](crate::traffic::Request::order)), the greatest for a blocking one.
+    pub fn new(source: Option<u32>, tag: Option<u32>, order: u64) -> Self {
+        let word = |named: Option<u32>| named.map_or(-1, u32::cast_signed);
+        Self { source: word(source), tag: word(tag), order }
+    }
+}
+
+/// The receives that are posted on a communicator.
+#[derive(Debug, Clone)]
+pub struct Posted {
+    /// Oldest first: the first `count`.
+    receives: [Receive; RECEIVES],
+    count: usize,
+}
+
+impl Default for Posted {
+    fn default() -> Self {
+        Self { receives: [Receive::new(None, None, 0); RECEIVES], count: 0 }
+    }
+}
+
+impl Posted {
+    /// Adds one, in any order. If there are too many, the newest are left out.
+    pub fn add(&mut self, receive: Receive) {
+        let known = self.receives.get(..self.count).unwrap_or_default();
+        let at = known.partition_point(|other| other.order <= receive.order);
+        let end = self.count.min(RECEIVES - 1);
+        if at > end {
+            return;
+        }
+        self.receives.copy_within(at..end, at + 1);
+        if let Some(place) = self.receives.get_mut(at) {
+            *place = receive;
+        }
+        self.count = end + 1;
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The receives take what they fit of the messages of a sender, and are gone then.
+    pub fn take_from(&mut self, sender: u32, messages: &mut Outstanding) {
+        let (mut left, mut at) = (0, 0);
+        while let Some(receive) = self.receives.get(at).copied().filter(|_| at < self.count) {
+            at += 1;
+            let fits = receive.source < 0 || receive.source == sender.cast_signed();
+            let tag = u32::try_from(receive.tag).ok();
+            if fits && !messages.is_empty() && messages.take(tag) {
+                continue;
+            }
+            if let Some(place) = self.receives.get_mut(left) {
+                *place = receive;
+                left += 1;
+            }
+        }
+        self.count = left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(tags: &[u32]) -> u64 {
+        tags.iter().map(|tag| u64::from(*tag)).sum()
+    }
+
+    /// Of what was sent and received in all, the last `far` of each remembered.
+    fn outstanding(sent: &[u32], received: &[u32], far: usize) -> Outstanding {
+        let missing = (sent.len() - received.len()) as u64;
+        let newest = |tags: &[u32]| tags.iter().rev().take(far).copied().collect::<Vec<_>>();
+        Outstanding::find(missing, sum(sent) - sum(received), newest(sent).into_iter(), || {
+            newest(received).into_iter()
+        })
+    }
+
+    fn tags(sent: &[u32], received: &[u32], far: usize) -> Vec<u32> {
+        outstanding(sent, received, far).tags().collect()
+    }
+
+    fn left(messages: &[u32], receives: &[(Option<u32>, Option<u32>)]) -> u64 {
+        let mut messages = outstanding(messages, &[], 100);
+        let mut posted = Posted::default();
+        // Newest first: their places say which is older.
+        for (order, (source, tag)) in receives.iter().enumerate().rev() {
+            posted.add(Receive::new(*source, *tag, order as u64));
+        }
+        posted.take_from(0, &mut messages);
+        messages.len()
+    }
+
+    #[test]
+    fn what_was_not_received_is_what_was_sent_less_what_was_received() {
+        assert_eq!(tags(&[1, 2, 3], &[], 100), [1, 2, 3]);
+        assert_eq!(tags(&[1, 2, 3], &[2], 100), [1, 3]);
+        assert_eq!(tags(&[1, 2, 3, 1], &[1, 3], 100), [2, 1]);
+        assert_eq!(tags(&[7, 7, 7], &[7], 100), [7, 7]);
+        assert_eq!(tags(&[1, 2], &[2, 1], 100), [0; 0]);
+    }
+
+    #[test]
+    fn where_the_older_ones_are_forgotten_the_newer_ones_say_it_if_the_sums_agree() {
+        let sent: Vec<u32> = (0..1000).collect();
+        assert_eq!(tags(&sent, &sent[..997], 100), [997, 998, 999]);
+        let mut received = sent[..998].to_vec();
+        received.swap(990, 997);
+        received.pop();
+        received.push(999);
+        assert_eq!(outstanding(&sent, &received, 20).len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_not_made_up() {
+        let sent: Vec<u32> = (0..50).map(|n| n * n).collect();
+        let found = outstanding(&sent, &sent[..20], 7);
+        assert_eq!((found.len(), found.tags().count()), (30, 0));
+        assert_eq!(tags(&sent, &sent[..49], 0), [49 * 49], "the sums know a single one");
+        assert_eq!(tags(&[5; 9], &[5; 4], 0), [5; 5], "several of one sum are taken to be alike");
+        assert_eq!(outstanding(&[6; 999], &[], 100).len(), 999);
+    }
+
+    #[test]
+    fn a_receive_of_another_tag_hides_no_message() {
+        assert_eq!(left(&[1, 2, 3], &[(Some(0), Some(9)), (Some(0), Some(2))]), 2);
+        assert_eq!(left(&[1, 2, 3], &[(Some(0), Some(9)), (Some(1), Some(2))]), 3);
+        assert_eq!(left(&[1, 2, 3], &[(None, None), (None, Some(3)), (None, Some(9))]), 1);
+    }
+
+    #[test]
+    fn receives_match_in_the_order_in_which_they_were_posted() {
+        // The first takes message 1, and the second finds none.
+        assert_eq!(left(&[1, 2], &[(None, None), (None, Some(1))]), 1);
+        assert_eq!(left(&[1, 2], &[(None, Some(1)), (None, None)]), 0);
+    }
+
+    #[test]
+    fn a_receive_from_any_source_takes_one_message_only() {
+        let mut posted = Posted::default();
+        posted.add(Receive::new(None, Some(4), 1));
+        let (mut first, mut second) = (outstanding(&[4], &[], 9), outstanding(&[4], &[], 9));
+        posted.take_from(0, &mut first);
+        posted.take_from(1, &mut second);
+        assert_eq!((first.len(), second.len(), posted.is_empty()), (0, 1, true));
+    }
+
+    #[test]
+    fn of_too_many_receives_the_oldest_are_kept() {
+        let mut posted = Posted::default();
+        for order in (0..RECEIVES as u64 + 9).rev() {
+            posted.add(Receive::new(None, Some(order as u32), order));
+        }
+        let mut messages = outstanding(&[0, RECEIVES as u32 - 1, RECEIVES as u32], &[], 9);
+        posted.take_from(0, &mut messages);
+        assert_eq!(messages.tags().collect::<Vec<_>>(), [RECEIVES as u32]);
+    }
+
+    #[test]
+    fn messages_of_unknown_tags_fit_receives_of_any_tag_only() {
+        let sent: Vec<u32> = (0..50).map(|n| n * n).collect();
+        let mut messages = outstanding(&sent, &sent[..20], 7);
+        let mut posted = Posted::default();
+        posted.add(Receive::new(None, None, 1));
+        posted.add(Receive::new(None, Some(49 * 49), 2));
+        posted.take_from(0, &mut messages);
+        assert_eq!(messages.len(), 29);
+    }
+}

@@ -1,0 +1,105 @@
+//! The functions of an image: the one place where their properties are read.
+//!
+//! The writer puts its own table into the image, so a reader can show the arguments of functions that are newer than itself.
+//! For an image from before the properties were written, the reader's own table stands in, by name.
+
+use crate::layout::{FunctionName, MAX_FUNCTIONS, SectionKind};
+use crate::read::{Error, Image, Source};
+use mpi_abi::{Fields, FunctionId, Properties};
+
+/// A function, as the image describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Function {
+    /// The name in the C binding; empty if the image does not have it.
+    pub name: String,
+    /// What its calls do.
+    pub properties: Properties,
+    /// Which fields of a call's record it sets.
+    pub fields: Fields,
+    /// Name of the function with counts of type `int`: of `MPI_Send_c` it is `MPI_Send`.
+    pub base: String,
+    /// Name of the function that does the same and waits until it is done: of `MPI_Isend_c` it is `MPI_Send`, of `MPI_Test`
+    /// `MPI_Wait`, of most others themselves.
+    pub operation: String,
+}
+
+/// All functions of an image.
+#[derive(Debug, Clone, Default)]
+pub struct Functions {
+    list: Vec<Function>,
+}
+
+impl Functions {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// When the image is damaged or cannot be read.
+    pub fn read<S: Source>(image: &Image<S>) -> Result<Self, Error> {
+        let table = image.table::<FunctionName>(SectionKind::FUNCTIONS)?;
+        let count = table.len().min(MAX_FUNCTIONS as u64);
+        let records: Vec<FunctionName> =
+            (0..count).map(|index| Ok(image.get(&table, index)?.value)).collect::<Result<_, Error>>()?;
+        let name = |number: u32| {
+            let index = usize::try_from(number.checked_sub(1)?).ok()?;
+            Some(records.get(index)?.name.text().into_owned())
+        };
+        let list = records.iter().map(|record| function(record, name)).collect();
+        Ok(Self { list })
+    }
+
+    /// The function with this number; what a call's `open` gives, an index of a thread's counters.
+    pub fn get(&self, number: u32) -> Option<&Function> {
+        self.list.get(usize::try_from(number).ok()?).filter(|function| !function.name.is_empty())
+    }
+
+    /// The function with this name.
+    pub fn named(&self, name: &str) -> Option<&Function> {
+        self.list.iter().find(|function| function.name == name && !name.is_empty())
+    }
+
+    /// All, by number; those without a name too.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Function> {
+        self.list.iter()
+    }
+}
+
+impl Function {
+    /// By this build's own table.
+    #[must_use]
+    pub fn of_table(name: &str) -> Self {
+        let name = name.to_owned();
+        let Some(id) = FunctionId::from_name(&name) else {
+            return Self { base: name.clone(), operation: name.clone(), name, ..Self::default() };
+        };
+        Self {
+            name,
+            properties: id.properties(),
+            fields: id.function().map(|function| function.fields).unwrap_or_default(),
+            base: id.base().name().to_owned(),
+            operation: id.operation().name().to_owned(),
+        }
+    }
+}
+
+/// The words of the table's own record for a function: properties, fields, numbers of base and operation plus one.
+#[must_use]
+pub fn words(id: FunctionId) -> (u64, u64, u32, u32) {
+    let fields = id.function().map(|function| function.fields).unwrap_or_default();
+    let plus_one = |id: FunctionId| u32::from(id.0) + 1;
+    (id.properties().word(), fields.word(), plus_one(id.base()), plus_one(id.operation()))
+}
+
+fn function(record: &FunctionName, named: impl Fn(u32) -> Option<String>) -> Function {
+    let name = record.name.text().into_owned();
+    let Some(properties) = Properties::from_word(record.properties.get()) else {
+        return Function::of_table(&name);
+    };
+    let other = |number: u32| named(number).unwrap_or_else(|| name.clone());
+    Function {
+        properties,
+        fields: Fields::from_word(record.fields.get()),
+        base: other(record.base.get()),
+        operation: other(record.operation.get()),
+        name,
+    }
+}

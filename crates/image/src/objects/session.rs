@@ -1,0 +1,28 @@
+//! Sessions.
+
+use super::Head;
+use crate::cell::W64;
+use crate::layout::Text;
+use std::mem::size_of;
+
+/// A session.
+#[repr(C)]
+#[derive(Debug, Clone)]
+pub struct Session {
+    #[allow(missing_docs)]
+    pub head: Head,
+    /// Handle of the info given, zero if never.
+    pub info: W64,
+    /// Its uid.
+    pub info_uid: W64,
+    /// Handle of the error handler last attached.
+    pub errhandler: W64,
+    /// Its uid.
+    pub errhandler_uid: W64,
+    /// The pairs of that info when it was given: see [`pairs`](super::pairs).
+    pub hints: Text,
+}
+
+const _: () = {
+    assert!(size_of::<Session>() == 144);
+};

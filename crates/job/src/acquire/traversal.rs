@@ -1,0 +1,370 @@
+//! Following tables from process to process until nothing new appears.
+
+use super::images;
+use super::mpi2dd::{self, Block};
+use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
+use mpiscope_target::Target;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+/// More processes than this are not followed.
+const MOST: usize = 1 << 20;
+/// More hosts than this are not asked.
+const MOST_HOSTS: usize = 1 << 12;
+
+/// Where to begin.
+pub enum Start {
+    /// Processes of this host: ranks, launchers, `mpiscope run`.
+    Pids(Vec<u32>),
+    /// A core file (or anything else that holds a block).
+    Target(Box<dyn Target>),
+}
+
+/// How far to go.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Other hosts are asked; else what runs there is listed in [`Acquired::elsewhere`].
+    pub remote: bool,
+    /// Whose processes are looked at; if nobody is named, those of the owners of the first ones.
+    pub users: Users,
+}
+
+/// Finds all processes of the job.
+///
+/// # Errors
+/// When nothing at all is found. What could be found in part is no error: see [`Acquired::problems`].
+pub fn acquire(hosts: &dyn Hosts, start: Start, scope: &Scope) -> Result<Acquired, Error> {
+    let mut walk = Walk::new(hosts, scope.users.clone());
+    match start {
+        Start::Pids(pids) => walk.begin_all(&pids, scope.users.unnamed())?,
+        Start::Target(target) => {
+            if let Some(block) = mpi2dd::read(&*target)? {
+                walk.learn(&block);
+            }
+        }
+    }
+    walk.follow(scope.remote);
+    walk.add_records();
+    let found = walk.finish();
+    Ok(found)
+}
+
+struct Walk<'a> {
+    hosts: &'a dyn Hosts,
+    users: Users,
+    /// Everything that any table named, with the program it is to be.
+    named: BTreeMap<ProcessLocation, PathBuf>,
+    waiting: VecDeque<ProcessLocation>,
+    /// Processes of this host that have been looked at.
+    seen: BTreeSet<ProcessLocation>,
+    entries: BTreeMap<ProcessLocation, Entry>,
+    /// What other hosts said about processes that are not theirs: no more than a hint.
+    hints: BTreeMap<ProcessLocation, Entry>,
+    /// Processes of this host that belong to somebody else.
+    strangers: BTreeSet<ProcessLocation>,
+    /// Processes of other hosts that are worth asking: directories, metadirectories, and ranks.
+    abroad: BTreeMap<String, BTreeSet<u32>>,
+    asked: BTreeSet<String>,
+    problems: Vec<String>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(hosts: &'a dyn Hosts, users: Users) -> Self {
+        Self {
+            hosts,
+            users,
+            named: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            seen: BTreeSet::new(),
+            entries: BTreeMap::new(),
+            hints: BTreeMap::new(),
+            strangers: BTreeSet::new(),
+            abroad: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Begins at processes of this host.
+    fn begin_all(&mut self, pids: &[u32], any_owner: bool) -> Result<(), Error> {
+        if any_owner {
+            let owners = pids.iter().filter_map(|pid| self.hosts.owner(*pid));
+            self.users = Users::Only(owners.collect());
+        }
+        let mut mute = Vec::new();
+        for pid in pids {
+            match self.begin(*pid, any_owner) {
+                Ok(true) => {}
+                Ok(false) => mute.push(*pid),
+                // One of several that has ended meanwhile.
+                Err(Error::Target(mpiscope_target::Error::NoProcess { .. })) if pids.len() > 1 => {}
+                Err(error) if pids.len() > 1 => self.complain(error.to_string()),
+                Err(error) => return Err(error),
+            }
+        }
+        if mute.is_empty() { Ok(()) } else { self.begin_at_images(&mute) }
+    }
+
+    /// Begins at a process; below a launcher, at what it started. False if neither has tables.
+    fn begin(&mut self, pid: u32, any_owner: bool) -> Result<bool, Error> {
+        if let Some(stranger) = self.stranger(pid) {
+            self.complain(stranger);
+            return Ok(true);
+        }
+        let target = self.hosts.open(pid, Path::new(""))?;
+        let place = ProcessLocation { host: self.hosts.host(), pid };
+        // Its image, if it has one, leads to others of its job.
+        self.name(place.clone(), target.executable().unwrap_or_default());
+        if self.look(&*target, &place)? {
+            return Ok(true);
+        }
+        // Anything without tables may be a launcher: or a shell, a wrapper, a proxy.
+        let named = self.users.clone();
+        for child in self.hosts.descendants(pid) {
+            match self.hosts.owner(child) {
+                // Whoever became another user to start the job did so by the kernel's leave, not by what a table says.
+                Some(owner) if any_owner && !self.users.has(owner) => self.users = Users::only(owner),
+                Some(owner) if self.users.has(owner) => {}
+                _ => continue,
+            }
+            let Ok(target) = self.hosts.open(child, Path::new("")) else { continue };
+            let place = ProcessLocation { host: self.hosts.host(), pid: child };
+            if self.look(&*target, &place).unwrap_or(false) {
+                return Ok(true);
+            }
+        }
+        self.users = named;
+        Ok(false)
+    }
+
+    /// Ranks that have not come so far as to have tables have images: others of their jobs may know more.
+    fn begin_at_images(&mut self, pids: &[u32]) -> Result<(), Error> {
+        let mut records = self.hosts.records();
+        records.retain(|record| self.users.has(record.owner));
+        let known: BTreeSet<u32> = records.iter().map(|record| record.entry.place.pid).collect();
+        if let Some(pid) = pids.iter().find(|pid| !known.contains(pid)) {
+            let name = self.named.get(&ProcessLocation { host: self.hosts.host(), pid: *pid }).cloned();
+            return Err(Error::Nothing { pid: *pid, name: name.unwrap_or_default() });
+        }
+        let own = records.iter().map(|record| record.entry.place.clone());
+        let own: BTreeSet<ProcessLocation> = own.filter(|place| pids.contains(&place.pid)).collect();
+        for record in images::of_jobs_with(records, &own) {
+            self.name(record.entry.place, record.entry.executable);
+        }
+        Ok(())
+    }
+
+    /// Why a process of this host is left alone, if it is there and belongs to somebody else.
+    fn stranger(&self, pid: u32) -> Option<String> {
+        let owner = self.hosts.owner(pid).filter(|owner| !self.users.has(*owner))?;
+        Some(format!(
+            "process {pid} belongs to user {owner} and not to user {}: it is left alone; `--user all` looks at it too",
+            self.users
+        ))
+    }
+
+    /// Learns what a process has to say; false if that is nothing.
+    fn look(&mut self, target: &dyn Target, place: &ProcessLocation) -> Result<bool, Error> {
+        let mut useful = false;
+        self.seen.insert(place.clone());
+        if let Some(block) = mpi2dd::read(target)? {
+            useful = block.meta.is_some() || !block.processes.is_empty();
+            // A rank, whose number and world others know.
+            if block.meta.is_some() && block.mpi_flags & mpi2dd::mpi_flag::I_AM_STARTER == 0 {
+                self.add(Entry {
+                    world: String::new(),
+                    rank: None,
+                    place: place.clone(),
+                    executable: target.executable().unwrap_or_default(),
+                    spawned: None,
+                    gone: false,
+                });
+            }
+            self.learn(&block);
+        }
+        let started = mpir::read(target).unwrap_or_else(|error| {
+            self.problems.push(error.to_string());
+            Vec::new()
+        });
+        for (rank, process) in started.into_iter().enumerate() {
+            useful = true;
+            self.add(Entry {
+                world: String::new(),
+                rank: u32::try_from(rank).ok(),
+                place: process.place,
+                executable: process.executable,
+                spawned: None,
+                gone: false,
+            });
+        }
+        Ok(useful)
+    }
+
+    fn learn(&mut self, block: &Block) {
+        for rank in &block.processes {
+            self.add(Entry {
+                world: rank.world.clone(),
+                rank: u32::try_from(rank.rank).ok(),
+                place: rank.process.place.clone(),
+                executable: rank.process.executable.clone(),
+                spawned: rank.spawned.clone(),
+                gone: false,
+            });
+        }
+        let others = block.directories.iter().chain(&block.metadirectories).chain(&block.meta);
+        for process in others {
+            self.name(process.place.clone(), process.executable.clone());
+        }
+    }
+
+    /// A process was named: it will be looked at.
+    fn name(&mut self, place: ProcessLocation, executable: PathBuf) {
+        if self.named.len() >= MOST {
+            return self.complain(format!("more than {MOST} processes are named: the rest is left out"));
+        }
+        if self.named.contains_key(&place) {
+            return;
+        }
+        if self.hosts.here(&place.host) {
+            match self.stranger(place.pid) {
+                Some(why) => {
+                    self.complain(why);
+                    self.strangers.insert(place.clone());
+                }
+                None => self.waiting.push_back(place.clone()),
+            }
+        } else {
+            self.abroad.entry(place.host.clone()).or_default().insert(place.pid);
+        }
+        self.named.insert(place, executable);
+    }
+
+    /// A rank was found. An entry that knows the world is better than one that does not.
+    fn add(&mut self, entry: Entry) {
+        self.name(entry.place.clone(), entry.executable.clone());
+        match self.entries.get_mut(&entry.place) {
+            Some(known) if !known.world.is_empty() => {
+                if known.spawned.is_none() {
+                    known.spawned = entry.spawned;
+                }
+                known.gone |= entry.gone;
+            }
+            _ => {
+                self.entries.insert(entry.place.clone(), entry);
+            }
+        }
+    }
+
+    fn complain(&mut self, problem: String) {
+        if !self.problems.contains(&problem) && self.problems.len() < 1000 {
+            self.problems.push(problem);
+        }
+    }
+
+    fn follow(&mut self, remote: bool) {
+        loop {
+            while let Some(place) = self.waiting.pop_front() {
+                self.visit(&place);
+            }
+            if !remote || !self.ask_next() {
+                return;
+            }
+        }
+    }
+
+    fn visit(&mut self, place: &ProcessLocation) {
+        if self.seen.contains(place) {
+            return;
+        }
+        let executable = self.named.get(place).cloned().unwrap_or_default();
+        match self.hosts.open(place.pid, &executable) {
+            Ok(target) => {
+                if let Err(error) = self.look(&*target, place) {
+                    self.complain(error.to_string());
+                }
+            }
+            Err(Error::Target(mpiscope_target::Error::NoProcess { .. })) => {
+                if let Some(entry) = self.entries.get_mut(place) {
+                    entry.gone = true;
+                }
+            }
+            Err(error) => self.complain(error.to_string()),
+        }
+    }
+
+    /// Asks the next host; false if none is left.
+    fn ask_next(&mut self) -> bool {
+        let next = self.abroad.iter().find(|(host, _)| !self.asked.contains(*host));
+        let Some((host, pids)) =
+            next.map(|(host, pids)| (host.clone(), pids.iter().copied().collect::<Vec<_>>()))
+        else {
+            return false;
+        };
+        if self.asked.len() >= MOST_HOSTS {
+            self.complain(format!("more than {MOST_HOSTS} hosts are named: the rest is not asked"));
+            return false;
+        }
+        self.asked.insert(host.clone());
+        match self.hosts.ask(&host, &pids, &self.users) {
+            Ok(found) => {
+                for mut entry in found.processes {
+                    // Seen from there, "here" may have another name.
+                    if self.abroad.get(&host).is_some_and(|pids| pids.contains(&entry.place.pid))
+                        && !self.hosts.here(&entry.place.host)
+                        && !self.named.contains_key(&entry.place)
+                    {
+                        entry.place.host.clone_from(&host);
+                    }
+                    if entry.place.host == host {
+                        self.add(entry);
+                    } else {
+                        self.name(entry.place.clone(), entry.executable.clone());
+                        self.hints.entry(entry.place.clone()).or_insert(entry);
+                    }
+                }
+                for place in found.elsewhere {
+                    self.name(place, PathBuf::new());
+                }
+                for problem in found.problems {
+                    self.complain(format!("{host}: {problem}"));
+                }
+            }
+            Err(error) => self.complain(error.to_string()),
+        }
+        true
+    }
+
+    /// What images tell about the jobs of the processes that were found.
+    fn add_records(&mut self) {
+        let known: BTreeSet<ProcessLocation> = self.named.keys().cloned().collect();
+        let mut records = self.hosts.records();
+        records.retain(|record| self.users.has(record.owner));
+        for record in images::of_jobs_with(records, &known) {
+            self.add(record.entry);
+        }
+        while let Some(place) = self.waiting.pop_front() {
+            self.visit(&place);
+        }
+    }
+
+    fn finish(mut self) -> Acquired {
+        for (place, hint) in std::mem::take(&mut self.hints) {
+            if self.entries.contains_key(&place) {
+                self.add(hint);
+            }
+        }
+        // A process of somebody else is none of the job's, whatever its tables say.
+        self.entries.retain(|place, _| !self.strangers.contains(place));
+        let elsewhere = self.abroad.iter().filter(|(host, _)| !self.asked.contains(*host));
+        let elsewhere = elsewhere.flat_map(|(host, pids)| {
+            pids.iter().map(|pid| ProcessLocation { host: host.clone(), pid: *pid })
+        });
+        let mut found = Acquired {
+            elsewhere: elsewhere.collect(),
+            processes: self.entries.into_values().collect(),
+            problems: self.problems,
+        };
+        found.sort();
+        found
+    }
+}

@@ -1,0 +1,89 @@
+//! Whose processes are looked at.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// Users whose processes tables may lead to. What a table says is the word of whoever owns the process: it must not lead
+/// root to a process of somebody else unasked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Users {
+    /// Everybody.
+    All,
+    /// These; none means those that the first processes belong to.
+    Only(BTreeSet<u32>),
+}
+
+impl Default for Users {
+    fn default() -> Self {
+        Self::Only(BTreeSet::new())
+    }
+}
+
+impl Users {
+    /// One user.
+    #[must_use]
+    pub fn only(user: u32) -> Self {
+        Self::Only(BTreeSet::from([user]))
+    }
+
+    /// Whether a process of this user may be looked at.
+    #[must_use]
+    pub fn has(&self, user: u32) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(users) => users.contains(&user),
+        }
+    }
+
+    /// Whether nobody has been named.
+    #[must_use]
+    pub fn unnamed(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// One more.
+    pub fn add(&mut self, user: u32) {
+        if let Self::Only(users) = self {
+            users.insert(user);
+        }
+    }
+}
+
+impl fmt::Display for Users {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.pad("all"),
+            Self::Only(users) => f.pad(&users.iter().map(u32::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+impl FromStr for Users {
+    type Err = String;
+
+    /// `all`, or numbers separated by commas.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let number = |word: &str| {
+            word.parse().map_err(|_| format!("{word:?} is no number of a user (`id -u NAME`), nor `all`"))
+        };
+        text.split(',').map(number).collect::<Result<_, _>>().map(Self::Only)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_survive_as_words_and_names_are_refused_with_what_is_meant() {
+        for users in [Users::All, Users::only(7), Users::Only([1, 2].into())] {
+            assert_eq!(users.to_string().parse(), Ok(users));
+        }
+        assert!("bob".parse::<Users>().unwrap_err().contains("id -u"));
+        assert!(Users::default().unnamed() && !Users::default().has(0) && Users::All.has(3));
+    }
+}

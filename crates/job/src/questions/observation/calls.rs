@@ -1,0 +1,205 @@
+//! What an open call needs to return: its arguments, read by the columns of the function table.
+
+use super::communicators::Communicators;
+use super::requests::{Requests, Special};
+use super::{Action, Call, Collective, Context, Message, Need, Receive};
+use crate::process::ThreadFacts;
+use crate::rank::Rank;
+use mpi_abi::{Completes, Flags, ObjectKind, Partners, Waits};
+use mpiscope_image::Function;
+use mpiscope_image::{Source, layout};
+
+/// The number that stands for `MPI_Finalize`, which is collective over the world and not counted.
+const FINALIZE: u64 = 0;
+
+/// What reads open calls.
+pub struct Reader<'a, 'i, S> {
+    pub rank: &'a Rank<'i, S>,
+    pub communicators: &'a Communicators,
+    pub requests: &'a Requests,
+    pub special: Special,
+    pub context: &'a dyn Context,
+}
+
+/// A call with what is known of its function.
+struct Open<'a> {
+    thread: &'a ThreadFacts,
+    record: &'a layout::Call,
+    function: &'a Function,
+    /// The function that waits for what this one starts or asks for; itself for most.
+    asked: &'a Function,
+}
+
+impl<S: Source> Reader<'_, '_, S> {
+    /// The call that a thread is in, or, if it polls, the one that it makes again and again.
+    pub fn call(&self, thread: &ThreadFacts) -> Option<Call> {
+        let polling = self.rank.process().polling_since(thread);
+        let record = match (&thread.call, polling) {
+            (Some(call), _) => call,
+            (None, Some(_)) => thread.last.as_ref()?,
+            (None, None) => return None,
+        };
+        let name = self.rank.process().called(record);
+        let since = polling.unwrap_or(thread.since);
+        let mut call = Call {
+            place: self.rank.place(record.return_address.get()),
+            age_s: if since == 0 { None } else { self.context.age(self.rank.process(), since) },
+            polling: polling.is_some(),
+            ..Call::default()
+        };
+        // What was read while it changed says nothing about its needs: it may return at any moment. A loop that polls changes
+        // all the time, and to the same again.
+        if let Some(function) =
+            self.rank.process().facts(record).filter(|_| !thread.torn || polling.is_some())
+        {
+            // Polling asks for what the blocking function waits for.
+            let polls = function.properties.flags.has(Flags::POLLING);
+            let blocking = || self.rank.process().functions.named(&function.operation);
+            let asked = if polls { blocking().unwrap_or(function) } else { function };
+            (call.needs, call.any) = self.needs(&Open { thread, record, function, asked });
+        }
+        call.function = name;
+        Some(call)
+    }
+
+    fn needs(&self, open: &Open<'_>) -> (Vec<Need>, bool) {
+        let properties = open.asked.properties;
+        let one = |need: Option<Need>| (need.into_iter().collect(), false);
+        match properties.waits {
+            Waits::RECEIVE => (self.receive(open).into_iter().chain(self.exchange(open)).collect(), false),
+            Waits::SEND if properties.partners == Partners::PEER => one(self.send(open)),
+            Waits::REQUESTS => self.completion(open, properties.completes),
+            Waits::COLLECTIVE if properties.partners == Partners::CONNECTED => one(self.all_connected(open)),
+            Waits::COLLECTIVE => one(Some(self.collective(open))),
+            Waits::CONNECTION => {
+                // All members first, then the other job: the first is known.
+                (vec![self.collective(open), self.partner(open)], false)
+            }
+            Waits::SYNCHRONIZATION => (vec![self.synchronization(open)], false),
+            Waits::FILE => one(Some(outside("a file operation to end", Action::File))),
+            _ => (Vec::new(), false),
+        }
+    }
+
+    fn comm(&self, open: &Open<'_>) -> u64 {
+        self.communicators.identity(open.record.object.get())
+    }
+
+    fn receive(&self, open: &Open<'_>) -> Option<Need> {
+        let (rank, tag) = match (open.function.fields.receive, open.record.extra.as_slice()) {
+            (true, [source, tag, ..]) => (source.get(), tag.get()),
+            _ => (open.record.peer.get(), open.record.tag.get()),
+        };
+        let from = self.special.rank(rank.cast_signed())?;
+        let tag = self.special.tag(tag.cast_signed());
+        // A message that a probe has matched is there.
+        open.function.fields.tag.then(|| {
+            Need::Message(Receive {
+                comm: self.comm(open),
+                from,
+                tag,
+                room: None,
+                place: None,
+                order: u64::MAX,
+            })
+        })
+    }
+
+    /// The sending half of a send-receive.
+    fn exchange(&self, open: &Open<'_>) -> Option<Need> {
+        if open.function.fields.receive { self.send(open) } else { None }
+    }
+
+    fn send(&self, open: &Open<'_>) -> Option<Need> {
+        let peer = self.special.rank(open.record.peer.get().cast_signed())??;
+        let tag = i32::try_from(open.record.tag.get().cast_signed()).ok()?;
+        Some(Need::Receiver(Message { comm: self.comm(open), peer, tag, bytes: 0, place: None }))
+    }
+
+    /// `MPI_Wait` and its like.
+    fn completion(&self, open: &Open<'_>, completes: Completes) -> (Vec<Need>, bool) {
+        let any = completes == Completes::ANY || completes == Completes::SOME;
+        let handles = if completes == Completes::ONE {
+            vec![open.record.request.get()]
+        } else {
+            let count = usize::try_from(open.record.count.get()).unwrap_or(usize::MAX);
+            open.thread.waited.iter().copied().take(count).collect()
+        };
+        let mut needs = Vec::new();
+        for handle in handles.iter().filter(|handle| **handle != 0) {
+            match self.requests.needs.get(handle) {
+                Some(found) => needs.extend(found.iter().cloned()),
+                // Complete: one of several is enough, and of all it is not missing.
+                None if any => return (Vec::new(), true),
+                None => {}
+            }
+        }
+        let count = open.record.count.get();
+        let listed = completes == Completes::ONE || count <= handles.len() as u64;
+        // What is not listed may be complete: it proves nothing for one of several, and is left out of all.
+        if any && !listed {
+            needs.push(outside("one of many requests to complete", Action::Unknown));
+        }
+        (needs, any)
+    }
+
+    fn all_connected(&self, open: &Open<'_>) -> Option<Need> {
+        let world = self.communicators.list.iter().find(|comm| {
+            comm.members.is_none() && comm.remote.is_none() && Some(comm.size) == self.rank.process().size
+        })?;
+        let finalizes = open.function.name == "MPI_Finalize";
+        finalizes.then(|| {
+            Need::Collective(Collective {
+                comm: world.identity,
+                number: FINALIZE,
+                function: open.function.name.clone(),
+                ..Collective::default()
+            })
+        })
+    }
+
+    fn collective(&self, open: &Open<'_>) -> Need {
+        let fields = open.function.fields;
+        let [.., op, number] = &open.record.extra;
+        let number = number.get();
+        let on_comm = fields.object == Some(ObjectKind::COMM);
+        let counted = on_comm && number != 0 && open.asked.properties.partners.are_all_members();
+        if !counted {
+            let what = format!("the other members of {}", self.object(open));
+            let kind = if fields.object == Some(ObjectKind::FILE) { Action::File } else { Action::Unknown };
+            return Need::Outside { what, kind };
+        }
+        let op = op.get();
+        Need::Collective(Collective {
+            comm: self.comm(open),
+            number,
+            function: open.asked.base.clone(),
+            root: fields.peer.map(|_| open.record.peer.get().cast_signed()),
+            op: (fields.op && op != 0).then(|| self.rank.object(ObjectKind::OP, op)),
+            bytes: None,
+        })
+    }
+
+    fn partner(&self, open: &Open<'_>) -> Need {
+        let what = match open.function.base.as_str() {
+            "MPI_Comm_accept" => "a client that connects",
+            "MPI_Comm_connect" => "a server that accepts",
+            "MPI_Comm_join" => "the process at the other end of the socket",
+            _ => "the processes that are spawned to call MPI_Init",
+        };
+        outside(what, Action::Partner)
+    }
+
+    fn synchronization(&self, open: &Open<'_>) -> Need {
+        outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma)
+    }
+
+    fn object(&self, open: &Open<'_>) -> String {
+        let kind = open.function.fields.object.unwrap_or(ObjectKind::COMM);
+        self.rank.object(kind, open.record.object.get())
+    }
+}
+
+fn outside(what: &str, kind: Action) -> Need {
+    Need::Outside { what: what.to_owned(), kind }
+}

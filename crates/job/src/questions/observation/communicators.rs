@@ -1,0 +1,105 @@
+//! The communicators of a process, by what all their members call them.
+
+use super::{Communicator, Peer, Remote};
+use crate::rank::Rank;
+use mpi_abi::ObjectKind;
+use mpiscope_image::derive::members::is_inter;
+use mpiscope_image::layout::{SectionKind, Words};
+use mpiscope_image::objects::{Comm, Life};
+use mpiscope_image::traffic;
+use mpiscope_image::{Image, Source, Table};
+use std::collections::HashMap;
+
+/// More communicators than this are not looked at.
+const MOST: u64 = 1 << 16;
+/// More members than this are not read.
+const MOST_MEMBERS: usize = 1 << 20;
+
+/// The communicators of a process, and how to find them.
+#[derive(Debug, Default)]
+pub struct Communicators {
+    /// All of them.
+    pub list: Vec<Communicator>,
+    by_handle: HashMap<u64, usize>,
+}
+
+impl Communicators {
+    /// Reads those that live, or that a call is freeing.
+    pub fn read<S: Source>(rank: &Rank<'_, S>) -> Self {
+        let image = rank.image();
+        let mut found = Self::default();
+        let Ok(table) = image.table::<Comm>(SectionKind::COMMS) else { return found };
+        let peers = image.table::<traffic::Peer>(SectionKind::PEERS).unwrap_or_default();
+        for index in 0..table.len().min(MOST) {
+            let Ok(record) = image.get::<Comm>(&table, index) else { continue };
+            let life = Life(record.value.head.life.get());
+            if life == Life::LIVE || life == Life::MARKED {
+                found.add(rank, &peers, &record.value, life);
+            }
+        }
+        found
+    }
+
+    fn add<S: Source>(&mut self, rank: &Rank<'_, S>, peers: &Table, comm: &Comm, life: Life) {
+        let image = rank.image();
+        let handle = comm.head.handle.get();
+        // A handle may have been given again while the old communicator is still being freed.
+        if life == Life::LIVE || !self.by_handle.contains_key(&handle) {
+            self.by_handle.insert(handle, self.list.len());
+        }
+        let remote = is_inter(comm).then(|| Remote {
+            size: comm.remote_size.get(),
+            members: members(image, &comm.remote).unwrap_or_default(),
+        });
+        let partners = remote.as_ref().map_or(comm.size.get(), |remote| remote.size);
+        self.list.push(Communicator {
+            identity: comm.head.identity.get(),
+            name: rank.object(ObjectKind::COMM, handle),
+            rank: comm.rank.get(),
+            members: members(image, &comm.members),
+            size: comm.size.get(),
+            collectives: comm.collectives.get(),
+            peers: exchanged(image, peers, comm.peers.get(), partners),
+            remote,
+        });
+    }
+
+    /// The communicator with this handle.
+    pub fn get(&self, handle: u64) -> Option<&Communicator> {
+        self.list.get(*self.by_handle.get(&handle)?)
+    }
+
+    /// The identity of the communicator with this handle; zero if it is not known.
+    pub fn identity(&self, handle: u64) -> u64 {
+        self.get(handle).map_or(0, |comm| comm.identity)
+    }
+}
+
+/// Ranks in the world; `None` if they are those of the world, in its order.
+fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<u32>> {
+    if words.offset.get() == 0 {
+        return None;
+    }
+    let ranks = image.words(words, MOST_MEMBERS).ok()?;
+    Some(ranks.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
+}
+
+/// Messages exchanged with the ranks of a communicator whose first record is number `first`, counted from 1.
+fn exchanged<S: Source>(image: &Image<S>, table: &Table, first: u64, count: u32) -> Vec<Peer> {
+    let Some(first) = first.checked_sub(1) else { return Vec::new() };
+    let peer = |rank: u32| {
+        let record = image.get::<traffic::Peer>(table, first.checked_add(u64::from(rank))?).ok()?.value;
+        let sent = record.sent.get().saturating_sub(record.cancelled.get());
+        let peer = Peer {
+            rank,
+            sent,
+            received: record.received.get(),
+            sent_tags: record.sent_tags.get(),
+            received_tags: record.received_tags.get(),
+            sent_bytes: record.sent_bytes.get(),
+            received_bytes: record.received_bytes.get(),
+        };
+        (peer.sent != 0 || peer.received != 0).then_some(peer)
+    };
+    (0..count.min(MOST_MEMBERS as u32)).filter_map(peer).collect()
+}

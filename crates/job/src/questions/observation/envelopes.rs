@@ -1,0 +1,53 @@
+//! The messages that a process has sent and received lately, from the two rings of envelopes that are always kept.
+
+use super::Message;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::traffic::{Recent, Traffic};
+use mpiscope_image::{Image, Source, Table};
+
+/// Envelopes of one ring that are read.
+const MOST: u64 = 1 << 16;
+
+/// Both rings, each oldest first.
+#[derive(Debug, Default)]
+pub struct Envelopes {
+    /// Messages sent.
+    pub sent: Vec<Message>,
+    /// Messages received.
+    pub received: Vec<Message>,
+}
+
+/// Reads what the rings still have.
+pub fn read<S: Source>(image: &Image<S>) -> Envelopes {
+    rings(image).unwrap_or_default()
+}
+
+fn rings<S: Source>(image: &Image<S>) -> Option<Envelopes> {
+    let totals = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;
+    let totals = image.get::<Traffic>(&totals, 0).ok()?.value;
+    let table = image.table::<Recent>(SectionKind::ENVELOPES).ok()?;
+    let (first, capacity) = (totals.envelopes_first.get(), totals.envelopes.get());
+    let ring = |first, written| ring(image, &table, first, capacity, written);
+    Some(Envelopes {
+        sent: ring(first, totals.envelopes_sent.get()),
+        received: ring(first.checked_add(capacity)?, totals.envelopes_received.get()),
+    })
+}
+
+fn ring<S: Source>(image: &Image<S>, table: &Table, first: u64, capacity: u64, written: u64) -> Vec<Message> {
+    let count = written.min(capacity).min(MOST);
+    let message = |place: u64| {
+        let index = first.checked_add(place.checked_rem(capacity)?)?;
+        let record = image.get::<Recent>(table, index).ok()?.value;
+        // Overwritten meanwhile, or no message any more.
+        let there = record.number.get() == place.wrapping_add(1) && record.peer.get() != Recent::GONE;
+        there.then(|| Message {
+            comm: record.comm.get(),
+            peer: record.peer.get(),
+            tag: record.tag.get().cast_signed(),
+            bytes: record.bytes.get(),
+            place: None,
+        })
+    };
+    (written - count..written).filter_map(message).collect()
+}

@@ -1,0 +1,242 @@
+//! What one look at one process saw.
+//!
+//! Communicators are named by their identity, which is the same on all members, and ranks are those of the communicator;
+//! [`join`](super::why::join) turns both into processes when the observations of all ranks are there.
+
+mod calls;
+mod communicators;
+mod envelopes;
+pub mod file;
+pub mod live;
+mod read;
+mod requests;
+
+pub use read::{Context, observe};
+
+use serde::{Deserialize, Serialize};
+
+/// What one look at one process saw.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Name of its world, the same on all its ranks.
+    pub world: String,
+    /// Rank in its `MPI_COMM_WORLD`, if it knows it.
+    pub rank: Option<u32>,
+    /// Processes in its world, if it knows.
+    pub size: Option<u32>,
+    /// Host.
+    pub host: String,
+    /// Process id on its host.
+    pub pid: u32,
+    /// How far it has come.
+    pub stage: Stage,
+    /// How it ended, for people, if it has.
+    pub ended: Option<String>,
+    /// Threads that have called MPI.
+    pub threads: Vec<Thread>,
+    /// Communicators that it is a member of.
+    pub communicators: Vec<Communicator>,
+    /// Receives that are posted and not complete, oldest first.
+    pub posted: Vec<Receive>,
+    /// Collectives that were started and are not complete.
+    pub collectives: Vec<Collective>,
+    /// Messages sent lately, oldest first.
+    pub sent: Vec<Message>,
+    /// Messages received lately.
+    pub received: Vec<Message>,
+}
+
+/// How far a process has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// It has not called MPI.
+    #[default]
+    Silent,
+    /// `MPI_Init` has not returned.
+    Starting,
+    /// `MPI_Init` has returned.
+    Running,
+    /// `MPI_Finalize` has returned.
+    Finalized,
+}
+
+/// A thread that has called MPI.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Calls completed, without those that poll.
+    pub calls: u64,
+    /// Polling calls completed.
+    pub polls: u64,
+    /// The open call, or the one that it polls with.
+    pub call: Option<Call>,
+    /// Outside of MPI: the last call and its line.
+    pub after: String,
+    /// What the system says that it does: "computing", "sleeping", "stopped", …
+    pub doing: String,
+    /// The innermost frame of the user's code.
+    pub at: Option<String>,
+    /// The thread has ended.
+    pub ended: bool,
+}
+
+/// An open call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The function.
+    pub function: String,
+    /// Line of the user's code.
+    pub place: Option<String>,
+    /// Seconds since it began.
+    pub age_s: Option<f64>,
+    /// What it needs to return.
+    pub needs: Vec<Need>,
+    /// One of the needs is enough.
+    pub any: bool,
+    /// It is made again and again and does not wait.
+    pub polling: bool,
+}
+
+/// One thing that a call needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// A message.
+    Message(Receive),
+    /// A receiver for a message.
+    Receiver(Message),
+    /// The other members of a communicator.
+    Collective(Collective),
+    /// An action of one rank.
+    Action {
+        /// The communicator whose rank it is.
+        comm: u64,
+        /// The rank.
+        rank: i64,
+        /// What it must do, for people.
+        what: String,
+        /// The kind of verdict that this leads to.
+        kind: Action,
+    },
+    /// Somebody who is not known; who, for people.
+    Outside {
+        /// For people.
+        what: String,
+        /// The kind of verdict that this leads to.
+        kind: Action,
+    },
+}
+
+/// What sort of thing is waited for, where it is neither a message nor a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// One-sided communication.
+    Rma,
+    /// A partition that is to be marked ready.
+    Partition,
+    /// Another job.
+    Partner,
+    /// Storage.
+    File,
+    /// Not known.
+    Unknown,
+}
+
+/// A communicator as one of its members knows it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Communicator {
+    /// The same on all members.
+    pub identity: u64,
+    /// For people.
+    pub name: String,
+    /// This process's rank in it.
+    pub rank: u32,
+    /// Ranks in the world of the (local) group; `None` for those of the world, `u32::MAX` for a process of another one.
+    pub members: Option<Vec<u32>>,
+    /// Processes in the (local) group.
+    pub size: u32,
+    /// The same for the remote group of an intercommunicator.
+    pub remote: Option<Remote>,
+    /// Collectives that this process has entered on it.
+    pub collectives: u64,
+    /// Messages exchanged with each rank that there were any with.
+    pub peers: Vec<Peer>,
+}
+
+/// The remote group of an intercommunicator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remote {
+    /// Processes in it.
+    pub size: u32,
+    /// Their ranks in this process's world; empty if they are of another world.
+    pub members: Vec<u32>,
+}
+
+/// How many messages were exchanged with one rank of a communicator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// The rank.
+    pub rank: u32,
+    /// Sent to it and not cancelled.
+    pub sent: u64,
+    /// Received from it.
+    pub received: u64,
+    /// The sum of the tags of the messages sent to it and not cancelled.
+    pub sent_tags: u64,
+    /// The sum of the tags of the messages received from it.
+    pub received_tags: u64,
+    /// Bytes sent to it.
+    pub sent_bytes: u64,
+    /// Bytes received from it.
+    pub received_bytes: u64,
+}
+
+/// A message that was sent, or received.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// The other side, as rank of the communicator.
+    pub peer: u32,
+    /// Its tag.
+    pub tag: i32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The line of the user's code, where it is known.
+    pub place: Option<String>,
+}
+
+/// A receive, or a probe.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receive {
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// From which rank of it; `None` for any.
+    pub from: Option<u32>,
+    /// With which tag; `None` for any.
+    pub tag: Option<i32>,
+    /// Room, in bytes.
+    pub room: Option<u64>,
+    /// The line of the user's code.
+    pub place: Option<String>,
+    /// Where it stands among the receives that the process posted.
+    pub order: u64,
+}
+
+/// A collective.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collective {
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// Its number on it, from 1; 0 for `MPI_Finalize`.
+    pub number: u64,
+    /// The function that does the same and blocks.
+    pub function: String,
+    /// The root.
+    pub root: Option<i64>,
+    /// The operation.
+    pub op: Option<String>,
+    /// Bytes, if all members must give as many.
+    pub bytes: Option<u64>,
+}

@@ -1,0 +1,103 @@
+//! From an image to an observation.
+
+use super::calls;
+use super::communicators::Communicators;
+use super::requests::{self, Special};
+use super::{Need, Observation, Stage, Thread, envelopes};
+use crate::process::{Process, ThreadFacts};
+use crate::rank::Rank;
+use mpiscope_image::Source;
+use mpiscope_image::layout::State;
+
+/// What the system says of a thread, where it can be asked: its state, and the innermost frame of the user's code.
+pub trait Context {
+    /// What a thread does outside of MPI: "computing", "sleeping", "stopped", …; empty if that is not known.
+    fn doing(&self, tid: u32) -> String;
+
+    /// The innermost frame of the user's code: `function at file:line`.
+    fn at(&self, tid: u32) -> Option<String>;
+
+    /// How the process ended, for people; `None` while it is there.
+    fn ended(&self) -> Option<String>;
+
+    /// Seconds from a moment in ticks (not zero) to the look, or to the end of the process.
+    fn age(&self, process: &Process, since: u64) -> Option<f64> {
+        let clock = &process.clock;
+        Some(clock.end_ns().saturating_sub(clock.ns_at(since)) as f64 / 1e9)
+    }
+}
+
+/// Observes one process.
+pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observation {
+    let process = rank.process();
+    let special = Special::of(process.abi);
+    let communicators = Communicators::read(rank);
+    let requests = requests::Reader { rank, communicators: &communicators, special }.read();
+    let calls = calls::Reader { rank, communicators: &communicators, requests: &requests, special, context };
+    let threads: Vec<Thread> = process.threads.iter().map(|t| thread(t, &calls, context)).collect();
+    let envelopes = envelopes::read(rank.image());
+    let ended = context.ended().filter(|_| !process.finalized());
+    let mut observation = Observation {
+        world: process.world.clone(),
+        rank: process.rank,
+        size: process.size,
+        host: process.host.clone(),
+        pid: process.pid,
+        stage: stage(process),
+        ended,
+        threads,
+        posted: requests.posted,
+        collectives: requests.collectives,
+        sent: envelopes.sent,
+        received: envelopes.received,
+        communicators: communicators.list,
+    };
+    observation.post_blocking();
+    observation
+}
+
+impl Observation {
+    /// A blocking receive is posted like any other, after those that were posted before it.
+    fn post_blocking(&mut self) {
+        let calls = self.threads.iter().filter_map(|thread| thread.call.as_ref());
+        let needs = calls.filter(|call| !call.polling).flat_map(|call| &call.needs);
+        let blocking = needs.filter_map(|need| match need {
+            // A receive with a request is listed already; a probe takes no message.
+            Need::Message(receive) if receive.order == u64::MAX => Some(receive.clone()),
+            _ => None,
+        });
+        let blocking: Vec<_> = blocking.collect();
+        self.posted.extend(blocking);
+    }
+}
+
+fn stage(process: &Process) -> Stage {
+    match process.state {
+        State::UNCLAIMED => Stage::Silent,
+        State::STARTED => Stage::Starting,
+        State::FINALIZED => Stage::Finalized,
+        _ => Stage::Running,
+    }
+}
+
+fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, context: &dyn Context) -> Thread {
+    let process = calls.rank.process();
+    let call = calls.call(facts).filter(|_| !process.finalized());
+    let polls = process.polls(facts);
+    let outside = call.is_none();
+    Thread {
+        calls: facts.calls.saturating_sub(polls),
+        polls,
+        after: facts.last.as_ref().filter(|_| outside).map_or_else(String::new, |last| {
+            let function = process.called(last);
+            match calls.rank.place(facts.return_address) {
+                Some(place) => format!("{function} at {place}"),
+                None => function,
+            }
+        }),
+        doing: if outside && facts.tid != 0 { context.doing(facts.tid) } else { String::new() },
+        at: if outside && facts.tid != 0 { context.at(facts.tid) } else { None },
+        ended: facts.tid == 0,
+        call,
+    }
+}

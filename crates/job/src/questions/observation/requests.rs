@@ -1,0 +1,183 @@
+//! The requests of a process that are under way, as what they need to complete.
+
+use super::communicators::Communicators;
+use super::{Action, Collective, Message, Need, Receive};
+use crate::rank::Rank;
+use mpi_abi::{AbiKind, ObjectKind, constant};
+use mpiscope_image::Source;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::traffic::{Request, RequestKind};
+use std::collections::HashMap;
+
+/// Records of requests that are looked at.
+const MOST_RECORDS: u64 = 1 << 22;
+
+/// Ranks and tags that are none, in one ABI.
+#[derive(Debug, Clone, Copy)]
+pub struct Special {
+    any_source: Option<i64>,
+    any_tag: Option<i64>,
+    proc_null: Option<i64>,
+}
+
+impl Special {
+    /// Those of an ABI.
+    pub fn of(abi: AbiKind) -> Self {
+        let value = |name| constant::value_of(abi, name);
+        Self {
+            any_source: value("MPI_ANY_SOURCE"),
+            any_tag: value("MPI_ANY_TAG"),
+            proc_null: value("MPI_PROC_NULL"),
+        }
+    }
+
+    /// A rank: `None` if there is nobody, `Some(None)` for any.
+    pub fn rank(self, rank: i64) -> Option<Option<u32>> {
+        if Some(rank) == self.proc_null {
+            None
+        } else if Some(rank) == self.any_source {
+            Some(None)
+        } else {
+            u32::try_from(rank).ok().map(Some)
+        }
+    }
+
+    /// A tag; `None` for any.
+    pub fn tag(self, tag: i64) -> Option<i32> {
+        if Some(tag) == self.any_tag { None } else { i32::try_from(tag).ok() }
+    }
+}
+
+/// Requests under way.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// By handle: what must happen for the request to complete; none for one that the program has not started.
+    pub needs: HashMap<u64, Vec<Need>>,
+    /// Receives that are posted, oldest first.
+    pub posted: Vec<Receive>,
+    /// Collectives that were started.
+    pub collectives: Vec<Collective>,
+}
+
+/// What reads requests.
+pub struct Reader<'a, 'i, S> {
+    pub rank: &'a Rank<'i, S>,
+    pub communicators: &'a Communicators,
+    pub special: Special,
+}
+
+impl<S: Source> Reader<'_, '_, S> {
+    /// All requests that are active.
+    pub fn read(&self) -> Requests {
+        let image = self.rank.image();
+        let mut found = Requests::default();
+        let Ok(table) = image.table::<Request>(SectionKind::REQUESTS) else { return found };
+        for index in 0..table.len().min(MOST_RECORDS) {
+            let Ok(record) = image.get::<Request>(&table, index) else { continue };
+            let request = record.value;
+            let life = Life(request.head.life.get());
+            let known = life == Life::LIVE || life == Life::MARKED;
+            let active = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
+            if known && active && !request.is(Flag::SHARED_HANDLE) && !request.is(Flag::CANCELLED) {
+                self.add(&request, &mut found);
+            }
+        }
+        found.posted.sort_by_key(|receive| receive.order);
+        found
+    }
+
+    fn add(&self, request: &Request, found: &mut Requests) {
+        let needs = self.needs(request);
+        for need in &needs {
+            match need {
+                Need::Message(receive) => found.posted.push(receive.clone()),
+                Need::Collective(collective) => found.collectives.push(collective.clone()),
+                Need::Receiver(_) | Need::Action { .. } | Need::Outside { .. } => {}
+            }
+        }
+        // A request that was freed while active can be waited for by nobody.
+        if Life(request.head.life.get()) == Life::LIVE {
+            found.needs.insert(request.head.handle.get(), needs);
+        }
+    }
+
+    fn needs(&self, request: &Request) -> Vec<Need> {
+        let kind = RequestKind(request.kind.get());
+        let comm = request.comm_identity.get();
+        let signed = |word: u32| i64::from(word.cast_signed());
+        let (peer, tag) = (signed(request.peer.get()), signed(request.tag.get()));
+        let receive = || {
+            let from = self.special.rank(peer)?;
+            let place = self.place(request);
+            let tag = self.special.tag(tag);
+            Some(Need::Message(Receive { comm, from, tag, room: None, place, order: request.order.get() }))
+        };
+        let send = |to: i64, tag: i64| {
+            let peer = self.special.rank(to)??;
+            let tag = i32::try_from(tag).ok()?;
+            Some(Need::Receiver(Message {
+                comm,
+                peer,
+                tag,
+                bytes: request.bytes.get(),
+                place: self.place(request),
+            }))
+        };
+        match kind {
+            RequestKind::PSEND | RequestKind::PRECV => self.partitioned(request, peer).into_iter().collect(),
+            RequestKind::SENDRECV => {
+                let sent = send(signed(request.dest.get()), signed(request.send_tag.get()));
+                receive().into_iter().chain(sent).collect()
+            }
+            // The message has been matched: it is on its way.
+            RequestKind::MRECV => Vec::new(),
+            kind if kind.sends() => send(peer, tag).into_iter().collect(),
+            kind if kind.receives() => receive().into_iter().collect(),
+            RequestKind::COLLECTIVE => vec![Need::Collective(self.collective(request))],
+            kind => vec![outside(kind)],
+        }
+    }
+
+    fn partitioned(&self, request: &Request, peer: i64) -> Option<Need> {
+        let rank = self.special.rank(peer)??;
+        let what = match RequestKind(request.kind.get()) {
+            RequestKind::PSEND => "receive the partitioned message (all partitions ready?)",
+            _ => "mark all partitions ready (MPI_Pready)",
+        };
+        let comm = request.comm_identity.get();
+        Some(Need::Action { comm, rank: i64::from(rank), what: what.to_owned(), kind: Action::Partition })
+    }
+
+    fn collective(&self, request: &Request) -> Collective {
+        let made_by = u32::from(request.head.made_by.get()).checked_sub(1);
+        let made_by = made_by.and_then(|number| self.rank.process().functions.get(number));
+        let function = made_by.map_or_else(String::new, |function| function.operation.clone());
+        let fields = made_by.map(|function| function.fields).unwrap_or_default();
+        let op = request.entry.get();
+        Collective {
+            comm: self.communicators.identity(request.object.get()),
+            number: request.order.get(),
+            function,
+            root: fields.peer.is_some().then(|| i64::from(request.peer.get().cast_signed())),
+            op: (fields.op && op != 0).then(|| self.rank.object(ObjectKind::OP, op)),
+            bytes: None,
+        }
+    }
+
+    fn place(&self, request: &Request) -> Option<String> {
+        let from =
+            if request.is(Flag::PERSISTENT) { &request.started_from } else { &request.head.made_from }.get();
+        (from != 0).then(|| self.rank.place(from)).flatten()
+    }
+}
+
+fn outside(kind: RequestKind) -> Need {
+    let (what, kind) = match kind {
+        RequestKind::RMA => ("a one-sided operation to complete", Action::Rma),
+        kind if kind.is_file() => ("a file operation to complete", Action::File),
+        RequestKind::GENERALIZED => ("MPI_Grequest_complete by the program", Action::Unknown),
+        _ => ("a request of a kind that is not known", Action::Unknown),
+    };
+    Need::Outside { what: what.to_owned(), kind }
+}

@@ -1,0 +1,270 @@
+//! Which processes nobody can release: the wait-for problem with "all of" and "one of".
+//!
+//! The live processes release others until nothing changes; what is left is stuck. Two kinds of nodes stand between
+//! processes so that no pair of ranks is ever looked at: a collective (released when every member that has not entered
+//! it is live) and a wildcard on a communicator (released by the first live member).
+
+use super::messages::Pairs;
+use super::snapshot::{
+    CommIndex, Condition, Need, Peer, Process, ProcessIndex, Receive, Snapshot, Thread, Wait,
+};
+use std::collections::HashMap;
+
+/// What the solver found.
+#[derive(Debug)]
+pub struct Blocked {
+    /// By process: it waits, and nobody who could release it is left.
+    pub stuck: Vec<bool>,
+    /// By process: it can act, or can be released by somebody who can.
+    pub live: Vec<bool>,
+}
+
+impl Blocked {
+    /// The stuck processes, in order.
+    pub fn stuck(&self) -> impl Iterator<Item = ProcessIndex> + '_ {
+        (0..).zip(&self.stuck).filter(|(_, stuck)| **stuck).map(|(process, _)| process)
+    }
+}
+
+/// What becomes possible when a process is found to be live.
+#[derive(Clone, Copy)]
+enum Releases {
+    /// A need of this wait.
+    Wait(u32),
+    /// A wildcard on this communicator.
+    Wildcard(u32),
+    /// One missing member of this collective.
+    Collective(u32),
+}
+
+/// A wait of a thread that is not met yet.
+struct Waiting {
+    process: ProcessIndex,
+    /// Needs that must still be met.
+    missing: u32,
+}
+
+#[derive(Default)]
+struct Node {
+    missing: u32,
+    waits: Vec<u32>,
+}
+
+struct Solver<'a> {
+    snapshot: &'a Snapshot,
+    pairs: Pairs<'a>,
+    live: Vec<bool>,
+    queue: Vec<ProcessIndex>,
+    waits: Vec<Waiting>,
+    releases: Vec<Vec<Releases>>,
+    wildcards: HashMap<CommIndex, u32>,
+    collectives: HashMap<(CommIndex, u64), u32>,
+    nodes: Vec<Node>,
+}
+
+/// Finds the processes that nobody can release. `acts` says which processes were seen to complete calls; with
+/// `polls_wait`, a thread that only polls counts as waiting for what it polls for.
+#[must_use]
+pub fn blocked(snapshot: &Snapshot, acts: &[bool], polls_wait: bool) -> Blocked {
+    let count = snapshot.processes.len();
+    let mut solver = Solver {
+        snapshot,
+        pairs: Pairs::of(snapshot),
+        live: vec![false; count],
+        queue: Vec::new(),
+        waits: Vec::new(),
+        releases: vec![Vec::new(); count],
+        wildcards: HashMap::new(),
+        collectives: HashMap::new(),
+        nodes: Vec::new(),
+    };
+    for (index, process) in (0..).zip(&snapshot.processes) {
+        solver.add(index, process, acts.get(index as usize).copied().unwrap_or(false), polls_wait);
+    }
+    solver.run();
+    let stuck = snapshot.processes.iter().zip(&solver.live);
+    Blocked { stuck: stuck.map(|(process, live)| !live && !process.is_gone()).collect(), live: solver.live }
+}
+
+/// A thread that may act by itself.
+fn acts_alone(thread: &Thread, polls_wait: bool) -> bool {
+    if thread.ended {
+        return false;
+    }
+    match &thread.call {
+        None => true,
+        Some(call) if matches!(call.wait, Wait::Nothing) => true,
+        // A call that is held open only by polling: the program may stop to poll.
+        Some(_) => thread.is_polling() && !polls_wait,
+    }
+}
+
+impl Thread {
+    /// The call was completed again and again and asks for the same thing each time.
+    #[must_use]
+    pub fn is_polling(&self) -> bool {
+        self.call.as_ref().is_some_and(|call| call.polling)
+    }
+}
+
+impl Solver<'_> {
+    fn add(&mut self, index: ProcessIndex, process: &Process, acts: bool, polls_wait: bool) {
+        let threads = || process.threads.iter().filter(|thread| !thread.ended);
+        let free = match process.condition {
+            Condition::Unseen(_) | Condition::Starting => true,
+            Condition::Finalized | Condition::Ended(_) => return,
+            Condition::Running => acts || threads().next().is_none(),
+        };
+        if free || threads().any(|thread| acts_alone(thread, polls_wait)) {
+            self.revive(index);
+            return;
+        }
+        for thread in threads() {
+            if let Some(call) = &thread.call {
+                self.wait(index, process, &call.wait);
+            }
+        }
+    }
+
+    fn wait(&mut self, index: ProcessIndex, process: &Process, wait: &Wait) {
+        let number = self.waits.len() as u32;
+        let (needs, every) = match wait {
+            Wait::Nothing => return self.revive(index),
+            Wait::All(needs) => (needs, true),
+            Wait::Any(needs) => (needs, false),
+        };
+        let met = needs.iter().filter(|need| self.need(index, process, need, number)).count();
+        let open = needs.len() - met;
+        let missing = if every { open } else { usize::from(met == 0) };
+        self.waits.push(Waiting { process: index, missing: missing as u32 });
+        if missing == 0 {
+            self.revive(index);
+        }
+    }
+
+    /// Whether a need is met already; else enters who can meet it.
+    fn need(&mut self, index: ProcessIndex, process: &Process, need: &Need, wait: u32) -> bool {
+        match need {
+            Need::Message(receive) => self.message(index, receive, wait),
+            Need::Receiver(message) => {
+                let lost = self.process(message.to).is_some_and(|to| to.lost);
+                lost || process.lost || self.pairs.is_received(index, message) || {
+                    self.releases(message.to, Releases::Wait(wait))
+                }
+            }
+            Need::Collective(collective) => self.collective(collective.comm, collective.number, wait),
+            Need::Action { by, .. } => self.releases(*by, Releases::Wait(wait)),
+            Need::Outside { .. } => true,
+        }
+    }
+
+    fn message(&mut self, index: ProcessIndex, receive: &Receive, wait: u32) -> bool {
+        if self.pairs.finds(index, &receive.matches) {
+            return true;
+        }
+        match receive.matches.from {
+            Peer::One(from) => {
+                self.process(from).is_some_and(|from| from.lost) || self.releases(from, Releases::Wait(wait))
+            }
+            Peer::Any => self.wildcard(receive.matches.comm, wait),
+        }
+    }
+
+    /// Enters an edge; never meets a need at once.
+    fn releases(&mut self, by: ProcessIndex, what: Releases) -> bool {
+        if let Some(edges) = self.releases.get_mut(by as usize) {
+            edges.push(what);
+        }
+        false
+    }
+
+    fn wildcard(&mut self, comm: CommIndex, wait: u32) -> bool {
+        let node = match self.wildcards.get(&comm) {
+            Some(node) => *node,
+            None => {
+                let node = self.nodes.len() as u32;
+                self.nodes.push(Node { missing: 1, waits: Vec::new() });
+                self.wildcards.insert(comm, node);
+                let snapshot = self.snapshot;
+                let members = snapshot.communicators.get(comm as usize).map_or(&[][..], |c| &c.members);
+                let lost = members.iter().any(|m| self.process(*m).is_some_and(|process| process.lost));
+                if lost {
+                    self.nodes[node as usize].missing = 0;
+                }
+                for member in members {
+                    self.releases(*member, Releases::Wildcard(node));
+                }
+                node
+            }
+        };
+        self.join(node, wait)
+    }
+
+    fn collective(&mut self, comm: CommIndex, number: u64, wait: u32) -> bool {
+        let node = match self.collectives.get(&(comm, number)) {
+            Some(node) => *node,
+            None => {
+                let node = self.nodes.len() as u32;
+                let missing = super::collectives::missing(self.snapshot, comm, number);
+                self.nodes.push(Node { missing: missing.len() as u32, waits: Vec::new() });
+                self.collectives.insert((comm, number), node);
+                for member in missing {
+                    self.releases(member, Releases::Collective(node));
+                }
+                node
+            }
+        };
+        self.join(node, wait)
+    }
+
+    /// Lets a wait depend on a node; whether the node is released already.
+    fn join(&mut self, node: u32, wait: u32) -> bool {
+        let Some(node) = self.nodes.get_mut(node as usize) else { return false };
+        node.waits.push(wait);
+        node.missing == 0
+    }
+
+    fn process(&self, index: ProcessIndex) -> Option<&Process> {
+        self.snapshot.processes.get(index as usize)
+    }
+
+    fn revive(&mut self, index: ProcessIndex) {
+        if let Some(live) = self.live.get_mut(index as usize)
+            && !*live
+        {
+            *live = true;
+            self.queue.push(index);
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(index) = self.queue.pop() {
+            let edges = self.releases.get_mut(index as usize).map(std::mem::take).unwrap_or_default();
+            for edge in edges {
+                match edge {
+                    Releases::Wait(wait) => self.met(wait),
+                    Releases::Wildcard(node) | Releases::Collective(node) => self.reached(node),
+                }
+            }
+        }
+    }
+
+    fn reached(&mut self, node: u32) {
+        let Some(node) = self.nodes.get_mut(node as usize).filter(|node| node.missing > 0) else { return };
+        node.missing -= 1;
+        if node.missing == 0 {
+            for wait in std::mem::take(&mut node.waits) {
+                self.met(wait);
+            }
+        }
+    }
+
+    fn met(&mut self, wait: u32) {
+        let Some(waiting) = self.waits.get_mut(wait as usize).filter(|wait| wait.missing > 0) else { return };
+        waiting.missing -= 1;
+        if waiting.missing == 0 {
+            let process = waiting.process;
+            self.revive(process);
+        }
+    }
+}

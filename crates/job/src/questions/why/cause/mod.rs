@@ -1,0 +1,132 @@
+//! Picks the one reason that explains what was seen, the most certain and most telling first.
+
+mod mismatch;
+mod ongoing;
+mod stuck;
+
+use super::blocked::blocked;
+use super::evidence::evidence;
+use super::messages::Pairs;
+use super::progress;
+use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
+use super::verdict::{Culprit, Kind, SCHEMA, Verdict};
+use super::words::{Words, ranks};
+
+/// Links of a ring that a sentence shows; more are only counted.
+const MOST_LINKS: usize = 8;
+
+/// A reason: what a [`Verdict`] says beside the evidence.
+struct Reason {
+    kind: Kind,
+    verdict: String,
+    culprits: Vec<Culprit>,
+    cycle: Vec<ProcessIndex>,
+    next: String,
+}
+
+impl Reason {
+    fn new(kind: Kind, verdict: String, next: &str) -> Self {
+        Self { kind, verdict, culprits: Vec::new(), cycle: Vec::new(), next: next.to_owned() }
+    }
+
+    fn blaming(mut self, culprit: Culprit) -> Self {
+        self.culprits.push(culprit);
+        self
+    }
+}
+
+/// What the reasons are looked for in.
+struct Case<'a> {
+    words: Words<'a>,
+    snapshot: &'a Snapshot,
+    acts: &'a [bool],
+    pairs: Pairs<'a>,
+    completed: u64,
+    seconds: f64,
+}
+
+/// See [`verdict`](super::verdict()).
+pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
+    let acts = progress::acts(first, second);
+    let mut found = blocked(second, &acts, false);
+    let case = Case {
+        words: Words::new(second),
+        snapshot: second,
+        acts: &acts,
+        pairs: Pairs::of(second),
+        completed: progress::completed(first, second),
+        seconds,
+    };
+    let mut reason = case.singletons().or_else(|| case.mismatch()).or_else(|| case.stuck(&found));
+    if reason.is_none() {
+        let polling = blocked(second, &acts, true);
+        reason = case.polling(&polling);
+        if reason.is_some() {
+            found = polling;
+        }
+    }
+    let reason = reason.unwrap_or_else(|| case.going_on());
+    Verdict {
+        schema: SCHEMA,
+        verdict: reason.verdict,
+        kind: reason.kind,
+        problem: reason.kind.is_problem(),
+        culprits: reason.culprits,
+        cycle: reason.cycle.iter().map(|process| case.words.rank(*process)).collect(),
+        stuck: case.words.members(found.stuck()),
+        evidence: evidence(second, &found),
+        not_seen: not_seen(&case.words, second),
+        looked_s: seconds,
+        next: reason.next,
+    }
+}
+
+/// What the verdict does not know of.
+fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
+    let mut said = Vec::new();
+    let unseen = |process: &Process| match &process.condition {
+        Condition::Unseen(why) => Some(why.clone()),
+        _ => None,
+    };
+    let mut reasons: Vec<(std::sync::Arc<str>, Vec<ProcessIndex>)> = Vec::new();
+    for (index, process) in (0..).zip(&snapshot.processes) {
+        let Some(why) = unseen(process) else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, ranks)) => ranks.push(index),
+            None => reasons.push((why, vec![index])),
+        }
+    }
+    said.extend(reasons.into_iter().map(|(why, of)| format!("{}: {why}", words.ranks(of))));
+    let lost = (0..).zip(&snapshot.processes).filter(|(_, process)| process.lost).map(|(index, _)| index);
+    let lost = words.members(lost);
+    if !lost.is_empty() {
+        said.push(format!("older messages of {}: their records were overwritten", ranks(&lost)));
+    }
+    said
+}
+
+impl Case<'_> {
+    fn process(&self, index: ProcessIndex) -> Option<&Process> {
+        self.snapshot.processes.get(index as usize)
+    }
+
+    fn culprit(&self, index: ProcessIndex) -> Culprit {
+        let call = self.process(index).and_then(|process| process.calls().next());
+        Culprit {
+            ranks: self.words.members([index]),
+            what: self.words.activity(index),
+            place: call.and_then(|call| call.place.as_deref().map(str::to_owned)),
+        }
+    }
+
+    fn singletons(&self) -> Option<Reason> {
+        let count = self.snapshot.processes.len();
+        self.snapshot.singletons.then(|| {
+            let verdict = format!(
+                "not one job: {count} processes that are each rank 0 of 1, so none of them waits for another"
+            );
+            let next = "use the launcher that belongs to the MPI library of the program";
+            Reason::new(Kind::NOT_ONE_JOB, verdict, next)
+        })
+    }
+}

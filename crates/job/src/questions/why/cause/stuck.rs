@@ -1,0 +1,268 @@
+//! Somebody can never go on.
+
+use super::{Case, MOST_LINKS, Reason};
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::messages::Sent;
+use crate::questions::why::snapshot::{Condition, Message, Need, Peer, Process, ProcessIndex, Receive, Wait};
+use crate::questions::why::verdict::Kind;
+use crate::questions::why::words::{ranks, verb};
+use crate::questions::why::{collectives, cycle};
+use std::collections::HashSet;
+
+/// Messages to one receiver that are compared with what it wants.
+const MOST_COMPARED: usize = 256;
+/// A message that differs from what is waited for by no more than this was meant for it: the sender is the one that is waited
+/// for, and the tag or the communicator is another.
+const MEANT_FOR_IT: u8 = 2;
+
+impl Case<'_> {
+    /// Somebody can never go on.
+    pub(super) fn stuck(&self, found: &Blocked) -> Option<Reason> {
+        found.stuck().next()?;
+        let ended = |process: &Process| matches!(process.condition, Condition::Ended(_));
+        let finalized = |process: &Process| process.condition == Condition::Finalized;
+        self.gone(found, ended)
+            .or_else(|| self.near_miss(found, MEANT_FOR_IT))
+            .or_else(|| self.gone(found, finalized))
+            .or_else(|| self.finalizing(found))
+            .or_else(|| self.action(found))
+            .or_else(|| self.ring_of_messages(found))
+            .or_else(|| self.near_miss(found, u8::MAX))
+            .or_else(|| self.ring(found))
+            .or_else(|| self.nobody_left(found))
+    }
+
+    /// Somebody waits for a process that is gone.
+    fn gone(&self, found: &Blocked, gone: impl Fn(&Process) -> bool) -> Option<Reason> {
+        let mut missed = cycle::waited_for(self.snapshot, found.stuck());
+        missed.retain(|peer| self.process(*peer).is_some_and(&gone));
+        let one = *missed.first()?;
+        let waiting = self.words.members(found.stuck());
+        let (who, gone) = (ranks(&waiting), self.words.members(missed.iter().copied()));
+        let verdict = format!(
+            "{who} {} for {}, which {}",
+            verb(&waiting, "waits", "wait"),
+            ranks(&gone),
+            self.words.activity(one)
+        );
+        let next = "find out why it ended: its output, its exit status, a core file (mpiscope core)";
+        let mut reason = Reason::new(Kind::RANK_GONE, verdict, next);
+        reason.culprits.extend(missed.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
+        Some(reason)
+    }
+
+    /// The unmet receives of stuck processes.
+    fn receives(&self, found: &Blocked) -> impl Iterator<Item = (ProcessIndex, &Receive)> {
+        let stuck: Vec<ProcessIndex> = found.stuck().collect();
+        stuck.into_iter().filter_map(|index| Some((index, self.process(index)?))).flat_map(
+            |(index, process)| {
+                let needs = process.calls().flat_map(|call| call.wait.needs());
+                needs.filter_map(move |need| match need {
+                    Need::Message(receive) => Some((index, receive)),
+                    _ => None,
+                })
+            },
+        )
+    }
+
+    /// A stuck receive, and a message that differs from what it wants in one thing.
+    fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
+        let mut best: Option<(u8, ProcessIndex, &Receive, Sent<'_>)> = None;
+        for (receiver, receive) in self.receives(found) {
+            for sent in self.pairs.left(receiver).iter().take(MOST_COMPARED) {
+                let Some(distance) = distance(receive, *sent).filter(|distance| *distance <= most) else {
+                    continue;
+                };
+                if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
+                    best = Some((distance, receiver, receive, *sent));
+                }
+            }
+        }
+        let (_, receiver, receive, (sender, message)) = best?;
+        let verdict = format!(
+            "rank {} waits for {} that was never sent; rank {} sent {} instead, which nobody receives",
+            self.words.rank(receiver),
+            self.words.message(&receive.matches),
+            self.words.rank(sender),
+            self.words.sent(message)
+        );
+        let next = "compare source, tag and communicator of the receive with those of the send";
+        let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
+        let expected = match receive.matches.from {
+            Peer::One(from) => from,
+            Peer::Any => sender,
+        };
+        let mut reason = reason.blaming(self.culprit(expected)).blaming(self.culprit(receiver));
+        reason.cycle = cycle::cycle(self.snapshot, found);
+        Some(reason)
+    }
+
+    /// Somebody waits for a process that is in `MPI_Finalize`, and so does nothing else any more.
+    fn finalizing(&self, found: &Blocked) -> Option<Reason> {
+        let over = |index: ProcessIndex| self.process(index).is_some_and(collectives::is_finalizing);
+        let mut seen = HashSet::new();
+        for stuck in found.stuck().filter(|stuck| !over(*stuck)) {
+            let process = self.process(stuck)?;
+            let must = process.calls().filter(|call| matches!(call.wait, Wait::All(_)));
+            for need in must.flat_map(|call| call.wait.needs()) {
+                // All who are in one collective miss the same members.
+                if matches!(need, Need::Collective(c) if !seen.insert((c.comm, c.number))) {
+                    continue;
+                }
+                if let Some(reason) = self.too_late(stuck, need, &over) {
+                    return Some(reason);
+                }
+            }
+        }
+        None
+    }
+
+    fn too_late(
+        &self,
+        stuck: ProcessIndex,
+        need: &Need,
+        over: &dyn Fn(ProcessIndex) -> bool,
+    ) -> Option<Reason> {
+        let rank = self.words.rank(stuck);
+        let (kind, culprits, verdict) = match need {
+            Need::Message(receive) => {
+                let Peer::One(from) = receive.matches.from else { return None };
+                let (from_said, wanted) = (self.words.rank(from), self.words.message(&receive.matches));
+                let verdict = format!(
+                    "rank {rank} waits for {wanted} that was never sent: rank {from_said} is in MPI_Finalize"
+                );
+                (Kind::MESSAGE_NEVER_SENT, vec![from], verdict)
+            }
+            Need::Receiver(message) => {
+                let (to, sent) =
+                    (self.words.rank(message.to), self.words.sent(self.recorded(stuck, message)));
+                let verdict =
+                    format!("rank {rank} sent {sent} that is never received: rank {to} is in MPI_Finalize");
+                (Kind::MESSAGE_NEVER_RECEIVED, vec![message.to], verdict)
+            }
+            Need::Collective(collective) => {
+                let missing = collectives::missing(self.snapshot, collective.comm, collective.number);
+                let missing: Vec<ProcessIndex> = missing.into_iter().filter(|rank| over(*rank)).collect();
+                let members = self.words.members(missing.iter().copied());
+                let verdict = format!(
+                    "{} never entered {}: {} in MPI_Finalize",
+                    ranks(&members),
+                    self.words.collective(collective),
+                    verb(&members, "it is", "they are")
+                );
+                (Kind::COLLECTIVE_NOT_ENTERED, missing, verdict)
+            }
+            Need::Action { .. } | Need::Outside { .. } => return None,
+        };
+        if !culprits.iter().any(|culprit| over(*culprit)) {
+            return None;
+        }
+        let next = "look for the branch of the program in which that rank leaves earlier than the others";
+        let mut reason = Reason::new(kind, verdict, next);
+        reason.culprits.extend(culprits.into_iter().map(|culprit| self.culprit(culprit)));
+        Some(reason)
+    }
+
+    /// The message as the sender's records have it, with its size.
+    fn recorded<'m>(&'m self, sender: ProcessIndex, message: &'m Message) -> &'m Message {
+        let sent = self.process(sender).map_or(&[][..], |process| &process.sent);
+        let same = |m: &&Message| (m.to, m.comm, m.tag) == (message.to, message.comm, message.tag);
+        sent.iter().rev().find(same).unwrap_or(message)
+    }
+
+    /// A stuck process needs something of one-sided or partitioned communication.
+    fn action(&self, found: &Blocked) -> Option<Reason> {
+        for stuck in found.stuck() {
+            let needs =
+                self.process(stuck).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
+            for need in needs {
+                let Need::Action { by, kind, .. } = need else { continue };
+                let verdict = format!("rank {} waits for {}", self.words.rank(stuck), self.words.need(need));
+                let verdict = format!("{verdict}, which is {}", self.words.activity(*by));
+                let mut reason = Reason::new(*kind, verdict, "look at what that rank waits for")
+                    .blaming(self.culprit(*by));
+                reason.cycle = cycle::cycle(self.snapshot, found);
+                return Some(reason);
+            }
+        }
+        None
+    }
+
+    /// A ring in which nobody is in a collective says more than a message of another rank that happens to be there.
+    fn ring_of_messages(&self, found: &Blocked) -> Option<Reason> {
+        let in_none = |rank: &ProcessIndex| {
+            self.process(*rank).is_some_and(|process| collectives::open(process).next().is_none())
+        };
+        self.ring(found).filter(|reason| reason.cycle.iter().all(in_none))
+    }
+
+    fn ring(&self, found: &Blocked) -> Option<Reason> {
+        let ring = cycle::cycle(self.snapshot, found);
+        let first = *ring.first()?;
+        let mut links: Vec<String> =
+            ring.iter().take(MOST_LINKS).map(|rank| self.words.rank(*rank)).collect();
+        if ring.len() > MOST_LINKS {
+            links.push(format!("… {} more …", ring.len() - MOST_LINKS));
+        }
+        links.push(self.words.rank(first));
+        let what = match ring.len() {
+            1 => "rank waits for itself",
+            _ => "ranks wait for each other",
+        };
+        let verdict = format!("deadlock: {} ({} {what})", links.join(" -> "), ring.len());
+        let next = "break the ring: let one of them receive before it sends, or use MPI_Sendrecv or non-blocking calls";
+        let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
+        reason.culprits.extend(ring.iter().take(MOST_LINKS).map(|rank| self.culprit(*rank)));
+        reason.cycle = ring;
+        Some(reason)
+    }
+
+    /// No ring of certain peers: wildcards, `MPI_Waitany`.
+    fn nobody_left(&self, found: &Blocked) -> Option<Reason> {
+        let stuck = self.words.members(found.stuck());
+        let one = found.stuck().next()?;
+        let verdict = format!(
+            "deadlock: {} {}, and nobody who could release {} is left (rank {}: {})",
+            ranks(&stuck),
+            verb(&stuck, "waits", "wait"),
+            verb(&stuck, "it", "them"),
+            self.words.rank(one),
+            self.words.activity(one)
+        );
+        let next = "each of them waits for a message from any of the others: one must send first";
+        Some(Reason::new(Kind::DEADLOCK, verdict, next).blaming(self.culprit(one)))
+    }
+
+    /// With polling taken for waiting, somebody is stuck.
+    pub(super) fn polling(&self, found: &Blocked) -> Option<Reason> {
+        let polls = |index: &ProcessIndex| {
+            self.process(*index).is_some_and(|process| process.calls().any(|call| call.polling))
+        };
+        let poller = found.stuck().find(polls)?;
+        let who = self.words.members(found.stuck().filter(polls));
+        let verdict = format!(
+            "{} {} for something that nobody can bring about: rank {} is {}",
+            ranks(&who),
+            verb(&who, "polls", "poll"),
+            self.words.rank(poller),
+            self.words.activity(poller)
+        );
+        let next = "the other side waits too, or has ended: see the lines above";
+        Some(Reason::new(Kind::POLLING, verdict, next).blaming(self.culprit(poller)))
+    }
+}
+
+/// In how far a message is not what a receive wants; `None` if it has nothing to do with it.
+fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
+    let wanted = &receive.matches;
+    let from = wanted.from == Peer::Any || wanted.from == Peer::One(sender);
+    let comm = wanted.comm == message.comm;
+    let tag = wanted.tag.is_none_or(|tag| tag == message.tag);
+    match (from, comm, tag) {
+        (true, true, false) => Some(1),
+        (true, false, true) => Some(2),
+        (false, true, true) => Some(3),
+        (true, false, false) => Some(4),
+        _ => None,
+    }
+}

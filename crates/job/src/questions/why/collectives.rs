@@ -1,0 +1,87 @@
+//! Who is in a collective, who has not entered it, and whether all of them mean the same one.
+//!
+//! Collectives on a communicator are numbered by every member for itself. Number for number they must be the same
+//! operation, so a member whose count has reached a number is inside or has left, whatever it does now, and one whose
+//! count has not is missing.
+
+use super::snapshot::{Collective, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
+use std::collections::HashMap;
+
+/// The number that stands for `MPI_Finalize`, which is collective and not counted.
+pub const FINALIZE: u64 = 0;
+
+/// Members of a communicator that have not entered a collective.
+pub fn missing(snapshot: &Snapshot, comm: CommIndex, number: u64) -> Vec<ProcessIndex> {
+    let members = snapshot.communicators.get(comm as usize).map_or(&[][..], |c| &c.members);
+    let process = |member: &ProcessIndex| snapshot.processes.get(*member as usize);
+    let absent = |member: &&ProcessIndex| process(member).is_some_and(|p| !has_entered(p, comm, number));
+    members.iter().filter(absent).copied().collect()
+}
+
+fn has_entered(process: &Process, comm: CommIndex, number: u64) -> bool {
+    if number == FINALIZE {
+        return process.condition == Condition::Finalized || is_finalizing(process);
+    }
+    process.entered(comm) >= number
+}
+
+/// It is in `MPI_Finalize`.
+pub fn is_finalizing(process: &Process) -> bool {
+    open(process).any(|collective| collective.number == FINALIZE)
+}
+
+/// The collectives that the open calls of a process wait for.
+pub fn open(process: &Process) -> impl Iterator<Item = &Collective> {
+    process.calls().flat_map(|call| call.wait.needs()).filter_map(|need| match need {
+        Need::Collective(collective) => Some(collective),
+        _ => None,
+    })
+}
+
+/// Members that gave different things to one collective.
+#[derive(Debug)]
+pub struct Mismatch<'a> {
+    /// What differs: "function", "root", …
+    pub difference: &'static str,
+    /// The largest group first; of equal ones the one with the lowest rank.
+    pub groups: Vec<(&'a Collective, Vec<ProcessIndex>)>,
+}
+
+/// Collectives that somebody waits in and whose members do not agree, by communicator and number.
+pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
+    let mut waited = HashMap::new();
+    for process in &snapshot.processes {
+        for collective in open(process).filter(|collective| collective.number != FINALIZE) {
+            waited.entry((collective.comm, collective.number)).or_insert_with(Vec::new);
+        }
+    }
+    for (index, process) in (0..).zip(&snapshot.processes) {
+        for collective in open(process).chain(&process.collectives) {
+            if let Some(known) = waited.get_mut(&(collective.comm, collective.number)) {
+                join(known, collective, index);
+            }
+        }
+    }
+    let mut found: Vec<_> =
+        waited.into_iter().filter_map(|(at, groups)| Some((at, mismatch(groups)?))).collect();
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, mismatch)| mismatch).collect()
+}
+
+type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;
+
+fn join<'a>(groups: &mut Groups<'a>, collective: &'a Collective, process: ProcessIndex) {
+    let same = |(known, _): &&mut (&Collective, Vec<ProcessIndex>)| known.signature == collective.signature;
+    match groups.iter_mut().find(same) {
+        Some((_, ranks)) if ranks.last() == Some(&process) => {}
+        Some((_, ranks)) => ranks.push(process),
+        None => groups.push((collective, vec![process])),
+    }
+}
+
+fn mismatch(mut groups: Groups<'_>) -> Option<Mismatch<'_>> {
+    groups.sort_by_key(|(_, ranks)| (usize::MAX - ranks.len(), ranks.first().copied()));
+    let (common, _) = groups.first()?;
+    let difference = groups.iter().find_map(|(other, _)| common.signature.difference(&other.signature))?;
+    Some(Mismatch { difference, groups })
+}

@@ -1,0 +1,154 @@
+//! A ring of stuck processes, each of which waits for the next.
+//!
+//! Followed is only what a process cannot do without: a certain peer, or the members that have not entered a collective.
+//! A collective is a node of its own, so that a ring through one costs as much as any other.
+
+use super::blocked::Blocked;
+use super::collectives;
+use super::snapshot::{CommIndex, Need, Peer, ProcessIndex, Snapshot, Wait};
+use std::collections::{HashMap, HashSet};
+
+/// A node on the way around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Node {
+    Process(ProcessIndex),
+    Collective(CommIndex, u64),
+    /// Any member of a communicator.
+    Anybody(CommIndex),
+}
+
+/// The processes of a ring, from the lowest; empty if there is none.
+pub fn cycle(snapshot: &Snapshot, blocked: &Blocked) -> Vec<ProcessIndex> {
+    let mut search = Search { snapshot, blocked, done: HashSet::new(), missing: HashMap::new() };
+    blocked.stuck().find_map(|start| search.from(Node::Process(start))).unwrap_or_default()
+}
+
+/// The processes that any of these cannot do without, each once and in order.
+pub fn waited_for(
+    snapshot: &Snapshot,
+    processes: impl IntoIterator<Item = ProcessIndex>,
+) -> Vec<ProcessIndex> {
+    let nodes = processes.into_iter().flat_map(|process| edges(snapshot, process));
+    processes_of(snapshot, nodes.collect())
+}
+
+/// The processes that could help any of these, also one of several, each once and in order.
+pub fn could_help(
+    snapshot: &Snapshot,
+    processes: impl IntoIterator<Item = ProcessIndex>,
+) -> Vec<ProcessIndex> {
+    let process = |index: ProcessIndex| snapshot.processes.get(index as usize);
+    let calls = processes.into_iter().filter_map(process).flat_map(|process| process.calls());
+    let mut nodes = HashSet::new();
+    for need in calls.flat_map(|call| call.wait.needs()) {
+        match (node(need), need) {
+            (Some(node), _) => drop(nodes.insert(node)),
+            (None, Need::Message(receive)) => drop(nodes.insert(Node::Anybody(receive.matches.comm))),
+            (None, _) => {}
+        }
+    }
+    processes_of(snapshot, nodes)
+}
+
+fn processes_of(snapshot: &Snapshot, nodes: HashSet<Node>) -> Vec<ProcessIndex> {
+    let mut found = HashSet::new();
+    for node in nodes {
+        match node {
+            Node::Process(peer) => drop(found.insert(peer)),
+            Node::Collective(comm, number) => found.extend(collectives::missing(snapshot, comm, number)),
+            Node::Anybody(comm) => {
+                let comm = snapshot.communicators.get(comm as usize);
+                found.extend(comm.iter().flat_map(|comm| comm.members.iter().copied()));
+            }
+        }
+    }
+    let mut found: Vec<ProcessIndex> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+fn edges(snapshot: &Snapshot, process: ProcessIndex) -> Vec<Node> {
+    let Some(process) = snapshot.processes.get(process as usize) else { return Vec::new() };
+    let waits = process.calls().map(|call| &call.wait);
+    let must = waits.filter(|wait| matches!(wait, Wait::All(_)) || wait.needs().len() == 1);
+    let needs = must.flat_map(Wait::needs);
+    needs.filter_map(node).collect()
+}
+
+/// What a need cannot be met without; none where anybody will do.
+fn node(need: &Need) -> Option<Node> {
+    match need {
+        Need::Message(receive) => match receive.matches.from {
+            Peer::One(from) => Some(Node::Process(from)),
+            Peer::Any => None,
+        },
+        Need::Receiver(message) => Some(Node::Process(message.to)),
+        Need::Collective(collective) => Some(Node::Collective(collective.comm, collective.number)),
+        Need::Action { by, .. } => Some(Node::Process(*by)),
+        Need::Outside { .. } => None,
+    }
+}
+
+struct Search<'a> {
+    snapshot: &'a Snapshot,
+    blocked: &'a Blocked,
+    done: HashSet<Node>,
+    missing: HashMap<(CommIndex, u64), Vec<Node>>,
+}
+
+impl Search<'_> {
+    fn next(&mut self, node: Node) -> Vec<Node> {
+        let stuck = |node: &Node| match node {
+            Node::Process(p) => self.blocked.stuck.get(*p as usize).copied().unwrap_or(false),
+            Node::Collective(..) => true,
+            Node::Anybody(_) => false,
+        };
+        match node {
+            Node::Process(process) => edges(self.snapshot, process).into_iter().filter(stuck).collect(),
+            Node::Collective(comm, number) => {
+                let members = self.missing.entry((comm, number)).or_insert_with(|| {
+                    let missing = collectives::missing(self.snapshot, comm, number);
+                    missing.into_iter().map(Node::Process).filter(stuck).collect()
+                });
+                members.clone()
+            }
+            Node::Anybody(_) => Vec::new(),
+        }
+    }
+
+    /// The ring that a walk from a node runs into; nodes that have been walked from are done.
+    fn from(&mut self, start: Node) -> Option<Vec<ProcessIndex>> {
+        if !self.done.insert(start) {
+            return None;
+        }
+        let mut way = vec![(start, self.next(start).into_iter())];
+        let mut places = HashMap::from([(start, 0)]);
+        while let Some((node, edges)) = way.last_mut() {
+            let Some(next) = edges.next() else {
+                places.remove(node);
+                way.pop();
+                continue;
+            };
+            if let Some(at) = places.get(&next) {
+                return Some(ring(way.iter().skip(*at).map(|(node, _)| *node)));
+            }
+            if self.done.insert(next) {
+                places.insert(next, way.len());
+                let edges = self.next(next).into_iter();
+                way.push((next, edges));
+            }
+        }
+        None
+    }
+}
+
+fn ring(nodes: impl Iterator<Item = Node>) -> Vec<ProcessIndex> {
+    let processes = nodes.filter_map(|node| match node {
+        Node::Process(process) => Some(process),
+        Node::Collective(..) | Node::Anybody(_) => None,
+    });
+    let mut ring: Vec<ProcessIndex> = processes.collect();
+    let lowest = ring.iter().enumerate().min_by_key(|(_, process)| **process).map_or(0, |(at, _)| at);
+    ring.rotate_left(lowest);
+    ring
+}

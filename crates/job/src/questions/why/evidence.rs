@@ -1,0 +1,130 @@
+//! What was seen: ranks that do the same, in one line each.
+//!
+//! Ranks in one function at one place that wait on one communicator are one line, also when each waits for another peer:
+//! a stencil of a hundred thousand ranks is a few lines.
+
+use super::blocked::Blocked;
+use super::snapshot::{Call, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
+use super::verdict::Evidence;
+use super::words::Words;
+use crate::worlds::Members;
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
+
+/// What makes ranks one line.
+#[derive(PartialEq, Eq, Hash)]
+enum Class<'a> {
+    /// In a call, with what the first of its needs is about.
+    Inside(bool, &'a str, Option<&'a str>, Option<(Discriminant<Need>, Option<CommIndex>, u64)>),
+    /// In no call.
+    Outside(bool, String),
+}
+
+/// A line, with the call of its first rank.
+struct Line<'a> {
+    evidence: Evidence,
+    call: Option<&'a Call>,
+    alike: bool,
+}
+
+/// All that was seen, the stuck ranks first, then the largest groups.
+pub fn evidence(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
+    let words = Words::new(snapshot);
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut known: HashMap<Class<'_>, usize> = HashMap::new();
+    for (index, process) in (0..).zip(&snapshot.processes) {
+        let stuck = blocked.stuck.get(index as usize).copied().unwrap_or(false);
+        for (class, call) in classes(&words, index, process, stuck) {
+            let line = *known.entry(class).or_insert_with_key(|class| {
+                lines.push(new(class, call));
+                lines.len() - 1
+            });
+            if let Some(line) = lines.get_mut(line) {
+                line.add(process, call);
+            }
+        }
+    }
+    let mut evidence: Vec<Evidence> = lines.into_iter().map(|line| line.say(&words)).collect();
+    evidence.sort_by_key(|line| (!line.stuck, usize::MAX - line.ranks.len()));
+    evidence
+}
+
+fn classes<'a>(
+    words: &Words<'_>,
+    index: ProcessIndex,
+    process: &'a Process,
+    stuck: bool,
+) -> Vec<(Class<'a>, Option<&'a Call>)> {
+    let inside = matches!(process.condition, Condition::Running | Condition::Starting);
+    let calls: Vec<&Call> = process.calls().filter(|_| inside).collect();
+    if calls.is_empty() {
+        return vec![(Class::Outside(stuck, words.activity(index)), None)];
+    }
+    let class = |call: &'a Call| {
+        let about = call.wait.needs().first().map(|need| (discriminant(need), comm(need), number(need)));
+        (Class::Inside(stuck, &call.function, call.place.as_deref(), about), Some(call))
+    };
+    calls.into_iter().map(class).collect()
+}
+
+fn comm(need: &Need) -> Option<CommIndex> {
+    match need {
+        Need::Message(receive) => Some(receive.matches.comm),
+        Need::Receiver(message) => Some(message.comm),
+        Need::Collective(collective) => Some(collective.comm),
+        Need::Action { .. } | Need::Outside { .. } => None,
+    }
+}
+
+fn number(need: &Need) -> u64 {
+    if let Need::Collective(collective) = need { collective.number } else { 0 }
+}
+
+fn new<'a>(class: &Class<'a>, call: Option<&'a Call>) -> Line<'a> {
+    let (stuck, function, place, what) = match class {
+        Class::Inside(stuck, function, place, _) => (*stuck, Some(*function), *place, String::new()),
+        Class::Outside(stuck, what) => (*stuck, None, None, what.clone()),
+    };
+    let evidence = Evidence {
+        ranks: Members::default(),
+        what,
+        function: function.map(str::to_owned),
+        place: place.map(str::to_owned),
+        since_s: None,
+        stuck,
+    };
+    Line { evidence, call, alike: true }
+}
+
+impl Line<'_> {
+    fn add(&mut self, process: &Process, call: Option<&Call>) {
+        self.evidence.ranks.add(process.world, Some(process.rank));
+        let (Some(first), Some(call)) = (self.call, call) else { return };
+        self.alike &= same(first, call);
+        if let Some(age) = call.age_s {
+            let (least, greatest) = self.evidence.since_s.unwrap_or((age, age));
+            self.evidence.since_s = Some((least.min(age), greatest.max(age)));
+        }
+    }
+
+    fn say(mut self, words: &Words<'_>) -> Evidence {
+        if let Some(call) = self.call {
+            self.evidence.what = if self.alike { words.call(call) } else { words.calls(call) };
+        }
+        self.evidence
+    }
+}
+
+/// Whether two calls wait for the same.
+fn same(a: &Call, b: &Call) -> bool {
+    let pair = |(a, b): (&Need, &Need)| match (a, b) {
+        (Need::Message(a), Need::Message(b)) => a.matches == b.matches,
+        (Need::Receiver(a), Need::Receiver(b)) => (a.to, a.comm, a.tag) == (b.to, b.comm, b.tag),
+        (Need::Collective(a), Need::Collective(b)) => (a.comm, a.number) == (b.comm, b.number),
+        (Need::Action { by: a, what: x, .. }, Need::Action { by: b, what: y, .. }) => (a, x) == (b, y),
+        (Need::Outside { what: a, .. }, Need::Outside { what: b, .. }) => a == b,
+        _ => false,
+    };
+    let (a, b) = (a.wait.needs(), b.wait.needs());
+    a.len() == b.len() && a.iter().zip(b).take(2).all(pair)
+}

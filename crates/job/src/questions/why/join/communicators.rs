@@ -1,0 +1,94 @@
+//! Communicators of a job, joined by identity.
+
+use super::{Places, Slot};
+use crate::questions::observation::{self, Observation};
+use crate::questions::why::snapshot::{CommIndex, Communicator, ProcessIndex};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The processes of a group by rank; `None` for one that is not known.
+type Group = Arc<[Option<ProcessIndex>]>;
+
+/// All communicators of a job.
+#[derive(Debug, Default)]
+pub struct Communicators {
+    /// As the snapshot has them.
+    pub list: Vec<Communicator>,
+    index: HashMap<u64, CommIndex>,
+    /// By index: the group, or both groups of an intercommunicator.
+    groups: Vec<Vec<Group>>,
+    /// `MPI_COMM_WORLD` and its duplicates have the members of the world: one list for all.
+    worlds: HashMap<(usize, u32), Group>,
+}
+
+impl Communicators {
+    /// Joins what all processes know.
+    pub fn join(slots: &[Slot<'_>], places: &Places) -> Self {
+        let mut found = Self::default();
+        for (me, (world, _, seen)) in (0..).zip(slots) {
+            for comm in seen.iter().flat_map(|seen| &seen.communicators).filter(|comm| comm.identity != 0) {
+                found.add(me, comm, &|rank| places.process(*world, rank), *world);
+            }
+        }
+        for (comm, groups) in found.list.iter_mut().zip(&found.groups) {
+            let members: BTreeSet<ProcessIndex> =
+                groups.iter().flat_map(|group| group.iter().copied().flatten()).collect();
+            comm.members = members.into_iter().collect();
+        }
+        found
+    }
+
+    fn add(
+        &mut self,
+        me: ProcessIndex,
+        comm: &observation::Communicator,
+        process: &dyn Fn(u32) -> Option<ProcessIndex>,
+        world: usize,
+    ) {
+        let index = *self.index.entry(comm.identity).or_insert_with(|| {
+            self.list.push(Communicator { name: comm.name.as_str().into(), members: Arc::new([]) });
+            self.groups.push(Vec::new());
+            (self.list.len() - 1) as CommIndex
+        });
+        let Some(groups) = self.groups.get_mut(index as usize) else { return };
+        if !groups.iter().any(|group| is_of(group, me, comm)) {
+            let whole = || (0..comm.size).map(process).collect();
+            groups.push(match &comm.members {
+                Some(ranks) => ranks.iter().map(|rank| process(*rank)).collect(),
+                None => self.worlds.entry((world, comm.size)).or_insert_with(whole).clone(),
+            });
+        }
+        // Of another world, the members are known from those who observe it there.
+        let remote =
+            comm.remote.iter().map(|remote| remote.members.iter().map(|rank| process(*rank)).collect());
+        for remote in remote.filter(|group: &Group| group.iter().any(Option::is_some)) {
+            if !groups.contains(&remote) {
+                groups.push(remote);
+            }
+        }
+    }
+
+    /// The communicator with this identity.
+    pub fn index(&self, identity: u64) -> Option<CommIndex> {
+        self.index.get(&identity).copied()
+    }
+
+    /// The process that `me` calls `rank` in its calls on a communicator: of the remote group, if there is one.
+    pub fn partner(
+        &self,
+        me: ProcessIndex,
+        seen: &Observation,
+        identity: u64,
+        rank: u32,
+    ) -> Option<ProcessIndex> {
+        let comm = seen.communicators.iter().find(|comm| comm.identity == identity)?;
+        let mut groups = self.groups.get(self.index(identity)? as usize)?.iter();
+        let wanted = |group: &&Group| is_of(group, me, comm) != comm.remote.is_some();
+        groups.find(wanted)?.get(rank as usize).copied().flatten()
+    }
+}
+
+/// Whether a process is the member of a group that it says it is.
+fn is_of(group: &Group, me: ProcessIndex, comm: &observation::Communicator) -> bool {
+    group.get(comm.rank as usize) == Some(&Some(me))
+}

@@ -1,0 +1,249 @@
+//! From observations of single processes to one snapshot of the job.
+//!
+//! Ranks of communicators become processes: a communicator is one for all observations with its identity, and its members
+//! are ranks of the observer's world. The remote group of an intercommunicator between worlds is the local group of those
+//! that observe it from the other side. Ranks of a world that nobody has observed are there as
+//! [`Condition::Unseen`], so that nothing is concluded without them.
+
+mod communicators;
+mod unreceived;
+
+use super::Kind;
+use super::snapshot::{
+    Call, Collective, Condition, Idle, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Signature,
+    Snapshot, Thread, Wait,
+};
+use crate::questions::observation::{self, Action, Observation, Stage};
+use communicators::Communicators;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// More ranks than this are not believed of one world.
+const MOST_RANKS: u32 = 1 << 24;
+
+/// Worlds in the order in which they are first seen, and where the processes of each are.
+#[derive(Debug, Default)]
+struct Places {
+    worlds: Vec<String>,
+    /// By world and rank.
+    index: HashMap<(usize, u32), ProcessIndex>,
+}
+
+impl Places {
+    fn world(&mut self, name: &str) -> usize {
+        match self.worlds.iter().position(|known| known == name) {
+            Some(world) => world,
+            None => {
+                self.worlds.push(name.to_owned());
+                self.worlds.len() - 1
+            }
+        }
+    }
+
+    fn process(&self, world: usize, rank: u32) -> Option<ProcessIndex> {
+        self.index.get(&(world, rank)).copied()
+    }
+}
+
+/// A process: world, rank, and what was seen of it.
+type Slot<'a> = (usize, u32, Option<&'a Observation>);
+
+/// One snapshot of a job; `unseen_because` says of the ranks that nobody has observed why that may be. Two looks at the same processes give snapshots with the same order.
+#[must_use]
+pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot {
+    let mut places = Places::default();
+    let mut slots: Vec<Slot<'_>> = Vec::new();
+    for observation in observations {
+        let world = places.world(&observation.world);
+        // A process that does not know its rank yet comes after those that do.
+        let rank = observation.rank.unwrap_or(u32::MAX);
+        slots.push((world, rank, Some(observation)));
+    }
+    unseen(observations, &mut places, &mut slots);
+    slots.sort_by_key(|(world, rank, seen)| (*world, *rank, seen.map(|o| o.pid)));
+    for (index, (world, rank, _)) in (0..).zip(&slots) {
+        places.index.entry((*world, *rank)).or_insert(index);
+    }
+    let communicators = Communicators::join(&slots, &places);
+    let mut processes: Vec<Process> = (0..)
+        .zip(&slots)
+        .map(|(me, slot)| Joiner { communicators: &communicators, unseen_because, me, slot }.process())
+        .collect();
+    unreceived::add(&slots, &communicators, &mut processes);
+    let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
+    let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
+    Snapshot { processes, communicators: communicators.list, singletons: alone && !spawned }
+}
+
+/// Adds the ranks of every world that nobody has observed.
+fn unseen<'a>(observations: &'a [Observation], places: &mut Places, slots: &mut Vec<Slot<'a>>) {
+    let mut worlds: HashMap<usize, (u32, Vec<bool>)> = HashMap::new();
+    for observation in observations {
+        let world = places.world(&observation.world);
+        let (size, seen) = worlds.entry(world).or_default();
+        *size = (*size).max(observation.size.unwrap_or(0).min(MOST_RANKS));
+        if let Some(rank) = observation.rank.filter(|rank| *rank < MOST_RANKS) {
+            let rank = rank as usize;
+            seen.resize(seen.len().max(rank + 1), false);
+            seen.iter_mut().skip(rank).take(1).for_each(|seen| *seen = true);
+        }
+    }
+    for (world, (size, seen)) in worlds {
+        let known = |rank: &u32| seen.get(*rank as usize).copied().unwrap_or(false);
+        // Processes that are there and do not know their rank yet are some of them.
+        let nameless =
+            observations.iter().filter(|o| o.rank.is_none() && places.worlds.get(world) == Some(&o.world));
+        let missing: Vec<u32> = (0..size).filter(|rank| !known(rank)).skip(nameless.count()).collect();
+        slots.extend(missing.into_iter().map(|rank| (world, rank, None)));
+    }
+}
+
+/// Makes one process.
+struct Joiner<'a> {
+    communicators: &'a Communicators,
+    unseen_because: &'a str,
+    me: ProcessIndex,
+    slot: &'a Slot<'a>,
+}
+
+impl Joiner<'_> {
+    fn process(&self) -> Process {
+        let (world, rank, observation) = *self.slot;
+        let Some(seen) = observation else {
+            return Process {
+                world,
+                rank,
+                size: 0,
+                host: "".into(),
+                condition: Condition::Unseen(self.unseen_because.into()),
+                threads: Vec::new(),
+                entered: Vec::new(),
+                collectives: Vec::new(),
+                sent: Vec::new(),
+                posted: Vec::new(),
+                lost: false,
+            };
+        };
+        let comm = |identity: u64| self.communicators.index(identity);
+        let mut entered: Vec<_> =
+            seen.communicators.iter().filter_map(|c| Some((comm(c.identity)?, c.collectives))).collect();
+        entered.sort_unstable();
+        Process {
+            world,
+            rank,
+            size: seen.size.unwrap_or(0),
+            host: seen.host.as_str().into(),
+            condition: condition(seen),
+            threads: seen.threads.iter().map(|thread| self.thread(seen, thread)).collect(),
+            entered,
+            collectives: seen.collectives.iter().filter_map(|c| self.collective(c)).collect(),
+            sent: Vec::new(),
+            posted: seen.posted.iter().filter_map(|receive| self.receive(seen, receive)).collect(),
+            lost: false,
+        }
+    }
+
+    fn thread(&self, seen: &Observation, thread: &observation::Thread) -> Thread {
+        Thread {
+            calls: thread.calls,
+            polls: thread.polls,
+            call: thread.call.as_ref().map(|call| self.call(seen, call)),
+            idle: Idle {
+                after: thread.after.as_str().into(),
+                doing: thread.doing.as_str().into(),
+                at: thread.at.as_deref().map(Arc::from),
+            },
+            ended: thread.ended,
+        }
+    }
+
+    fn call(&self, seen: &Observation, call: &observation::Call) -> Call {
+        let needs: Vec<Need> = call.needs.iter().map(|need| self.need(seen, need)).collect();
+        let wait = match (needs.is_empty(), call.any) {
+            (true, _) => Wait::Nothing,
+            (false, true) => Wait::Any(needs),
+            (false, false) => Wait::All(needs),
+        };
+        Call {
+            function: call.function.as_str().into(),
+            place: call.place.as_deref().map(Arc::from),
+            age_s: call.age_s,
+            wait,
+            polling: call.polling,
+        }
+    }
+
+    fn need(&self, seen: &Observation, need: &observation::Need) -> Need {
+        let found = match need {
+            observation::Need::Message(receive) => self.receive(seen, receive).map(Need::Message),
+            observation::Need::Receiver(message) => self.message(seen, message).map(Need::Receiver),
+            observation::Need::Collective(collective) => self.collective(collective).map(Need::Collective),
+            observation::Need::Action { comm, rank, what, kind } => {
+                let by = u32::try_from(*rank).ok().and_then(|rank| self.partner(seen, *comm, rank));
+                by.map(|by| Need::Action { by, what: what.as_str().into(), kind: verdict(*kind) })
+            }
+            observation::Need::Outside { what, kind } => {
+                Some(Need::Outside { what: what.as_str().into(), kind: verdict(*kind) })
+            }
+        };
+        // Somebody outside of what was observed: whoever it is may act.
+        found.unwrap_or_else(|| Need::Outside {
+            what: "a process that is not known here".into(),
+            kind: Kind::RUNNING,
+        })
+    }
+
+    fn partner(&self, seen: &Observation, comm: u64, rank: u32) -> Option<ProcessIndex> {
+        self.communicators.partner(self.me, seen, comm, rank)
+    }
+
+    fn receive(&self, seen: &Observation, receive: &observation::Receive) -> Option<Receive> {
+        let from = match receive.from {
+            None => Peer::Any,
+            Some(rank) => Peer::One(self.partner(seen, receive.comm, rank)?),
+        };
+        let comm = self.communicators.index(receive.comm)?;
+        let place = receive.place.as_deref().map(Arc::from);
+        Some(Receive { matches: Match { from, comm, tag: receive.tag }, room: receive.room, place })
+    }
+
+    fn message(&self, seen: &Observation, message: &observation::Message) -> Option<Message> {
+        Some(Message {
+            to: self.partner(seen, message.comm, message.peer)?,
+            comm: self.communicators.index(message.comm)?,
+            tag: message.tag,
+            bytes: message.bytes,
+            place: message.place.as_deref().map(Arc::from),
+        })
+    }
+
+    fn collective(&self, collective: &observation::Collective) -> Option<Collective> {
+        let signature = Signature {
+            function: collective.function.as_str().into(),
+            root: collective.root,
+            op: collective.op.as_deref().map(Arc::from),
+            bytes: collective.bytes,
+        };
+        let comm = self.communicators.index(collective.comm)?;
+        Some(Collective { comm, number: collective.number, signature })
+    }
+}
+
+fn condition(seen: &Observation) -> Condition {
+    match (&seen.ended, seen.stage) {
+        (_, Stage::Finalized) => Condition::Finalized,
+        (Some(how), _) => Condition::Ended(how.as_str().into()),
+        (None, Stage::Silent | Stage::Starting) => Condition::Starting,
+        (None, Stage::Running) => Condition::Running,
+    }
+}
+
+fn verdict(action: Action) -> Kind {
+    match action {
+        Action::Rma => Kind::RMA,
+        Action::Partition => Kind::PARTITION_NOT_READY,
+        Action::Partner => Kind::NO_PARTNER,
+        Action::File => Kind::FILE,
+        Action::Unknown => Kind::RUNNING,
+    }
+}

@@ -1,0 +1,108 @@
+//! Messages that were sent and have not been received, from the records of both sides.
+//!
+//! How many there are between two ranks on a communicator is certain: messages sent and not cancelled, less those
+//! received. Which ones [`Outstanding`] finds from the envelopes that both sides keep and the sums of the tags, as it does for
+//! `MPI_T_UMQ_LENGTH` inside of a process. Where it does not know, the sender is marked, and nothing is concluded from what it
+//! seems not to have sent.
+
+use super::{Slot, communicators::Communicators};
+use crate::questions::observation::{self, Observation};
+use crate::questions::why::snapshot::{Message, Process, ProcessIndex};
+use mpiscope_image::derive::unexpected::Outstanding;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// By communicator and rank of the other side.
+type ByPeer<'a> = HashMap<(u64, u32), Vec<&'a observation::Message>>;
+
+/// Adds to every process the messages that it has sent and that nobody has received.
+pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [Process]) {
+    let mut received: HashMap<ProcessIndex, ByPeer<'_>> = HashMap::new();
+    for (me, (_, _, seen)) in (0..).zip(slots) {
+        let Some(seen) = seen else { continue };
+        let mut sent: Option<ByPeer<'_>> = None;
+        for (comm, peer) in seen.communicators.iter().flat_map(|c| c.peers.iter().map(move |p| (c, p))) {
+            let Some(to) = communicators.partner(me, seen, comm.identity, peer.rank) else { continue };
+            let Some(other) = slots.get(to as usize).and_then(|(_, _, seen)| *seen) else { continue };
+            let taken = taken(other, comm);
+            let missing = peer.sent.saturating_sub(taken.received);
+            if missing == 0 {
+                continue;
+            }
+            let Some(index) = communicators.index(comm.identity) else { continue };
+            let sent = sent.get_or_insert_with(|| by_peer(&seen.sent));
+            let there = received.entry(to).or_insert_with(|| by_peer(&other.received));
+            let mine = sent.get(&(comm.identity, peer.rank)).map_or(&[][..], Vec::as_slice);
+            let theirs = there.get(&(comm.identity, comm.rank)).map_or(&[][..], Vec::as_slice);
+            let found = outstanding(missing, peer.sent_tags.wrapping_sub(taken.received_tags), mine, theirs);
+            let Some(process) = processes.get_mut(me as usize) else { continue };
+            process.lost |= (found.len() as u64) < missing;
+            process.sent.extend(found.into_iter().map(|(tag, message)| Message {
+                to,
+                comm: index,
+                tag,
+                bytes: message.map_or(0, |message| message.bytes),
+                place: message.and_then(|message| message.place.as_deref().map(Arc::from)),
+            }));
+        }
+    }
+}
+
+/// What `other` has exchanged with this process on a communicator.
+fn taken(other: &Observation, comm: &observation::Communicator) -> observation::Peer {
+    let there = other.communicators.iter().find(|there| there.identity == comm.identity);
+    let peer = there.and_then(|there| there.peers.iter().find(|peer| peer.rank == comm.rank));
+    peer.copied().unwrap_or_default()
+}
+
+fn by_peer(messages: &[observation::Message]) -> ByPeer<'_> {
+    let mut found: ByPeer<'_> = HashMap::new();
+    for message in messages {
+        found.entry((message.comm, message.peer)).or_default().push(message);
+    }
+    found
+}
+
+/// Tags of the messages that were not received, oldest first, each with its envelope if that is still there.
+fn outstanding<'a>(
+    missing: u64,
+    sum: u64,
+    sent: &[&'a observation::Message],
+    received: &[&observation::Message],
+) -> Vec<(i32, Option<&'a observation::Message>)> {
+    let tags = |message: &&observation::Message| message.tag.cast_unsigned();
+    let found =
+        Outstanding::find(missing, sum, sent.iter().rev().map(tags), || received.iter().rev().map(tags));
+    // The newest with this tag: of those that were received the oldest are first.
+    let envelope = |tag: i32| sent.iter().rev().find(|message| message.tag == tag).copied();
+    found.tags().map(u32::cast_signed).map(|tag| (tag, envelope(tag))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(tags: &[i32]) -> Vec<observation::Message> {
+        let message = |tag: &i32| observation::Message { tag: *tag, bytes: 8, ..Default::default() };
+        tags.iter().map(message).collect()
+    }
+
+    fn tags(sent: &[i32], received: &[i32], missing: u64, sum: u64) -> Vec<i32> {
+        let (sent, received) = (messages(sent), messages(received));
+        let (sent, received): (Vec<_>, Vec<_>) = (sent.iter().collect(), received.iter().collect());
+        outstanding(missing, sum, &sent, &received).iter().map(|(tag, _)| *tag).collect()
+    }
+
+    #[test]
+    fn the_messages_that_the_receiver_does_not_have_are_named_by_their_tags() {
+        assert_eq!(tags(&[7, 7, 7], &[7], 2, 14), [7, 7]);
+        assert_eq!(tags(&[1, 2, 3, 1], &[1, 3], 2, 3), [2, 1]);
+        assert_eq!(tags(&[41, 43], &[], 2, 84), [41, 43], "and not two of 42, which add up to the same");
+    }
+
+    #[test]
+    fn what_nobody_remembers_is_known_by_the_sum_or_not_at_all() {
+        assert_eq!(tags(&[], &[], 1, 41), [41]);
+        assert_eq!(tags(&[], &[], 2, 41), [0; 0]);
+    }
+}

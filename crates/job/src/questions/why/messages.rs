@@ -1,0 +1,138 @@
+//! Pairs the messages that were sent and not received with the receives that are posted.
+//!
+//! Messages of one sender on one communicator do not overtake each other, and receives match in the order in which they
+//! were posted. So each receive, oldest first, takes the oldest message of a sender that fits. Between senders the order
+//! is not known; a wildcard receive takes from the lowest rank first, which changes who is paired with whom but not
+//! whether a receive finds a message.
+
+use super::snapshot::{CommIndex, Match, Message, ProcessIndex, Receive, Snapshot};
+use std::collections::HashMap;
+
+/// A message with its sender.
+pub type Sent<'a> = (ProcessIndex, &'a Message);
+
+/// What was paired, and what is left over.
+#[derive(Debug, Default)]
+pub struct Pairs<'a> {
+    /// Messages with a receive waiting for them: how many of the same envelope.
+    received: HashMap<(ProcessIndex, ProcessIndex, CommIndex, i32), u32>,
+    /// Receives with a message on its way: how many of the same kind.
+    found: HashMap<(ProcessIndex, Match), u32>,
+    /// Messages that no posted receive fits, by receiver.
+    left: HashMap<ProcessIndex, Vec<Sent<'a>>>,
+}
+
+impl<'a> Pairs<'a> {
+    /// Pairs all messages of a job.
+    pub fn of(snapshot: &'a Snapshot) -> Self {
+        let mut incoming: HashMap<ProcessIndex, Vec<Sent<'a>>> = HashMap::new();
+        for (sender, process) in (0..).zip(&snapshot.processes) {
+            for message in &process.sent {
+                incoming.entry(message.to).or_default().push((sender, message));
+            }
+        }
+        let mut pairs = Self::default();
+        for (receiver, messages) in incoming {
+            let posted = usize::try_from(receiver).ok().and_then(|at| snapshot.processes.get(at));
+            let posted = posted.map_or(&[][..], |process| &process.posted);
+            pairs.pair(receiver, messages, posted);
+        }
+        pairs
+    }
+
+    fn pair(&mut self, receiver: ProcessIndex, messages: Vec<Sent<'a>>, posted: &[Receive]) {
+        let mut queues = Queues::new(&messages);
+        for receive in posted {
+            if let Some((sender, message)) = queues.take(&receive.matches) {
+                *self.found.entry((receiver, receive.matches)).or_default() += 1;
+                *self.received.entry((sender, receiver, message.comm, message.tag)).or_default() += 1;
+            }
+        }
+        let left = queues.rest();
+        if !left.is_empty() {
+            self.left.insert(receiver, left);
+        }
+    }
+
+    /// Whether a receive or probe of `receiver` finds a message. Each answer "yes" for a posted receive uses it up.
+    pub fn finds(&mut self, receiver: ProcessIndex, receive: &Match) -> bool {
+        match self.found.get_mut(&(receiver, *receive)) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => self.left(receiver).iter().any(|(sender, message)| receive.fits(*sender, message)),
+        }
+    }
+
+    /// Whether a message has a receive waiting for it. Each answer "yes" uses it up.
+    pub fn is_received(&mut self, sender: ProcessIndex, message: &Message) -> bool {
+        match self.received.get_mut(&(sender, message.to, message.comm, message.tag)) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Messages to a process that no posted receive fits.
+    pub fn left(&self, receiver: ProcessIndex) -> &[Sent<'a>] {
+        self.left.get(&receiver).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The messages to one process by envelope, each queue in the order of sending: finding one costs no walk over others.
+struct Queues<'a> {
+    by_envelope: HashMap<(ProcessIndex, CommIndex, i32), Vec<usize>>,
+    senders: HashMap<CommIndex, Vec<ProcessIndex>>,
+    messages: Vec<Option<Sent<'a>>>,
+}
+
+impl<'a> Queues<'a> {
+    fn new(messages: &[Sent<'a>]) -> Self {
+        let mut by_envelope: HashMap<_, Vec<usize>> = HashMap::new();
+        let mut senders: HashMap<_, Vec<ProcessIndex>> = HashMap::new();
+        for (at, (sender, message)) in messages.iter().enumerate() {
+            by_envelope.entry((*sender, message.comm, message.tag)).or_default().push(at);
+            let known = senders.entry(message.comm).or_default();
+            if known.last() != Some(sender) {
+                known.push(*sender);
+            }
+        }
+        // The oldest is taken from the end.
+        by_envelope.values_mut().for_each(|queue| queue.reverse());
+        Self { by_envelope, senders, messages: messages.iter().copied().map(Some).collect() }
+    }
+
+    fn take(&mut self, receive: &Match) -> Option<Sent<'a>> {
+        let at = match (receive.from, receive.tag) {
+            (super::Peer::One(sender), Some(tag)) => self.pop(sender, receive.comm, tag),
+            (super::Peer::Any, Some(tag)) => {
+                let senders = self.senders.get(&receive.comm).cloned().unwrap_or_default();
+                senders.into_iter().find_map(|sender| self.pop(sender, receive.comm, tag))
+            }
+            (_, None) => self.oldest(receive),
+        }?;
+        self.messages.get_mut(at)?.take()
+    }
+
+    fn pop(&mut self, sender: ProcessIndex, comm: CommIndex, tag: i32) -> Option<usize> {
+        let queue = self.by_envelope.get_mut(&(sender, comm, tag))?;
+        loop {
+            let at = queue.pop()?;
+            if self.messages.get(at).is_some_and(Option::is_some) {
+                return Some(at);
+            }
+        }
+    }
+
+    fn oldest(&self, receive: &Match) -> Option<usize> {
+        let fits = |sent: &Option<Sent<'a>>| sent.is_some_and(|(sender, m)| receive.fits(sender, m));
+        self.messages.iter().position(fits)
+    }
+
+    fn rest(self) -> Vec<Sent<'a>> {
+        self.messages.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,60 @@
+//! Why does nothing happen? A verdict on a job, from two looks at it.
+//!
+//! ```text
+//! ranks ──► Snapshot ──┐
+//!                      ├─► progress ─► blocked ─► cause ─► Verdict
+//! ranks ──► Snapshot ──┘   who moved   who can    the one   sentence, evidence,
+//!   (a moment later)                   be freed   reason    culprits, next step
+//! ```
+//!
+//! A [`Snapshot`] is a model without MPI handles: processes, what each of their threads waits for ([`Need`]), messages
+//! that were sent and not received, and how many collectives each process has entered. Where it comes from does not
+//! matter here: live processes, core files and evidence files give the same model. A core file is one look; nothing in
+//! it moves any more, so both looks are the same.
+//!
+//! # What counts as proof
+//!
+//! [`blocked`] finds the processes that nobody can release. It starts from those that can still act (outside of MPI, or
+//! seen to complete calls between the looks) and lets them release whoever they can: a receive by its sender, a
+//! collective when every missing member can still enter it, a wildcard receive by any live member, `MPI_Waitany` by one of
+//! its requests, `MPI_Waitall` by all of them. Whoever is never released is stuck, and stuck is a proof: it does not
+//! depend on timing. A rank that cannot be seen, and a record that was lost, count as able to release anybody, so they
+//! make the verdict weaker, never wrong.
+//!
+//! # Cost
+//!
+//! Every need is looked at a bounded number of times, collectives and wildcards are nodes of their own and not pairs of
+//! ranks, and ranks that wait alike are one line of evidence. The work grows with the number of needs and members.
+
+mod blocked;
+mod cause;
+mod collectives;
+mod cycle;
+mod evidence;
+mod join;
+mod messages;
+mod progress;
+#[cfg(any(test, feature = "sample"))]
+pub mod scene;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod words;
+
+pub use blocked::{Blocked, blocked};
+pub use join::snapshot;
+pub use snapshot::{
+    Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
+    ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
+};
+pub use verdict::{Culprit, Evidence, Kind, SCHEMA, Verdict};
+
+/// The verdict on what two looks at a job saw; `seconds` lie between them, zero for core files.
+///
+/// Both snapshots list the same processes in the same order; a process that is missing from the second look is there as
+/// [`Condition::Ended`] or [`Condition::Unseen`].
+#[must_use]
+pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
+    cause::verdict(first, second, seconds)
+}

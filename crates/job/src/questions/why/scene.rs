@@ -1,0 +1,111 @@
+//! Jobs made up for tests and for the benchmark: ranks of one world that do what they are told.
+
+use super::snapshot::{
+    Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
+    ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
+};
+use std::sync::Arc;
+
+/// `MPI_COMM_WORLD` of every scene.
+pub const WORLD: CommIndex = 0;
+
+/// A job whose ranks all compute, until they are put somewhere else.
+#[derive(Debug, Clone)]
+pub struct Scene(pub Snapshot);
+
+impl Scene {
+    /// `size` ranks that compute.
+    #[must_use]
+    pub fn of(size: u32) -> Self {
+        let (host, name): (Arc<str>, Arc<str>) = ("host".into(), "WORLD".into());
+        let process = |rank| Process {
+            world: 0,
+            rank,
+            size,
+            host: host.clone(),
+            condition: Condition::Running,
+            threads: vec![Thread {
+                calls: 10,
+                polls: 0,
+                call: None,
+                idle: Idle { after: "MPI_Barrier".into(), doing: "computing".into(), at: None },
+                ended: false,
+            }],
+            entered: vec![(WORLD, 0)],
+            collectives: Vec::new(),
+            sent: Vec::new(),
+            posted: Vec::new(),
+            lost: false,
+        };
+        let communicators = vec![Communicator { name, members: (0..size).collect() }];
+        Self(Snapshot { processes: (0..size).map(process).collect(), communicators, singletons: false })
+    }
+
+    /// A process to change.
+    pub fn process(&mut self, rank: ProcessIndex) -> &mut Process {
+        let processes = &mut self.0.processes;
+        processes.get_mut(rank as usize).expect("the scene has this rank")
+    }
+
+    /// Puts the only thread of a rank into a call.
+    pub fn call(&mut self, rank: ProcessIndex, function: &str, wait: Wait) -> &mut Self {
+        let call = Call {
+            function: function.into(),
+            place: Some(format!("{}.c:1", function.to_lowercase()).into()),
+            age_s: Some(2.0),
+            wait,
+            polling: false,
+        };
+        if let Some(thread) = self.process(rank).threads.first_mut() {
+            thread.call = Some(call);
+        }
+        self
+    }
+
+    /// `rank` is in `MPI_Recv`.
+    pub fn receive(&mut self, rank: ProcessIndex, from: Peer, tag: i32) -> &mut Self {
+        let receive = receive(from, tag);
+        self.process(rank).posted.push(receive.clone());
+        self.call(rank, "MPI_Recv", Wait::All(vec![Need::Message(receive)]))
+    }
+
+    /// `rank` is in `MPI_Ssend`.
+    pub fn send(&mut self, rank: ProcessIndex, to: ProcessIndex, tag: i32) -> &mut Self {
+        let message = message(to, tag);
+        self.process(rank).sent.push(message.clone());
+        self.call(rank, "MPI_Ssend", Wait::All(vec![Need::Receiver(message)]))
+    }
+
+    /// `rank` has sent a message and gone on.
+    pub fn sent(&mut self, rank: ProcessIndex, to: ProcessIndex, tag: i32) -> &mut Self {
+        self.process(rank).sent.push(message(to, tag));
+        self
+    }
+
+    /// `rank` is in the `number`th collective of the world.
+    pub fn collective(&mut self, rank: ProcessIndex, function: &str, number: u64) -> &mut Self {
+        let signature = Signature { function: function.into(), root: None, op: None, bytes: None };
+        let collective = Collective { comm: WORLD, number, signature };
+        if number > 0 {
+            self.process(rank).entered = vec![(WORLD, number)];
+        }
+        self.call(rank, function, Wait::All(vec![Need::Collective(collective)]))
+    }
+
+    /// `rank` is in `MPI_Finalize`.
+    pub fn finalize(&mut self, rank: ProcessIndex) -> &mut Self {
+        self.collective(rank, "MPI_Finalize", super::collectives::FINALIZE)
+    }
+}
+
+/// A message on the world.
+#[must_use]
+pub fn message(to: ProcessIndex, tag: i32) -> Message {
+    Message { to, comm: WORLD, tag, bytes: 8, place: None }
+}
+
+/// A receive on the world.
+#[must_use]
+pub fn receive(from: Peer, tag: i32) -> Receive {
+    Receive { matches: Match { from, comm: WORLD, tag: Some(tag) }, room: Some(8), place: None }
+}

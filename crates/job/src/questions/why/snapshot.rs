@@ -1,0 +1,282 @@
+//! What one look at a job saw: the model that the verdict is made from.
+
+use std::sync::Arc;
+
+/// Place of a process in [`Snapshot::processes`].
+pub type ProcessIndex = u32;
+/// Place of a communicator in [`Snapshot::communicators`].
+pub type CommIndex = u32;
+
+/// What one look at a job saw.
+#[derive(Debug, Default, Clone)]
+pub struct Snapshot {
+    /// All processes of the job, with those that could not be seen.
+    pub processes: Vec<Process>,
+    /// All communicators that a wait refers to.
+    pub communicators: Vec<Communicator>,
+    /// The launcher meant the processes to be one job, and each is alone in its world: a launcher of another library.
+    pub singletons: bool,
+}
+
+/// A communicator, one for all its members.
+#[derive(Debug, Clone)]
+pub struct Communicator {
+    /// What people call it: its name, or its identity.
+    pub name: Arc<str>,
+    /// Its processes; of an intercommunicator those of both groups.
+    pub members: Arc<[ProcessIndex]>,
+}
+
+/// A process.
+#[derive(Debug, Clone)]
+pub struct Process {
+    /// Number of its world in the job; 0 for the first.
+    pub world: usize,
+    /// Rank in its `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Processes in its world.
+    pub size: u32,
+    /// Host.
+    pub host: Arc<str>,
+    /// How far it has come.
+    pub condition: Condition,
+    /// Its threads that have called MPI.
+    pub threads: Vec<Thread>,
+    /// Collectives entered so far, by communicator, in the order of the communicators.
+    pub entered: Vec<(CommIndex, u64)>,
+    /// Collectives that it has entered lately, or has started and not completed, with what it gave them. Those of open
+    /// calls are in [`threads`](Self::threads).
+    pub collectives: Vec<Collective>,
+    /// Messages that it has sent and that the receiver's records do not show as received, oldest first.
+    pub sent: Vec<Message>,
+    /// Receives that it has posted and that are not complete, oldest first.
+    pub posted: Vec<Receive>,
+    /// Records of its messages were lost: more may have been sent than [`sent`](Self::sent) says.
+    pub lost: bool,
+}
+
+/// How far a process has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// It runs under the layer and has not called `MPI_Init`, or is in it.
+    Starting,
+    /// Between `MPI_Init` and the end of `MPI_Finalize`.
+    Running,
+    /// `MPI_Finalize` has returned.
+    Finalized,
+    /// The process is gone; how, for people.
+    Ended(Arc<str>),
+    /// Nothing is known of it; why, for people.
+    Unseen(Arc<str>),
+}
+
+/// A thread that has called MPI.
+#[derive(Debug, Clone)]
+pub struct Thread {
+    /// Calls completed, without those that only poll.
+    pub calls: u64,
+    /// Polling calls (`MPI_Test`, `MPI_Iprobe`, …) completed.
+    pub polls: u64,
+    /// The call that it is in, or that it polls with.
+    pub call: Option<Call>,
+    /// What it does outside of MPI, if it is there.
+    pub idle: Idle,
+    /// The thread has ended or is known never to call MPI again.
+    pub ended: bool,
+}
+
+/// What a thread does outside of MPI.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Idle {
+    /// The last call and its line, for people; empty before the first.
+    pub after: Arc<str>,
+    /// What the system says of the thread: "computing", "sleeping", "stopped", "in read", …
+    pub doing: Arc<str>,
+    /// The innermost frame of the user's code, if it is known.
+    pub at: Option<Arc<str>>,
+}
+
+/// A call that is open.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The function.
+    pub function: Arc<str>,
+    /// Line of the user's code.
+    pub place: Option<Arc<str>>,
+    /// Seconds since it began, if times are recorded.
+    pub age_s: Option<f64>,
+    /// What keeps it from returning.
+    pub wait: Wait,
+    /// It returns at once and is made again and again (`MPI_Test`, `MPI_Iprobe`): `wait` is what the program polls for.
+    pub polling: bool,
+}
+
+/// What keeps a call from returning.
+#[derive(Debug, Clone)]
+pub enum Wait {
+    /// Nothing but its own work.
+    Nothing,
+    /// All of these.
+    All(Vec<Need>),
+    /// One of these.
+    Any(Vec<Need>),
+}
+
+/// The other side of a need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Peer {
+    /// One process.
+    One(ProcessIndex),
+    /// Any member of the communicator but the process itself.
+    Any,
+}
+
+/// One thing that a call needs to return.
+#[derive(Debug, Clone)]
+pub enum Need {
+    /// A message.
+    Message(Receive),
+    /// A receiver for a message.
+    Receiver(Message),
+    /// That the others enter a collective.
+    Collective(Collective),
+    /// One process must act: release a lock, post or complete an epoch, mark a partition; what, for people.
+    Action {
+        /// Who.
+        by: ProcessIndex,
+        /// What it must do: "unlock the window \"halo\"".
+        what: Arc<str>,
+        /// The verdict that a wait for this leads to.
+        kind: super::Kind,
+    },
+    /// Somebody who may be outside of the job, or who is not known; what, for people.
+    Outside {
+        /// "a client that connects to the port"
+        what: Arc<str>,
+        /// The verdict that a wait for this leads to.
+        kind: super::Kind,
+    },
+}
+
+/// A message that was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// To whom.
+    pub to: ProcessIndex,
+    /// On which communicator.
+    pub comm: CommIndex,
+    /// With which tag.
+    pub tag: i32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Line of the user's code that sent it, if known.
+    pub place: Option<Arc<str>>,
+}
+
+/// What a receive matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Match {
+    /// From whom.
+    pub from: Peer,
+    /// On which communicator.
+    pub comm: CommIndex,
+    /// With which tag; `None` for any.
+    pub tag: Option<i32>,
+}
+
+/// A receive that was posted, or a probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receive {
+    /// What it matches.
+    pub matches: Match,
+    /// Room for so many bytes, if that is known.
+    pub room: Option<u64>,
+    /// Line of the user's code that posted it, if known.
+    pub place: Option<Arc<str>>,
+}
+
+/// A collective that a process is in, or has started.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Collective {
+    /// On which communicator.
+    pub comm: CommIndex,
+    /// Which collective on it, counted from 1; 0 for `MPI_Finalize`, which has a count of its own.
+    pub number: u64,
+    /// What it is.
+    pub signature: Signature,
+}
+
+/// What all members of a collective must agree on. What is not known of one agrees with everything.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Signature {
+    /// The function without the differences that the standard allows.
+    pub function: Arc<str>,
+    /// The root, as rank of the communicator.
+    pub root: Option<i64>,
+    /// The operation.
+    pub op: Option<Arc<str>>,
+    /// Bytes that every member names alike; `None` where members may differ.
+    pub bytes: Option<u64>,
+}
+
+impl Signature {
+    /// What differs from another member's: "function", "root", …
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<&'static str> {
+        fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
+            matches!((a, b), (Some(a), Some(b)) if a != b)
+        }
+        if self.function != other.function {
+            Some("function")
+        } else if differ(self.root.as_ref(), other.root.as_ref()) {
+            Some("root")
+        } else if differ(self.op.as_ref(), other.op.as_ref()) {
+            Some("operation")
+        } else if differ(self.bytes.as_ref(), other.bytes.as_ref()) {
+            Some("size")
+        } else {
+            None
+        }
+    }
+}
+
+impl Process {
+    /// The open calls of its threads.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.threads.iter().filter_map(|thread| thread.call.as_ref())
+    }
+
+    /// How many collectives it has entered on a communicator.
+    #[must_use]
+    pub fn entered(&self, comm: CommIndex) -> u64 {
+        let at = self.entered.binary_search_by_key(&comm, |(of, _)| *of).ok();
+        at.and_then(|at| self.entered.get(at)).map_or(0, |(_, count)| *count)
+    }
+
+    /// It can never act again.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        matches!(self.condition, Condition::Ended(_) | Condition::Finalized)
+    }
+}
+
+impl Match {
+    /// Whether a message of `sender` fits.
+    #[must_use]
+    pub fn fits(&self, sender: ProcessIndex, message: &Message) -> bool {
+        (self.from == Peer::Any || self.from == Peer::One(sender))
+            && self.comm == message.comm
+            && self.tag.is_none_or(|tag| tag == message.tag)
+    }
+}
+
+impl Wait {
+    /// All needs, whether one or all of them must be met.
+    #[must_use]
+    pub fn needs(&self) -> &[Need] {
+        match self {
+            Self::Nothing => &[],
+            Self::All(needs) | Self::Any(needs) => needs,
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! What the verdict says about small jobs, and that it finds exactly the processes that nobody can release.
+
+use super::scene::{Scene, WORLD, message, receive};
+use super::snapshot::{Condition, Match, Need, Peer, Process, Snapshot, Wait};
+use super::{Kind, Verdict, blocked, verdict};
+
+fn look(scene: &Scene) -> Verdict {
+    verdict(&scene.0, &scene.0, 1.0)
+}
+
+#[test]
+fn a_ring_of_receives_is_a_deadlock_and_its_ring_is_named() {
+    let mut scene = Scene::of(4);
+    scene.receive(0, Peer::One(3), 7).receive(3, Peer::One(1), 7).receive(1, Peer::One(0), 7);
+    scene.receive(2, Peer::One(0), 7);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.problem), (Kind::DEADLOCK, true));
+    assert!(said.verdict.starts_with("deadlock: 0 -> 3 -> 1 -> 0"), "{}", said.verdict);
+    assert_eq!(said.cycle, ["0", "3", "1"]);
+    assert_eq!(said.stuck.to_string(), "[0-3]");
+}
+
+#[test]
+fn two_synchronous_sends_to_each_other_are_a_deadlock_and_a_posted_receive_ends_it() {
+    let mut scene = Scene::of(2);
+    scene.send(0, 1, 1).send(1, 0, 1);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+    scene.process(1).posted.push(receive(Peer::One(0), 1));
+    assert_ne!(look(&scene).kind, Kind::DEADLOCK);
+}
+
+#[test]
+fn a_message_with_another_tag_is_named_as_what_was_sent_instead() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 41).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(said.verdict.contains("tag 42") && said.verdict.contains("tag 41"), "{}", said.verdict);
+}
+
+#[test]
+fn a_message_on_its_way_is_no_problem() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 42).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 42);
+    assert!(!look(&scene).problem);
+}
+
+#[test]
+fn a_receive_from_a_rank_that_finalizes_was_never_sent_and_from_one_that_has_ended_it_is_gone() {
+    let mut scene = Scene::of(2);
+    scene.finalize(0).receive(1, Peer::One(0), 42);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
+    scene.process(0).condition = Condition::Ended("killed by SIGKILL".into());
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::RANK_GONE);
+    assert!(
+        said.verdict.contains("rank 1 waits for rank 0, which has ended: killed by SIGKILL"),
+        "{}",
+        said.verdict
+    );
+}
+
+#[test]
+fn a_send_to_a_rank_that_finalizes_is_never_received() {
+    let mut scene = Scene::of(2);
+    scene.send(0, 1, 5).finalize(1);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_RECEIVED);
+}
+
+#[test]
+fn a_member_that_finalizes_never_enters_the_barrier() {
+    let mut scene = Scene::of(3);
+    scene.collective(0, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1).finalize(1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_NOT_ENTERED);
+    assert!(said.verdict.starts_with("rank 1 never entered MPI_Barrier"), "{}", said.verdict);
+}
+
+#[test]
+fn two_functions_under_one_number_are_a_mismatch_and_the_odd_rank_is_blamed() {
+    let mut scene = Scene::of(4);
+    for rank in [0, 2, 3] {
+        scene.collective(rank, "MPI_Allreduce", 3);
+    }
+    scene.collective(1, "MPI_Bcast", 3);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+    assert!(said.verdict.contains("ranks [0,2-3] are in MPI_Allreduce"), "{}", said.verdict);
+}
+
+#[test]
+fn who_has_left_a_collective_is_not_missing_in_it() {
+    let mut scene = Scene::of(2);
+    scene.collective(0, "MPI_Reduce", 1);
+    scene.process(1).entered = vec![(WORLD, 2)];
+    scene.collective(1, "MPI_Barrier", 2);
+    let said = look(&scene);
+    assert!(!said.problem, "{}", said.verdict);
+}
+
+#[test]
+fn one_that_computes_while_the_others_wait_is_slow_and_not_hung() {
+    let mut scene = Scene::of(4);
+    for rank in [0, 1, 3] {
+        scene.collective(rank, "MPI_Allreduce", 3);
+    }
+    let said = look(&scene);
+    assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
+    assert!(said.verdict.contains("ranks [0-1,3] wait for rank 2: computing"), "{}", said.verdict);
+}
+
+#[test]
+fn a_wildcard_receive_is_stuck_only_when_nobody_is_left_to_send() {
+    let mut scene = Scene::of(3);
+    scene.receive(0, Peer::Any, 1).receive(1, Peer::Any, 1);
+    assert!(!look(&scene).problem);
+    scene.receive(2, Peer::Any, 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::DEADLOCK);
+    assert!(said.verdict.contains("nobody who could release them is left"), "{}", said.verdict);
+    scene.0.processes[2].condition = Condition::Unseen("no layer".into());
+    let said = look(&scene);
+    assert!(!said.problem && said.not_seen == ["rank 2: no layer"], "{said:?}");
+}
+
+#[test]
+fn lost_records_are_never_proof_and_are_part_of_the_answer() {
+    let mut scene = Scene::of(2);
+    scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
+    assert!(look(&scene).problem);
+    scene.process(1).lost = true;
+    let said = look(&scene);
+    assert!(!said.problem);
+    assert_eq!(said.not_seen, ["older messages of rank 1: their records were overwritten"]);
+}
+
+#[test]
+fn a_rank_that_completes_calls_between_the_looks_is_not_stuck() {
+    let mut scene = Scene::of(2);
+    scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
+    let mut later = scene.clone();
+    later.process(0).threads[0].calls += 1;
+    assert!(!verdict(&scene.0, &later.0, 1.0).problem);
+}
+
+#[test]
+fn polling_for_a_rank_that_waits_is_called_polling_and_not_deadlock() {
+    let mut scene = Scene::of(2);
+    scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
+    scene.process(0).threads[0].call.as_mut().unwrap().polling = true;
+    scene.process(0).posted.clear();
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::POLLING);
+    assert!(said.verdict.contains("rank 0"), "{}", said.verdict);
+}
+
+#[test]
+fn a_ring_of_messages_is_a_deadlock_though_other_messages_are_on_their_way() {
+    let mut scene = Scene::of(3);
+    for rank in 0..3 {
+        scene.sent(rank, (rank + 1) % 3, 0).receive(rank, Peer::One((rank + 1) % 3), 0);
+    }
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+}
+
+#[test]
+fn a_fence_is_waited_for_while_a_rank_computes_and_is_a_problem_when_nobody_is_left_to_enter_it() {
+    let mut scene = Scene::of(2);
+    let fence = || Need::Outside { what: "one-sided synchronisation on \"halo\"".into(), kind: Kind::RMA };
+    scene.call(0, "MPI_Win_fence", Wait::All(vec![fence()]));
+    let said = look(&scene);
+    assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
+    assert!(said.verdict.contains("\"halo\"; rank 1: computing"), "{}", said.verdict);
+    scene.call(1, "MPI_Win_lock", Wait::All(vec![fence()]));
+    assert_eq!(look(&scene).kind, Kind::RMA);
+}
+
+#[test]
+fn a_stencil_of_many_ranks_is_few_lines_of_evidence() {
+    let mut scene = Scene::of(1000);
+    for rank in 0..1000 {
+        scene.receive(rank, Peer::One((rank + 1) % 1000), 0);
+    }
+    let said = look(&scene);
+    assert_eq!(said.evidence.len(), 1);
+    assert!(said.evidence[0].what.contains("messages of other ranks"), "{}", said.evidence[0].what);
+}
+
+/// Random numbers that are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        u32::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+fn random(dice: &mut Dice, size: u32) -> Scene {
+    let mut scene = Scene::of(size);
+    for rank in 0..size {
+        let mut needs = Vec::new();
+        for _ in 0..dice.below(3) {
+            let (peer, tag) = (dice.below(size), dice.below(2) as i32);
+            let from = if dice.below(4) == 0 { Peer::Any } else { Peer::One(peer) };
+            needs.push(if dice.below(3) == 0 {
+                let sent = message(peer, tag);
+                scene.process(rank).sent.push(sent.clone());
+                Need::Receiver(sent)
+            } else {
+                let posted = receive(from, tag);
+                scene.process(rank).posted.push(posted.clone());
+                Need::Message(posted)
+            });
+        }
+        match dice.below(5) {
+            0 => {}
+            1 => drop(scene.collective(rank, "MPI_Barrier", u64::from(1 + dice.below(2)))),
+            2 if !needs.is_empty() => drop(scene.call(rank, "MPI_Waitany", Wait::Any(needs))),
+            _ if !needs.is_empty() => drop(scene.call(rank, "MPI_Waitall", Wait::All(needs))),
+            _ => {}
+        }
+        if dice.below(12) == 0 {
+            scene.process(rank).condition = Condition::Finalized;
+        }
+    }
+    scene
+}
+
+/// Whether a process could go on if exactly the processes outside of `stuck` could act.
+fn released(snapshot: &Snapshot, process: u32, stuck: u32) -> bool {
+    let acts = |p: u32| stuck & (1 << p) == 0 && !snapshot.processes[p as usize].is_gone();
+    let this: &Process = &snapshot.processes[process as usize];
+    let Some(call) = this.calls().next() else { return true };
+    let met = |need: &Need| match need {
+        Need::Message(receive) => match receive.matches.from {
+            Peer::One(from) => acts(from),
+            Peer::Any => (0..snapshot.processes.len() as u32).any(|p| p != process && acts(p)),
+        },
+        Need::Receiver(message) => acts(message.to),
+        Need::Collective(c) => (0..snapshot.processes.len() as u32)
+            .all(|p| snapshot.processes[p as usize].entered(c.comm) >= c.number || acts(p)),
+        _ => unreachable!("not made here"),
+    };
+    match &call.wait {
+        Wait::Nothing => true,
+        Wait::All(needs) => needs.iter().all(met),
+        Wait::Any(needs) => needs.iter().any(met),
+    }
+}
+
+/// The largest set of processes none of which can go on while only the others act: by trying all sets.
+fn by_force(snapshot: &Snapshot) -> u32 {
+    let size = snapshot.processes.len() as u32;
+    let mut union = 0;
+    for set in 1u32..1 << size {
+        let inside = |p: &u32| set & (1 << p) != 0;
+        let gone = |p: u32| snapshot.processes[p as usize].is_gone();
+        if (0..size).filter(inside).all(|p| !gone(p) && !released(snapshot, p, set)) {
+            union |= set;
+        }
+    }
+    union
+}
+
+#[test]
+fn random_jobs_have_the_stuck_ranks_that_trying_all_sets_finds() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut some = 0;
+    for round in 0..3000 {
+        let size = 2 + dice.below(6);
+        let mut scene = random(&mut dice, size);
+        // Messages on their way are a matter of their own: here nothing has been sent that fits.
+        for process in &mut scene.0.processes {
+            process.sent.clear();
+            process.posted.clear();
+        }
+        let found = blocked(&scene.0, &vec![false; size as usize], false);
+        let stuck = found.stuck().fold(0, |set, p| set | 1 << p);
+        assert_eq!(stuck, by_force(&scene.0), "round {round}: {:#?}", scene.0.processes);
+        some += u32::from(stuck != 0);
+    }
+    assert!(some > 300, "only {some} of them had a stuck rank");
+}
+
+#[test]
+fn each_message_on_its_way_meets_one_receive() {
+    let mut scene = Scene::of(2);
+    let two = vec![Need::Message(receive(Peer::One(0), 1)), Need::Message(receive(Peer::One(0), 1))];
+    scene.process(1).posted = vec![receive(Peer::One(0), 1), receive(Peer::One(0), 1)];
+    scene.call(1, "MPI_Waitall", Wait::All(two)).sent(0, 1, 1).collective(0, "MPI_Barrier", 1);
+    assert!(look(&scene).problem, "one message is not enough for two receives");
+    scene.sent(0, 1, 1);
+    assert!(!look(&scene).problem);
+}
+
+#[test]
+fn a_wildcard_receive_takes_the_message_that_fits_and_leaves_the_other() {
+    let mut scene = Scene::of(2);
+    scene.sent(0, 1, 41).sent(0, 1, 42);
+    let any = Match { from: Peer::Any, comm: WORLD, tag: Some(42) };
+    let pairs = super::messages::Pairs::of(&scene.0);
+    assert_eq!(pairs.left(1).len(), 2);
+    scene.process(1).posted = vec![super::Receive { matches: any, room: None, place: None }];
+    let mut pairs = super::messages::Pairs::of(&scene.0);
+    assert_eq!(pairs.left(1).iter().map(|(_, m)| m.tag).collect::<Vec<_>>(), [41]);
+    assert!(pairs.finds(1, &any) && !pairs.finds(1, &any));
+}
+
+#[test]
+fn a_hundred_thousand_ranks_behind_one_that_computes_or_in_one_ring_are_answered() {
+    let size = 100_000;
+    let mut behind = Scene::of(size);
+    for rank in 1..size {
+        behind.collective(rank, "MPI_Allreduce", 9);
+    }
+    assert_eq!(look(&behind).kind, Kind::SLOW);
+    let mut ring = Scene::of(size);
+    for rank in 0..size {
+        ring.receive(rank, Peer::One((rank + 1) % size), 0);
+    }
+    assert_eq!(look(&ring).cycle.len(), size as usize);
+    let mut halves = Scene::of(size);
+    for rank in 0..size / 2 {
+        halves.collective(rank, "MPI_Barrier", 9);
+    }
+    for rank in size / 2..size {
+        halves.receive(rank, Peer::One(rank - size / 2), 0);
+    }
+    assert_eq!(look(&halves).kind, Kind::DEADLOCK);
+}

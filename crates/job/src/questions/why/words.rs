@@ -1,0 +1,195 @@
+//! How the parts of a verdict are said.
+
+use super::snapshot::{
+    Call, Collective, CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Snapshot, Wait,
+};
+use crate::worlds::Members;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Says things about one look.
+pub struct Words<'a> {
+    pub snapshot: &'a Snapshot,
+    /// Who is missing in a collective, for people: asked for by every rank that is inside.
+    missing: RefCell<Missing>,
+}
+
+/// By communicator and number of the collective.
+type Missing = HashMap<(CommIndex, u64), Option<Rc<str>>>;
+
+impl<'a> Words<'a> {
+    pub fn new(snapshot: &'a Snapshot) -> Self {
+        Self { snapshot, missing: RefCell::default() }
+    }
+
+    /// `rank 3`, if that has not entered the collective; none if all members have.
+    fn missing(&self, collective: &Collective) -> Option<Rc<str>> {
+        let (comm, number) = (collective.comm, collective.number);
+        let mut known = self.missing.borrow_mut();
+        let entry = known.entry((comm, number)).or_insert_with(|| {
+            let missing = super::collectives::missing(self.snapshot, comm, number);
+            (!missing.is_empty()).then(|| self.ranks(missing).into())
+        });
+        entry.clone()
+    }
+    pub fn process(&self, index: ProcessIndex) -> Option<&Process> {
+        self.snapshot.processes.get(index as usize)
+    }
+
+    /// `3`, or `1.3` for a rank of the second world.
+    pub fn rank(&self, index: ProcessIndex) -> String {
+        self.members([index]).to_string()
+    }
+
+    pub fn members(&self, processes: impl IntoIterator<Item = ProcessIndex>) -> Members {
+        let mut members = Members::default();
+        for process in processes.into_iter().filter_map(|index| self.process(index)) {
+            members.add(process.world, Some(process.rank));
+        }
+        members
+    }
+
+    /// `rank 3`, `ranks [0,2-3]`.
+    pub fn ranks(&self, processes: impl IntoIterator<Item = ProcessIndex>) -> String {
+        ranks(&self.members(processes))
+    }
+
+    pub fn comm(&self, comm: CommIndex) -> &str {
+        self.snapshot.communicators.get(comm as usize).map_or("a communicator", |c| &c.name)
+    }
+
+    /// `MPI_Allreduce (the 118th collective on "solver")`.
+    pub fn collective(&self, collective: &Collective) -> String {
+        if collective.number == super::collectives::FINALIZE {
+            return collective.signature.function.to_string();
+        }
+        let (function, comm) = (&collective.signature.function, self.comm(collective.comm));
+        format!("{function} (collective {} on {comm})", collective.number)
+    }
+
+    /// `a message from rank 3 with tag 42 on WORLD`.
+    pub fn message(&self, wanted: &Match) -> String {
+        let from = match wanted.from {
+            Peer::One(from) => format!("rank {}", self.rank(from)),
+            Peer::Any => "any rank".to_owned(),
+        };
+        let tag = wanted.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
+        format!("a message from {from} with {tag} on {}", self.comm(wanted.comm))
+    }
+
+    /// `a message with tag 41 to rank 1 on WORLD (8 bytes, ring.c:12)`.
+    pub fn sent(&self, message: &Message) -> String {
+        let (to, comm) = (self.rank(message.to), self.comm(message.comm));
+        let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
+        let bytes = message.bytes;
+        format!("a message with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
+    }
+
+    /// What a need is for: `a message from …`.
+    pub fn need(&self, need: &Need) -> String {
+        match need {
+            Need::Message(receive) => self.message(&receive.matches),
+            Need::Receiver(message) => format!(
+                "rank {} to receive tag {} on {}",
+                self.rank(message.to),
+                message.tag,
+                self.comm(message.comm)
+            ),
+            Need::Collective(collective) => match self.missing(collective) {
+                Some(missing) => format!("{missing} to enter {}", self.collective(collective)),
+                None => format!("{} to end", self.collective(collective)),
+            },
+            Need::Action { by, what, .. } => format!("rank {} to {what}", self.rank(*by)),
+            Need::Outside { what, .. } => what.to_string(),
+        }
+    }
+
+    /// As [`call`](Self::call), for ranks that differ in whom they wait for.
+    pub fn calls(&self, call: &Call) -> String {
+        let mut said = place(call);
+        match call.wait.needs().first() {
+            None => {}
+            Some(Need::Message(wanted)) => {
+                said +=
+                    &format!(", waiting for messages of other ranks on {}", self.comm(wanted.matches.comm));
+            }
+            Some(Need::Receiver(message)) => {
+                said += &format!(", waiting for other ranks to receive on {}", self.comm(message.comm));
+            }
+            Some(_) => said += ", waiting for other ranks",
+        }
+        said
+    }
+
+    /// `in MPI_Recv at ring.c:13, waiting for a message from …`.
+    pub fn call(&self, call: &Call) -> String {
+        let mut said = place(call);
+        match (&call.wait, call.wait.needs()) {
+            (Wait::Nothing, _) | (_, []) => {}
+            // The function says it already.
+            (_, [Need::Collective(collective)]) if collective.signature.function == call.function => {
+                if collective.number != super::collectives::FINALIZE {
+                    said += &format!(", collective {} on {}", collective.number, self.comm(collective.comm));
+                }
+            }
+            (_, [need]) => said += &format!(", waiting for {}", self.need(need)),
+            (Wait::Any(_), [first, rest @ ..]) => {
+                said += &format!(", waiting for {} or one of {} others", self.need(first), rest.len());
+            }
+            (_, [first, rest @ ..]) => {
+                said += &format!(", waiting for {} and {} more", self.need(first), rest.len());
+            }
+        }
+        said
+    }
+
+    /// What a process does, in its most telling thread.
+    pub fn activity(&self, index: ProcessIndex) -> String {
+        let Some(process) = self.process(index) else { return "not known".to_owned() };
+        match &process.condition {
+            Condition::Starting if process.calls().next().is_none() => {
+                return "not in MPI yet (has not called MPI_Init)".to_owned();
+            }
+            Condition::Finalized => return "has finalized MPI".to_owned(),
+            Condition::Ended(how) => return format!("has ended: {how}"),
+            Condition::Unseen(why) => return format!("cannot be seen: {why}"),
+            Condition::Starting | Condition::Running => {}
+        }
+        if let Some(call) = process.calls().next() {
+            return self.call(call);
+        }
+        let Some(thread) = process.threads.iter().find(|thread| !thread.ended) else {
+            return "outside of MPI".to_owned();
+        };
+        let idle = &thread.idle;
+        let mut said =
+            if idle.doing.is_empty() { "outside of MPI".to_owned() } else { idle.doing.to_string() };
+        if let Some(at) = &idle.at {
+            said += &format!(" in {at}");
+        }
+        if !idle.after.is_empty() {
+            said += &format!(" after {}", idle.after);
+        }
+        said
+    }
+}
+
+/// `in MPI_Recv at ring.c:13`.
+fn place(call: &Call) -> String {
+    let how = if call.polling { "polling with" } else { "in" };
+    match &call.place {
+        Some(place) => format!("{how} {} at {place}", call.function),
+        None => format!("{how} {}", call.function),
+    }
+}
+
+/// `rank 3`, `ranks [0,2-3]`.
+pub fn ranks(members: &Members) -> String {
+    format!("{} {members}", if members.len() == 1 { "rank" } else { "ranks" })
+}
+
+/// `waits` for one, `wait` for several.
+pub fn verb<'a>(members: &Members, one: &'a str, several: &'a str) -> &'a str {
+    if members.len() == 1 { one } else { several }
+}

@@ -1,0 +1,145 @@
+//! What was freed, what MPI still holds of it, and what is pending: on images that are made here.
+
+use mpiscope_image::layout::{SectionKind, State};
+use mpiscope_image::objects::{Comm, Errhandler, Flag, Head, Life, Op, uid};
+use mpiscope_image::traffic::{Request, RequestKind};
+use mpiscope_job::Bytes;
+use mpiscope_job::image_source::open_fd;
+use mpiscope_job::leaks;
+use mpiscope_job::objects::{self, ImageOnly, Kind, Lifetime, Reader};
+use mpiscope_job::sample::Sample;
+
+/// Of MPICH's ABI.
+const PROC_NULL: u32 = u32::MAX;
+const COMM: u64 = 0x8400_0001;
+const OP: u64 = 0x9800_0001;
+
+fn made(sample: &Sample, head: &Head, kind: SectionKind, (serial, handle): (u64, u64), by: &str) {
+    head.uid.set(uid(kind, serial));
+    head.handle.set(handle);
+    head.life.set(Life::LIVE.0);
+    head.made_by.set(sample.number(by) as u16 + 1);
+    head.made_at.set(100 * serial);
+}
+
+fn freed(sample: &Sample, head: &Head, by: &str, at: u64) {
+    head.life.set(Life::FREED.0);
+    head.freed_by.set(sample.number(by) as u32 + 1);
+    head.freed_at.set(at);
+}
+
+fn request(sample: &Sample, comm: &Comm, serial: u64, by: &str, kind: RequestKind) -> &'static Request {
+    let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
+    made(sample, &request.head, SectionKind::REQUESTS, (serial, 0xac00_0000 + serial), by);
+    request.head.flags.set(Flag::STARTED.0 | Flag::ACTIVE.0);
+    request.head.parent.set(comm.head.uid.get());
+    request.kind.set(kind.0);
+    request.object.set(comm.head.handle.get());
+    request
+}
+
+fn solver(sample: &Sample) -> &'static Comm {
+    let comm = sample.has_comm(COMM, "solver", 4);
+    made(sample, &comm.head, SectionKind::COMMS, (1, COMM), "MPI_Comm_dup");
+    comm
+}
+
+fn look<R>(sample: &Sample, look: impl FnOnce(&Reader<'_, Bytes>) -> R) -> R {
+    let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
+    let reader = Reader::new(&image, &ImageOnly).unwrap();
+    look(&reader)
+}
+
+#[test]
+fn a_communicator_with_a_pending_receive_is_marked_for_freeing_and_its_queue_is_shown() {
+    let sample = Sample::new("freed", 0, 4);
+    let comm = solver(&sample);
+    let receive = request(&sample, comm, 2, "MPI_Irecv", RequestKind::RECV);
+    freed(&sample, &comm.head, "MPI_Comm_free", 300);
+    look(&sample, |reader| {
+        let comm = reader.get::<objects::Communicator>(COMM).unwrap().common;
+        assert_eq!(comm.standing, Lifetime::Marked);
+        assert_eq!(comm.freed.unwrap().function.as_deref(), Some("MPI_Comm_free"));
+        assert_eq!(reader.queues().unwrap()[0].receives.len(), 1);
+        let count = leaks::count(reader, Kind::Communicator).unwrap();
+        assert_eq!((count.marked, count.freed), (1, 0));
+    });
+    sample.state(State::FINALIZED);
+    let after =
+        |reader: &Reader<'_, Bytes>| reader.get::<objects::Communicator>(COMM).unwrap().common.standing;
+    assert_eq!(look(&sample, after), Lifetime::Freed, "nothing outlives MPI");
+    sample.state(State::INITIALIZED);
+    receive.head.flags.set(Flag::STARTED.0 | Flag::COMPLETE.0);
+    assert_eq!(look(&sample, after), Lifetime::Freed);
+    assert!(look(&sample, |reader| reader.queues().unwrap().is_empty()));
+}
+
+#[test]
+fn an_error_handler_is_held_by_what_inherited_it_from_a_freed_communicator() {
+    let sample = Sample::new("freed", 0, 4);
+    let parent = solver(&sample);
+    let child = sample.has_comm(COMM + 1, "child", 4);
+    made(&sample, &child.head, SectionKind::COMMS, (2, COMM + 1), "MPI_Comm_dup");
+    child.head.parent.set(parent.head.uid.get());
+    let (_, handler) = sample.writer.new_record::<Errhandler>(SectionKind::ERRHANDLERS, 8).unwrap();
+    made(&sample, &handler.head, SectionKind::ERRHANDLERS, (1, 0x94), "MPI_Comm_create_errhandler");
+    parent.errhandler.set(0x94);
+    parent.errhandler_uid.set(handler.head.uid.get());
+    freed(&sample, &handler.head, "MPI_Errhandler_free", 300);
+    freed(&sample, &parent.head, "MPI_Comm_free", 400);
+    let standing =
+        |reader: &Reader<'_, Bytes>| reader.get::<objects::Errhandler>(0x94).unwrap().common.standing;
+    assert_eq!(look(&sample, standing), Lifetime::Marked);
+    freed(&sample, &child.head, "MPI_Comm_free", 500);
+    assert_eq!(look(&sample, standing), Lifetime::Freed);
+}
+
+#[test]
+fn a_reduction_holds_the_operation_that_had_the_handle_when_it_was_made() {
+    let sample = Sample::new("freed", 0, 4);
+    let comm = solver(&sample);
+    let [before, then, later] = [1, 3, 5].map(|serial| {
+        let (_, op) = sample.writer.new_record::<Op>(SectionKind::OPS, 8).unwrap();
+        made(&sample, &op.head, SectionKind::OPS, (serial, OP), "MPI_Op_create");
+        freed(&sample, &op.head, "MPI_Op_free", 100 * serial + 150);
+        op.head.uid.get()
+    });
+    let reduction = request(&sample, comm, 4, "MPI_Allreduce_init", RequestKind::COLLECTIVE);
+    reduction.head.flags.set(Flag::PERSISTENT.0);
+    reduction.entry.set(OP);
+    look(&sample, |reader| {
+        let standing = |uid| reader.by_uid::<objects::Op>(uid).unwrap().unwrap().common.standing;
+        let expected = [Lifetime::Freed, Lifetime::Marked, Lifetime::Freed];
+        assert_eq!([before, then, later].map(standing), expected);
+    });
+}
+
+#[test]
+fn a_live_request_does_not_show_the_freeing_of_the_one_that_had_its_record() {
+    let sample = Sample::new("freed", 0, 4);
+    let live = request(&sample, solver(&sample), 2, "MPI_Irecv", RequestKind::RECV);
+    freed(&sample, &live.head, "MPI_Wait", 150);
+    live.head.life.set(Life::LIVE.0);
+    let common = look(&sample, |reader| reader.all::<objects::Request>().unwrap()[0].common.clone());
+    assert_eq!((common.standing, common.freed), (Lifetime::Live, None));
+}
+
+#[test]
+fn what_goes_to_nobody_is_not_pending() {
+    let sample = Sample::new("freed", 0, 4);
+    let comm = solver(&sample);
+    let both = request(&sample, comm, 2, "MPI_Isendrecv", RequestKind::SENDRECV);
+    both.dest.set(PROC_NULL);
+    both.peer.set(3);
+    let pending = |reader: &Reader<'_, Bytes>| {
+        let queue = reader.queues().unwrap().remove(0);
+        (queue.sends.len(), queue.receives.len())
+    };
+    assert_eq!(look(&sample, pending), (0, 1));
+    both.peer.set(PROC_NULL);
+    assert_eq!(look(&sample, pending), (0, 0));
+    both.dest.set(2);
+    assert_eq!(look(&sample, pending), (1, 0));
+    request(&sample, comm, 3, "MPI_Isend", RequestKind::SEND).peer.set(PROC_NULL);
+    assert_eq!(look(&sample, pending), (1, 0));
+}

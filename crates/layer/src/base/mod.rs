@@ -1,0 +1,13 @@
+//! What every floor may use, and what knows none of them: settings, the clock, the image and its hand-over.
+
+pub mod c_string;
+pub mod clock;
+pub mod collector;
+pub mod complaint;
+pub mod image;
+pub mod limits;
+pub mod own_memory;
+pub mod settings;
+pub mod speed;
+pub mod topic;
+pub mod unix_socket;

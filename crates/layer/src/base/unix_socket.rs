@@ -1,0 +1,106 @@
+//! Unix sockets. A name that begins with a slash is that of a file; any other is abstract: it needs no file, and is gone
+//! with whoever made it. Anybody on the host may use either: before anything is sent, look at who is there ([`Socket::is_ours`]).
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::mem::offset_of;
+
+/// A stream socket that is closed in the end.
+pub struct Socket(c_int);
+
+impl Socket {
+    /// A new one; `flags` like `SOCK_NONBLOCK`. It is closed in programs that this one becomes.
+    pub fn new(flags: c_int) -> Option<Self> {
+        let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
+        // SAFETY: makes a descriptor, which is ours.
+        Self::of(unsafe { libc::socket(libc::AF_UNIX, kind, 0) })
+    }
+
+    /// Takes a descriptor over; nothing if it is none.
+    pub fn of(descriptor: c_int) -> Option<Self> {
+        (descriptor >= 0).then_some(Self(descriptor))
+    }
+
+    /// Its descriptor.
+    pub fn descriptor(&self) -> c_int {
+        self.0
+    }
+
+    /// Connects to the one who listens under this name. False if there is nobody.
+    pub fn connect(&self, name: &[u8]) -> bool {
+        address(name).is_some_and(|(address, len)| {
+            // SAFETY: an address of that length.
+            unsafe { libc::connect(self.0, (&raw const address).cast(), len) == 0 }
+        })
+    }
+
+    /// Whether the other end is this user.
+    pub fn is_ours(&self) -> bool {
+        let mut who = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+        let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+        let place = (&raw mut who).cast::<c_void>();
+        // SAFETY: the place is as long as `len` says.
+        let known = unsafe { libc::getsockopt(self.0, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut len) };
+        // SAFETY: no arguments, always succeeds.
+        known == 0 && who.uid == unsafe { libc::geteuid() }
+    }
+
+    /// Listens under this name. False if somebody else does.
+    pub fn listen(&self, name: &[u8], backlog: c_int) -> bool {
+        address(name).is_some_and(|(address, len)| {
+            // SAFETY: an address of that length; our own descriptor.
+            unsafe {
+                libc::bind(self.0, (&raw const address).cast(), len) == 0
+                    && libc::listen(self.0, backlog) == 0
+            }
+        })
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // SAFETY: our own descriptor.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+/// The address of a name, and its length; nothing if the name is too long.
+fn address(name: &[u8]) -> Option<(libc::sockaddr_un, libc::socklen_t)> {
+    // SAFETY: all zero is a valid address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    // The first byte of an abstract name is zero, as is the last one of a path.
+    let abstracted = usize::from(name.first() != Some(&b'/'));
+    let room = address.sun_path.get_mut(abstracted..)?.get_mut(..name.len())?;
+    for (to, from) in room.iter_mut().zip(name) {
+        *to = *from as libc::c_char;
+    }
+    let len = offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+    if len > size_of::<libc::sockaddr_un>() {
+        return None;
+    }
+    Some((address, len as libc::socklen_t))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_who_listens_is_found_by_its_name_alone_and_only_as_long_as_it_is_there() {
+        let name = format!("mpiscope/test/{}", std::process::id());
+        let (one, other) = (Socket::new(0).unwrap(), Socket::new(0).unwrap());
+        assert!(one.listen(name.as_bytes(), 1));
+        assert!(!Socket::new(0).unwrap().listen(name.as_bytes(), 1), "the name is taken");
+        assert!(!other.connect(format!("{name}x").as_bytes()));
+        assert!(other.connect(name.as_bytes()));
+        drop(one);
+        assert!(!Socket::new(0).unwrap().connect(name.as_bytes()));
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_is_refused() {
+        assert!(address(&[b'x'; 107]).is_some() && address(&[b'x'; 108]).is_none());
+    }
+}

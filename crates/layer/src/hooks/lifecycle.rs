@@ -1,0 +1,188 @@
+//! Beginning and end: `MPI_Init`, `MPI_Session_init`, `MPI_Finalize`, `MPI_Session_finalize`, `MPI_Abort`, `MPI_Pcontrol`.
+#![allow(unsafe_code)]
+
+use crate::base::{clock, image};
+use crate::debugger;
+use crate::interpose::frame::Call;
+use crate::interpose::real;
+use crate::interpose::tls::Tls;
+use crate::record::{observe, process, threads};
+use mpi_abi::{Abi, f};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::State;
+use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Sessions that are open.
+static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+/// Whether the program called `MPI_Init`: then the process ends with `MPI_Finalize`, whatever sessions do.
+static WORLD: AtomicBool = AtomicBool::new(false);
+
+/// `MPI_Init`.
+pub fn before_init<A: Abi>(call: &Call<A>, _: &mut *mut c_int, _: &mut *mut *mut *mut c_char) {
+    debugger::entering();
+    entered(call);
+}
+
+/// `MPI_Init_thread`.
+pub fn before_init_thread<A: Abi>(
+    call: &Call<A>,
+    _: &mut *mut c_int,
+    _: &mut *mut *mut *mut c_char,
+    _: &mut c_int,
+    _: &mut *mut c_int,
+) {
+    debugger::entering();
+    entered(call);
+}
+
+/// The process's time begins with the call, whose time is part of it, not with what we did since.
+fn entered<A: Abi>(call: &Call<A>) {
+    let begun = if call.since == 0 { clock::now() } else { call.since };
+    if let Some(process) = process::record() {
+        process.seq.write(|| {
+            process.init_enter.set(begun);
+            process.main_thread.set(threads::index(Tls::get()));
+        });
+    }
+}
+
+/// `MPI_Init`.
+pub fn after_init<A: Abi>(_: &Call<A>, result: c_int, _: *mut c_int, _: *mut *mut *mut c_char) {
+    initialized::<A>(result);
+}
+
+/// `MPI_Init_thread`.
+pub fn after_init_thread<A: Abi>(
+    _: &Call<A>,
+    result: c_int,
+    _: *mut c_int,
+    _: *mut *mut *mut c_char,
+    _: c_int,
+    _: *mut c_int,
+) {
+    initialized::<A>(result);
+}
+
+/// `MPI_Session_init`: the first one may be where the process begins.
+pub fn before_session_init<A: Abi>(call: &Call<A>) {
+    if process::record().is_some_and(|p| p.init_enter.get() == 0) {
+        entered(call);
+    }
+}
+
+/// `MPI_Session_init`: a program may never have a world. Rank and size stay what the launcher said.
+pub fn after_session_init<A: Abi>(_: &Call<A>, result: c_int, _: A::Handle, _: A::Handle, _: *mut A::Handle) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let first = SESSIONS.fetch_add(1, Ordering::AcqRel) == 0 && !WORLD.load(Ordering::Acquire);
+    let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
+    if process.init_leave.get() == 0 {
+        started(|| {});
+        debugger::announce_session();
+    } else if first {
+        // The process had closed all sessions and begins again.
+        process.seq.write(|| process.finalize_leave.set(0));
+        writer.header().state.set(State::INITIALIZED.0);
+    }
+}
+
+/// `MPI_Session_finalize`: the last one ends what the process does with MPI, if it has no world.
+pub fn after_session_finalize<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let left = SESSIONS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| n.checked_sub(1));
+    if left == Ok(1) && !WORLD.load(Ordering::Acquire) {
+        image::tell_if_full();
+        after_finalize(call, result);
+    }
+}
+
+fn initialized<A: Abi>(result: c_int) {
+    if result != A::SUCCESS {
+        debugger::failed();
+        return;
+    }
+    WORLD.store(true, Ordering::Release);
+    let (mut rank, mut size, mut level) = (-1, 0, A::THREAD_SINGLE);
+    if let Some(world) = real::comm_world::<A>() {
+        real::comm_rank::<A>(world, &mut rank);
+        real::comm_size::<A>(world, &mut size);
+    }
+    real::query_thread::<A>(&mut level);
+    if let Some(world) = debugger::introduce::<A>(rank, size) {
+        process::name_world(&world);
+    }
+    let levels = [A::THREAD_SINGLE, A::THREAD_FUNNELED, A::THREAD_SERIALIZED, A::THREAD_MULTIPLE];
+    started(|| {
+        let Some(process) = process::record() else { return };
+        if let (Ok(rank), Ok(size)) = (u32::try_from(rank), u32::try_from(size)) {
+            process.rank.set(rank);
+            process.size.set(size);
+        }
+        process.thread_level.set(levels.iter().position(|l| *l == level).unwrap_or(0) as u32);
+    });
+    crate::record::objects::initialized::<A>();
+    debugger::announce(rank);
+}
+
+/// The process can communicate from now on.
+fn started(fill: impl FnOnce()) {
+    let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
+    process::list_modules(writer);
+    clock::latest(&writer.header().clock);
+    process.seq.write(|| {
+        fill();
+        process.init_leave.set(clock::now());
+        // Sessions may have come to their end before.
+        process.finalize_leave.set(0);
+    });
+    writer.header().state.set(State::INITIALIZED.0);
+}
+
+/// `MPI_Finalize`.
+pub fn before_finalize<A: Abi>(_: &Call<A>) {
+    let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
+    let begun = clock::now();
+    image::tell_if_full();
+    process::list_modules(writer);
+    process.seq.write(|| process.finalize_enter.set(begun));
+    clock::latest(&writer.header().clock);
+    go_on(writer, State::FINALIZING);
+}
+
+/// `MPI_Finalize`.
+pub fn after_finalize<A: Abi>(_: &Call<A>, result: c_int) {
+    let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
+    if result == A::SUCCESS {
+        process.seq.write(|| process.finalize_leave.set(clock::now()));
+        clock::latest(&writer.header().clock);
+        go_on(writer, State::FINALIZED);
+    }
+}
+
+/// Changes the state, but for a process that has called `MPI_Abort`: MPICH 5.0's returns before the process is
+/// killed, and a program may get as far as `MPI_Finalize` meanwhile.
+fn go_on(writer: &Writer, state: State) {
+    if writer.header().state.get() != State::ABORTED.0 {
+        writer.header().state.set(state.0);
+    }
+}
+
+/// `MPI_Abort`: usually does not return.
+pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
+    let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
+    process.seq.write(|| process.abort_code.set(i64::from(*code) as u64));
+    clock::latest(&writer.header().clock);
+    writer.header().state.set(State::ABORTED.0);
+}
+
+/// `MPI_Pcontrol`: only counted.
+pub fn pcontrol() {
+    let call = Call::<mpi_abi::Mpich>::enter(f::MPI_Pcontrol);
+    call.publish(|_| {});
+    observe::call_started(&call);
+    observe::leave(&call, <mpi_abi::Mpich as Abi>::SUCCESS);
+}

@@ -1,0 +1,213 @@
+//! The hooks: what happens around each function, one generic function each.
+//!
+//! `generated/hooks.rs` has an invocation of `hook!` for every function, of `rare_hook!` for those that are called seldom or take long. The overlays `hooks/*.tsv` names functions of
+//! this crate to run `before` (they may change the arguments) and `after` (they see the result).
+#![allow(unsafe_code, non_snake_case, unused_mut)]
+#![allow(clippy::too_many_arguments, clippy::missing_safety_doc, clippy::useless_conversion)]
+
+use crate::debugger;
+use crate::interpose::callbacks;
+use crate::interpose::frame::{Call, Word, handle_word};
+use crate::record::{bytes, objects, observe, traffic};
+use mpi_abi::{Abi, Handle, f};
+use std::ffi::{c_char, c_int, c_void};
+
+mod composition;
+mod lifecycle;
+
+/// Stores one noted argument: handles zero-extended, integers sign-extended.
+macro_rules! note {
+    ($call:ident, object, $e:expr) => {
+        $call.object.set(handle_word($e))
+    };
+    ($call:ident, datatype, $e:expr) => {
+        $call.datatype.set(handle_word($e))
+    };
+    ($call:ident, request, $e:expr) => {
+        $call.request.set(handle_word($e))
+    };
+    ($call:ident, message, $e:expr) => {
+        $call.request.set(handle_word($e))
+    };
+    ($call:ident, extra0, $e:expr) => {
+        $call.extra[0].set($e.word())
+    };
+    ($call:ident, extra1, $e:expr) => {
+        $call.extra[1].set($e.word())
+    };
+    ($call:ident, op, $e:expr) => {
+        $call.extra[2].set(handle_word($e))
+    };
+    ($call:ident, $field:ident, $e:expr) => {
+        $call.$field.set($e.word())
+    };
+}
+
+/// The handle that a parameter points to.
+#[inline(always)]
+fn at<H: Handle>(pointer: *const H) -> H {
+    // SAFETY: the standard requires the parameter to point to a handle; null is looked at.
+    unsafe { pointer.as_ref() }.map_or(H::from_raw(0), |handle| *handle)
+}
+
+/// How many bytes the call names.
+macro_rules! bytes {
+    () => {
+        0
+    };
+    (1 * $d:ident) => {
+        bytes::elements::<A>(1, $d)
+    };
+    ($n:ident * $d:ident) => {
+        bytes::elements::<A>(i64::from($n), $d)
+    };
+    (unless_in_place($buffer:ident, $n:ident * $d:ident)) => {
+        if $buffer.addr() == A::IN_PLACE { 0 } else { bytes!($n * $d) }
+    };
+    (if takes_part($root:ident) { $($bytes:tt)* }) => {
+        if bytes::takes_part::<A>($root) { bytes!($($bytes)*) } else { 0 }
+    };
+    (if is_leaf($root:ident) { $($bytes:tt)* }) => {
+        if bytes::is_leaf::<A>($root) { bytes!($($bytes)*) } else { 0 }
+    };
+    ($n:ident * $d:ident * peers($c:ident)) => {
+        bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::peers::<A>($c))
+    };
+    ($n:ident * $d:ident * neighbors($c:ident)) => {
+        bytes::elements::<A>(i64::from($n), $d).wrapping_mul(bytes::neighbors::<A>($c))
+    };
+    (vector($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: the standard requires an element for each rank.
+        unsafe { bytes::vector::<A, _>($n, $d, bytes::members::<A>($c)) }
+    };
+    (vector($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
+        if $buffer.addr() == A::IN_PLACE {
+            0
+        } else {
+            // SAFETY: the standard requires an element for each rank.
+            unsafe { bytes::vector::<A, _>($n, $d, bytes::peers::<A>($c)) }
+        }
+    };
+    (vector_w($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
+        if $buffer.addr() == A::IN_PLACE {
+            0
+        } else {
+            // SAFETY: the standard requires an element for each rank.
+            unsafe { bytes::vector_w::<A, _>($n, $d, bytes::peers::<A>($c)) }
+        }
+    };
+    (neighbor_vector($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: the standard requires an element for each neighbour.
+        unsafe { bytes::vector::<A, _>($n, $d, bytes::neighbors::<A>($c)) }
+    };
+    (neighbor_vector_w($n:ident, $d:ident, $c:ident)) => {
+        // SAFETY: the standard requires an element for each neighbour.
+        unsafe { bytes::vector_w::<A, _>($n, $d, bytes::neighbors::<A>($c)) }
+    };
+}
+
+/// Calls the functions that run before the library's: with all arguments as `&mut`, or with those that the overlay
+/// names.
+macro_rules! before {
+    ([] $($rest:tt)*) => {};
+    ([($($path:ident)::+ ($($given:tt)*)) $($more:tt)*] ($call:expr) $($argument:expr),*) => {
+        $($path)::+::<A>($call, $($given)*);
+        before!([$($more)*] ($call) $($argument),*);
+    };
+    ([($($path:tt)+) $($more:tt)*] ($call:expr) $($argument:expr),*) => {
+        $($path)+::<A>($call, $($argument),*);
+        before!([$($more)*] ($call) $($argument),*);
+    };
+}
+
+/// Calls the functions that run after the library's: with all arguments, or with those that the overlay names.
+macro_rules! after {
+    ([] $($rest:tt)*) => {};
+    ([($($path:ident)::+ ($($given:tt)*)) $($more:tt)*] ($call:expr, $result:expr) $($argument:expr),*) => {
+        $($path)::+::<A>($call, $result, $($given)*);
+        after!([$($more)*] ($call, $result) $($argument),*);
+    };
+    ([($($path:tt)+) $($more:tt)*] ($call:expr, $result:expr) $($argument:expr),*) => {
+        $($path)+::<A>($call, $result, $($argument),*);
+        after!([$($more)*] ($call, $result) $($argument),*);
+    };
+}
+
+macro_rules! hook {
+    (
+        sizes $sizes:ident
+        $name:ident ($($p:ident : $t:ty),*)
+        note { $($field:ident : $value:expr),* }
+        bytes { $($bytes:tt)* }
+        before { $( $( $before:ident )::+ $( ( $($with_before:tt)* ) )? ),* }
+        after { $( $( $after:ident )::+ $( ( $($with_after:tt)* ) )? ),* }
+    ) => {
+        pub unsafe extern "C" fn $name<A: Abi>($(mut $p: $t),*) -> c_int {
+            #[allow(unused_imports)]
+            use bytes::$sizes as bytes;
+            let call = Call::<A>::enter(f::$name);
+            call.publish(|_current| { $( note!(_current, $field, $value); )* });
+            observe::call_started(&call);
+            before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
+            // SAFETY: the type is the function's own; the arguments are the program's.
+            let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+            // A call that failed may have had arguments that must not be looked at.
+            if result == A::SUCCESS {
+                call.name_bytes(bytes!($($bytes)*));
+            }
+            after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
+            observe::leave(&call, result);
+            result
+        }
+    };
+}
+
+/// A hook with its frame out of line: a third of the size.
+macro_rules! rare_hook {
+    (
+        $name:ident ($($p:ident : $t:ty),*)
+        note { $($field:ident : $value:expr),* }
+        bytes { $($bytes:tt)* }
+        before { $( $( $before:ident )::+ $( ( $($with_before:tt)* ) )? ),* }
+        after { $( $( $after:ident )::+ $( ( $($with_after:tt)* ) )? ),* }
+    ) => {
+        pub unsafe extern "C" fn $name<A: Abi>($(mut $p: $t),*) -> c_int {
+            #[allow(unused_imports)]
+            use bytes::outlined as bytes;
+            let call = Call::<A>::enter_rare(f::$name);
+            let _current = &call.thread().call;
+            $( note!(_current, $field, $value); )*
+            published(&call);
+            before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
+            // SAFETY: the type is the function's own; the arguments are the program's.
+            let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+            // A call that failed may have had arguments that must not be looked at.
+            if result == A::SUCCESS {
+                call.name_bytes(bytes!($($bytes)*));
+            }
+            after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
+            leave(&call, result);
+            result
+        }
+    };
+}
+
+/// The record of a rare call is complete.
+#[inline(never)]
+fn published<A: Abi>(call: &Call<A>) {
+    call.published();
+    observe::call_started(call);
+}
+
+/// A rare call has returned.
+#[inline(never)]
+fn leave<A: Abi>(call: &Call<A>, result: c_int) {
+    observe::leave(call, result);
+}
+
+include!("../generated/hooks.rs");
+
+/// `MPI_Pcontrol` has an entry of its own ([`crate::interpose::arch::pcontrol`]) and never comes through the gate.
+pub unsafe extern "C" fn MPI_Pcontrol<A: Abi>() -> c_int {
+    A::SUCCESS
+}

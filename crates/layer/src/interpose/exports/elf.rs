@@ -1,0 +1,427 @@
+//! Objects as the dynamic linker has loaded them: their symbols, looked up without it.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+/// `struct link_map`: the public part.
+#[repr(C)]
+pub struct LinkMap {
+    bias: usize,
+    path: *const c_char,
+    dynamic: *const Dynamic,
+    next: *const LinkMap,
+    previous: *const LinkMap,
+}
+
+/// `struct r_debug`: the beginning.
+#[repr(C)]
+struct Debug {
+    version: i32,
+    first: *const LinkMap,
+}
+
+/// `Elf64_Dyn`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Dynamic {
+    tag: i64,
+    value: usize,
+}
+
+/// `Elf64_Sym`.
+#[repr(C)]
+pub struct Symbol {
+    pub name: u32,
+    pub info: u8,
+    pub other: u8,
+    pub section: u16,
+    pub value: usize,
+    pub size: u64,
+}
+
+/// `Elf64_Rela`.
+#[repr(C)]
+pub struct Relocation {
+    pub place: usize,
+    info: u64,
+    pub addend: usize,
+}
+
+impl Relocation {
+    /// What is to be done.
+    pub fn kind(&self) -> u32 {
+        self.info as u32
+    }
+
+    /// Index of the symbol.
+    pub fn symbol(&self) -> usize {
+        (self.info >> 32) as usize
+    }
+}
+
+const _: () = assert!(size_of::<Symbol>() == 24 && size_of::<Relocation>() == 24);
+
+unsafe extern "C" {
+    #[link_name = "_r_debug"]
+    static LOADED: Debug;
+    #[link_name = "_DYNAMIC"]
+    static OWN: [Dynamic; 0];
+}
+
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_HASH: i64 = 4;
+const DT_RELA: i64 = 7;
+const DT_RELASZ: i64 = 8;
+const DT_PLTRELSZ: i64 = 2;
+const DT_JMPREL: i64 = 23;
+const DT_GNU_HASH: i64 = 0x6fff_fef5;
+
+const STB_LOCAL: u8 = 0;
+const STB_WEAK: u8 = 2;
+pub const STT_FUNC: u8 = 2;
+pub const STT_GNU_IFUNC: u8 = 10;
+const STV_MASK: u8 = 3;
+const STV_DEFAULT: u8 = 0;
+const STV_PROTECTED: u8 = 3;
+
+impl Symbol {
+    /// What it names.
+    pub fn kind(&self) -> u8 {
+        self.info & 0xf
+    }
+
+    /// Nothing happens when there is none.
+    pub fn is_weak(&self) -> bool {
+        self.info >> 4 == STB_WEAK
+    }
+
+    /// A function that others find.
+    fn is_offered(&self) -> bool {
+        let visibility = self.other & STV_MASK;
+        self.section != 0
+            && self.value != 0
+            && self.kind() == STT_FUNC
+            && self.info >> 4 != STB_LOCAL
+            && (visibility == STV_DEFAULT || visibility == STV_PROTECTED)
+    }
+}
+
+/// A name, with its two hashes.
+pub struct Name {
+    text: *const u8,
+    gnu: u32,
+    old: u32,
+}
+
+impl Name {
+    /// `text` ends with a zero.
+    pub fn new(text: *const u8) -> Self {
+        let (mut gnu, mut old) = (5381u32, 0u32);
+        let mut at = text;
+        loop {
+            // SAFETY: not behind the zero that ends the text.
+            let byte = u32::from(unsafe { *at });
+            if byte == 0 {
+                return Self { text, gnu, old };
+            }
+            gnu = gnu.wrapping_mul(33).wrapping_add(byte);
+            old = (old << 4).wrapping_add(byte);
+            let high = old & 0xf000_0000;
+            old = (old ^ (high >> 24)) & !high;
+            at = at.wrapping_add(1);
+        }
+    }
+
+    /// Compared by hand: `memcmp` may belong to an object that is not relocated.
+    pub fn is(&self, text: *const u8) -> bool {
+        let (mut one, mut other) = (self.text, text);
+        loop {
+            // SAFETY: neither is read behind the zero that ends it: up to here they were equal and not zero.
+            let (a, b) = unsafe { (*one, *other) };
+            if a != b {
+                return false;
+            }
+            if a == 0 {
+                return true;
+            }
+            one = one.wrapping_add(1);
+            other = other.wrapping_add(1);
+        }
+    }
+
+    /// Whether it begins so.
+    pub fn starts_with(&self, start: &[u8]) -> bool {
+        let mut at = self.text;
+        for byte in start {
+            // SAFETY: up to here all bytes were equal to ones that are not zero.
+            if unsafe { *at } != *byte {
+                return false;
+            }
+            at = at.wrapping_add(1);
+        }
+        true
+    }
+}
+
+/// A loaded object.
+#[derive(Clone, Copy)]
+pub struct Object {
+    pub map: *const LinkMap,
+    pub bias: usize,
+    symbols: *mut Symbol,
+    strings: *const u8,
+    gnu_hash: *const u32,
+    old_hash: *const u32,
+    relocations: [(usize, usize); 2],
+}
+
+impl Object {
+    /// `None` for an object without symbols.
+    fn new(map: *const LinkMap) -> Option<Self> {
+        // SAFETY: an entry of the dynamic linker's list.
+        let LinkMap { bias, dynamic, .. } = *unsafe { map.as_ref() }?;
+        let mut object = Self {
+            map,
+            bias,
+            symbols: ptr::null_mut(),
+            strings: ptr::null(),
+            gnu_hash: ptr::null(),
+            old_hash: ptr::null(),
+            relocations: [(0, 0); 2],
+        };
+        // The C library writes addresses in the place of offsets, except where the section cannot be written.
+        let address = |value: usize| if value < bias { value.wrapping_add(bias) } else { value };
+        let mut at = dynamic;
+        // SAFETY: the section ends with a tag of zero.
+        let entry = |at: *const Dynamic| unsafe { at.as_ref() }.copied().filter(|entry| entry.tag != 0);
+        while let Some(Dynamic { tag, value }) = entry(at) {
+            match tag {
+                DT_SYMTAB => object.symbols = address(value) as *mut Symbol,
+                DT_STRTAB => object.strings = address(value) as *const u8,
+                DT_GNU_HASH => object.gnu_hash = address(value) as *const u32,
+                DT_HASH => object.old_hash = address(value) as *const u32,
+                DT_RELA => object.relocations[0].0 = address(value),
+                DT_RELASZ => object.relocations[0].1 = value,
+                DT_JMPREL => object.relocations[1].0 = address(value),
+                DT_PLTRELSZ => object.relocations[1].1 = value,
+                _ => {}
+            }
+            at = at.wrapping_add(1);
+        }
+        (!object.symbols.is_null() && !object.strings.is_null()).then_some(object)
+    }
+
+    /// The entry behind this one.
+    pub fn next(&self) -> *const LinkMap {
+        // SAFETY: an entry of the dynamic linker's list.
+        unsafe { (*self.map).next }
+    }
+
+    /// Path of its file; empty if it has none.
+    pub fn path(&self) -> &CStr {
+        // SAFETY: an entry of the dynamic linker's list: null, or a C string that lives as long as the entry.
+        unsafe {
+            let path = (*self.map).path;
+            if path.is_null() { c"" } else { CStr::from_ptr(path) }
+        }
+    }
+
+    /// A symbol's text.
+    pub fn text(&self, symbol: &Symbol) -> *const u8 {
+        self.strings.wrapping_add(symbol.name as usize)
+    }
+
+    /// A symbol by its index.
+    pub fn symbol(&self, index: usize) -> *mut Symbol {
+        self.symbols.wrapping_add(index)
+    }
+
+    /// Relocations with a symbol, and others.
+    pub fn relocations(&self) -> impl Iterator<Item = &Relocation> {
+        self.relocations.into_iter().flat_map(|(start, len)| {
+            let first = start as *const Relocation;
+            // SAFETY: the object states where they are and how many bytes.
+            (0..len / size_of::<Relocation>()).filter_map(move |n| unsafe { first.wrapping_add(n).as_ref() })
+        })
+    }
+
+    /// Address of a function that others find in this object.
+    pub fn define(&self, name: &Name) -> Option<usize> {
+        let symbol = if self.gnu_hash.is_null() { self.by_old_hash(name) } else { self.by_gnu_hash(name) };
+        // SAFETY: null, or a symbol of this object.
+        unsafe { symbol.as_ref() }.map(|symbol| self.bias.wrapping_add(symbol.value))
+    }
+
+    fn is(&self, index: u32, name: &Name) -> Option<*const Symbol> {
+        let symbol = self.symbol(index as usize).cast_const();
+        // SAFETY: the index comes from the object's own hash table.
+        unsafe { symbol.as_ref() }
+            .filter(|found| name.is(self.text(found)) && found.is_offered())
+            .map(ptr::from_ref)
+    }
+
+    fn by_gnu_hash(&self, name: &Name) -> *const Symbol {
+        let Some(table) = GnuHash::new(self.gnu_hash) else { return ptr::null() };
+        if !table.may_have(name.gnu) {
+            return ptr::null();
+        }
+        table
+            .chain(name.gnu % table.buckets)
+            .filter(|(_, hash)| hash | 1 == name.gnu | 1)
+            .find_map(|(index, _)| self.is(index, name))
+            .unwrap_or(ptr::null())
+    }
+
+    fn by_old_hash(&self, name: &Name) -> *const Symbol {
+        if self.old_hash.is_null() {
+            return ptr::null();
+        }
+        // SAFETY: the table begins with the numbers of buckets and of symbols; all indices come from itself.
+        unsafe {
+            let buckets = *self.old_hash;
+            if buckets == 0 {
+                return ptr::null();
+            }
+            let heads = self.old_hash.add(2);
+            let chains = heads.add(buckets as usize);
+            let mut index = *heads.add((name.old % buckets) as usize);
+            while index != 0 {
+                if let Some(symbol) = self.is(index, name) {
+                    return symbol;
+                }
+                index = *chains.add(index as usize);
+            }
+        }
+        ptr::null()
+    }
+
+    /// All symbols that the object defines, as it lists them for look-ups.
+    pub fn defined(&self) -> impl Iterator<Item = *mut Symbol> {
+        let table = GnuHash::new(self.gnu_hash);
+        let object = *self;
+        table
+            .into_iter()
+            .flat_map(|table| (0..table.buckets).flat_map(move |bucket| table.chain(bucket)))
+            .map(move |(index, _)| object.symbol(index as usize))
+    }
+
+    /// Whether an address lies in the part that is read-only once the object was relocated.
+    pub fn is_sealed(&self, address: usize) -> bool {
+        self.headers().any(|header| {
+            let start = self.bias.wrapping_add(header.p_vaddr as usize);
+            header.p_type == libc::PT_GNU_RELRO && address.wrapping_sub(start) < header.p_memsz as usize
+        })
+    }
+
+    /// How far the object reaches from its bias.
+    pub fn extent(&self) -> usize {
+        let ends =
+            self.headers().filter(|h| h.p_type == libc::PT_LOAD).map(|h| h.p_vaddr.wrapping_add(h.p_memsz));
+        ends.max().unwrap_or(0) as usize
+    }
+
+    /// The program headers, where the first page of the file is mapped at the bias, as linkers have it.
+    fn headers(&self) -> impl Iterator<Item = &libc::Elf64_Phdr> {
+        // SAFETY: an entry of the dynamic linker's list.
+        let dynamic = unsafe { (*self.map).dynamic } as usize;
+        let head = self.bias as *const libc::Elf64_Ehdr;
+        let likely = self.bias != 0 && dynamic > self.bias && dynamic - self.bias < 1 << 31;
+        // SAFETY: a bias that is not zero is where the object begins.
+        let head = if likely { unsafe { head.as_ref() } } else { None };
+        head.into_iter().flat_map(move |head| {
+            let first = self.bias.wrapping_add(head.e_phoff as usize) as *const libc::Elf64_Phdr;
+            // SAFETY: the header states where they are and how many.
+            (0..usize::from(head.e_phnum)).filter_map(move |n| unsafe { first.wrapping_add(n).as_ref() })
+        })
+    }
+}
+
+/// `DT_GNU_HASH`.
+#[derive(Clone, Copy)]
+struct GnuHash {
+    buckets: u32,
+    first: u32,
+    words: u32,
+    shift: u32,
+    bloom: *const u64,
+    heads: *const u32,
+    chains: *const u32,
+}
+
+impl GnuHash {
+    fn new(at: *const u32) -> Option<Self> {
+        if at.is_null() {
+            return None;
+        }
+        // SAFETY: the table begins with four numbers.
+        let (buckets, first, words, shift) = unsafe { (*at, *at.add(1), *at.add(2), *at.add(3)) };
+        let bloom = at.wrapping_add(4).cast::<u64>();
+        let heads = bloom.wrapping_add(words as usize).cast::<u32>();
+        let chains = heads.wrapping_add(buckets as usize);
+        (buckets != 0 && words != 0).then_some(Self { buckets, first, words, shift, bloom, heads, chains })
+    }
+
+    /// Most names that are not there are seen not to be there by one word.
+    fn may_have(&self, hash: u32) -> bool {
+        // SAFETY: the index is within the filter.
+        let word = unsafe { *self.bloom.add((hash / 64 % self.words) as usize) };
+        let bits = (1u64 << (hash % 64)) | (1u64 << (hash.wrapping_shr(self.shift) % 64));
+        word & bits == bits
+    }
+
+    /// Symbols of one bucket: index and hash.
+    fn chain(self, bucket: u32) -> impl Iterator<Item = (u32, u32)> {
+        // SAFETY: the caller asks for buckets that there are.
+        let mut index = unsafe { *self.heads.add(bucket as usize) };
+        std::iter::from_fn(move || {
+            if index < self.first {
+                return None;
+            }
+            // SAFETY: an index of the chain, which ends with an odd hash.
+            let hash = unsafe { *self.chains.add((index - self.first) as usize) };
+            let found = index;
+            index = if hash & 1 == 1 { 0 } else { index + 1 };
+            Some((found, hash))
+        })
+    }
+}
+
+/// Objects from `first` to `last`.
+pub fn from(first: *const LinkMap, last: *const LinkMap) -> impl Iterator<Item = Object> {
+    maps(first, last).filter_map(Object::new)
+}
+
+/// All objects behind the executable.
+pub fn objects() -> impl Iterator<Item = Object> {
+    // SAFETY: null, or the head of the dynamic linker's list.
+    let second = unsafe { LOADED.first.as_ref() }.map_or(ptr::null(), |first| first.next);
+    from(second, ptr::null())
+}
+
+/// The last object of the list.
+pub fn last() -> *const LinkMap {
+    // SAFETY: the dynamic linker's variable.
+    maps(unsafe { LOADED.first }, ptr::null()).last().unwrap_or(ptr::null())
+}
+
+/// This library; `None` where it is part of an executable.
+pub fn own() -> Option<Object> {
+    let dynamic = (&raw const OWN).cast::<c_void>();
+    objects().find(|object| {
+        // SAFETY: an entry of the dynamic linker's list.
+        unsafe { (*object.map).dynamic }.cast() == dynamic
+    })
+}
+
+fn maps(first: *const LinkMap, last: *const LinkMap) -> impl Iterator<Item = *const LinkMap> {
+    let mut at = first;
+    std::iter::from_fn(move || {
+        // SAFETY: null, or an entry of the dynamic linker's list.
+        let entry = unsafe { at.as_ref() }?;
+        let found = at;
+        at = if found == last { ptr::null() } else { entry.next };
+        Some(found)
+    })
+}

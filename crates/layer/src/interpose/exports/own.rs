@@ -1,0 +1,108 @@
+//! Our own symbol table, which is edited in memory.
+#![allow(unsafe_code)]
+
+use super::elf::{self, LinkMap, Name, Object, STT_FUNC, STT_GNU_IFUNC, Symbol};
+use super::pages::Pages;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Visibility of a symbol that others do not find.
+const STV_HIDDEN: u8 = 2;
+/// What shows that something is loaded.
+const WATCHED: &[u8] = b"__gmon_start__\0";
+
+/// Stands for `__gmon_start__` until [`Symbols::watch`]: objects that are relocated before us at the start call it when
+/// they are initialized.
+#[unsafe(no_mangle)]
+extern "C" fn __gmon_start__() {}
+
+/// This library among the loaded objects.
+pub struct Own(Object);
+
+/// The symbols, while they can be written.
+pub struct Symbols<'a>(&'a Own);
+
+impl Own {
+    /// `None` where we are part of an executable.
+    pub fn find() -> Option<Self> {
+        elf::own().map(Self)
+    }
+
+    /// The entry in the dynamic linker's list.
+    pub fn map(&self) -> *const LinkMap {
+        self.0.map
+    }
+
+    /// The entry behind ours.
+    pub fn next(&self) -> *const LinkMap {
+        self.0.next()
+    }
+
+    /// Whether an address is one of a function that others do not find.
+    pub fn is_hidden(&self, name: &Name, address: usize) -> bool {
+        self.functions().any(|symbol| {
+            // SAFETY: a symbol of ours.
+            let symbol = unsafe { &*symbol };
+            self.0.bias.wrapping_add(symbol.value) == address
+                && symbol.other == STV_HIDDEN
+                && name.is(self.0.text(symbol))
+        })
+    }
+
+    /// Lets `edit` change the symbols. Where memory cannot be made writable they stay as they are.
+    pub fn change(&self, edit: impl FnOnce(&Symbols)) {
+        let start = self.0.symbol(0) as usize;
+        let end = self.0.defined().map(|symbol| symbol.wrapping_add(1) as usize).max().unwrap_or(start);
+        let pages = Pages::around(start, end);
+        if pages.allow(libc::PROT_READ | libc::PROT_WRITE) {
+            edit(&Symbols(self));
+            pages.allow(libc::PROT_READ);
+        }
+    }
+
+    /// Where this library lies: its first address and its length.
+    pub fn extent(&self) -> (usize, usize) {
+        (self.0.bias, self.0.extent())
+    }
+
+    /// Every function that stands in for one of the process.
+    fn functions(&self) -> impl Iterator<Item = *mut Symbol> {
+        self.0.defined().filter(|symbol| {
+            // SAFETY: a symbol of ours.
+            let symbol = unsafe { &**symbol };
+            let name = Name::new(self.0.text(symbol));
+            symbol.kind() == STT_FUNC && !name.starts_with(b"mpiscope_") && !name.starts_with(WATCHED)
+        })
+    }
+}
+
+impl Symbols<'_> {
+    /// Others find the functions that `is_there` names, and no others.
+    pub fn show(&self, is_there: impl Fn(&Name) -> bool) {
+        for symbol in self.0.functions() {
+            // SAFETY: a symbol of ours, in memory that can be written; other threads read this byte, so it is stored as one.
+            let (name, other) = unsafe {
+                let name = Name::new(self.0.0.text(&*symbol));
+                (name, AtomicU8::from_ptr(&raw mut (*symbol).other))
+            };
+            other.store(if is_there(&name) { 0 } else { STV_HIDDEN }, Ordering::Release);
+        }
+    }
+
+    /// From now on `on_load` is called when an object is relocated; or else nobody finds the symbol for it. Only before other threads
+    /// exist.
+    pub fn watch(&self, wanted: bool, on_load: unsafe extern "C" fn() -> usize) {
+        let watched = Name::new(WATCHED.as_ptr());
+        for symbol in self.0.0.defined() {
+            // SAFETY: a symbol of ours, in memory that can be written; nobody else reads it yet.
+            let symbol = unsafe { &mut *symbol };
+            if watched.is(self.0.0.text(symbol)) {
+                if wanted {
+                    symbol.info = symbol.info & 0xf0 | STT_GNU_IFUNC;
+                    symbol.value = (on_load as *const () as usize).wrapping_sub(self.0.0.bias);
+                } else {
+                    symbol.other = STV_HIDDEN;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! The frame around a hooked call: what the thread is doing, how often, how long, how much.
+#![allow(unsafe_code)]
+
+use crate::base::{clock, settings};
+use crate::interpose::tls::Tls;
+use crate::interpose::upcalls::upcalls;
+use mpi_abi::{Abi, FunctionId, Handle};
+use mpiscope_image::layout::{Call as Current, Recording, Thread};
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+/// A hooked call that is under way on this thread.
+///
+/// Small, and lent only to functions that are inlined or rare: then it is a few registers and no memory. What the
+/// thread's record keeps anyway is read back from there; the rare paths of the frame itself get a [copy](Self::aside).
+pub struct Call<A> {
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    real: usize,
+    /// When the call began, in ticks; zero if times are not recorded.
+    pub since: u64,
+    /// Whether a user callback made the call, so that an outer call must be put back.
+    inside: bool,
+    /// When the library returned, in ticks, if somebody asked.
+    until: Cell<u64>,
+    /// How many bytes the arguments name; known when the library has returned.
+    bytes: Cell<u64>,
+    /// What the objects' hooks keep from before the call till after it.
+    pub stash: Cell<u64>,
+    abi: PhantomData<A>,
+}
+
+impl<A: Abi> Call<A> {
+    /// Opens the frame. Comes first in every hook: it raises the depth.
+    #[inline(always)]
+    pub fn enter(function: FunctionId) -> Self {
+        let tls = Tls::get();
+        tls.depth.set(1);
+        let pointer = tls.thread.get();
+        // SAFETY: whoever attaches a thread stored a record that lives as long as the process.
+        let thread = if pointer.is_null() { (upcalls().attach)(tls) } else { unsafe { &*pointer } };
+        let since = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
+        let inside = tls.nested.get() != 0 && interrupted(tls, thread);
+        Self {
+            tls,
+            thread,
+            function,
+            real: tls.real.get(),
+            since,
+            inside,
+            until: Cell::new(0),
+            bytes: Cell::new(0),
+            stash: Cell::new(0),
+            abi: PhantomData,
+        }
+    }
+
+    /// Publishes the call; `fill` adds what the function's parameters say.
+    #[inline(always)]
+    pub fn publish(&self, fill: impl FnOnce(&Current)) {
+        self.thread.call.seq.write(|| {
+            self.begin();
+            fill(&self.thread.call);
+        });
+    }
+
+    /// [`enter`](Self::enter) and the first part of [`publish`](Self::publish), out of line, for functions that are called
+    /// seldom or take long: what follows, up to [`published`](Self::published), writes to the record.
+    #[inline(never)]
+    pub fn enter_rare(function: FunctionId) -> Self {
+        let call = Self::enter(function);
+        call.thread.call.seq.begin();
+        call.begin();
+        call
+    }
+
+    /// All that is to be known of the call stands in its record.
+    #[inline(always)]
+    pub fn published(&self) {
+        self.thread.call.seq.end();
+    }
+
+    /// Writes down what is known of every call.
+    #[inline(always)]
+    fn begin(&self) {
+        let current = &self.thread.call;
+        current.begin(u32::from(self.function.0));
+        current.nested.set(self.tls.nested.get());
+        current.since.set(self.since);
+        current.return_address.set(self.tls.return_address.get());
+        current.stack_pointer.set(self.tls.stack_pointer.get());
+    }
+
+    /// Puts a call together again from what is known of it, without its bytes and its stash. For functions that are not inlined:
+    /// four words travel in registers, the call itself would have to lie in memory.
+    #[inline(always)]
+    pub fn again(thread: &'static Thread, function: FunctionId, since: u64, until: u64) -> Self {
+        let tls = Tls::get();
+        Self {
+            tls,
+            thread,
+            function,
+            real: 0,
+            since,
+            // User callbacks of this call are over.
+            inside: tls.nested.get() != 0,
+            until: Cell::new(until),
+            bytes: Cell::new(0),
+            stash: Cell::new(0),
+            abi: PhantomData,
+        }
+    }
+
+    /// A copy to lend to a function that is not inlined, so that the call itself stays in registers.
+    #[inline(always)]
+    pub fn aside(&self) -> Self {
+        let (until, bytes, stash) = (self.until.clone(), self.bytes.clone(), self.stash.clone());
+        Self { until, bytes, stash, ..*self }
+    }
+
+    /// The thread's record.
+    pub fn thread(&self) -> &'static Thread {
+        self.thread
+    }
+
+    /// Address behind the call in the program.
+    #[inline(always)]
+    pub fn return_address(&self) -> u64 {
+        // Who calls the program in between puts it back: what readers see may have been written over by anybody.
+        self.tls.return_address.get()
+    }
+
+    /// The program's stack pointer at the call.
+    #[inline(always)]
+    pub fn stack_pointer(&self) -> u64 {
+        self.tls.stack_pointer.get()
+    }
+
+    /// Which function this is.
+    pub fn function(&self) -> FunctionId {
+        self.function
+    }
+
+    /// When the library returned, in ticks; zero if times are not recorded. For functions that run after it.
+    ///
+    /// The counter is read when this is asked first, at the latest when the frame is closed: the processor does not
+    /// work past a reading of it, and what hooks do is cheaper while it can be done beside the library's last steps.
+    #[inline(always)]
+    pub fn returned(&self) -> u64 {
+        if self.until.get() == 0 && self.since != 0 {
+            self.until.set(clock::now());
+        }
+        self.until.get()
+    }
+
+    /// What the thread keeps at hand.
+    #[inline(always)]
+    pub fn tls(&self) -> &'static Tls {
+        self.tls
+    }
+
+    /// Says how many bytes the arguments name.
+    #[inline(always)]
+    pub fn name_bytes(&self, bytes: u64) {
+        self.bytes.set(bytes);
+    }
+
+    /// How many bytes the arguments name. For functions that run after the library; zero if the call failed.
+    #[inline(always)]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+
+    /// The same; they are not counted for this call, because they move when what it makes is started.
+    #[inline(always)]
+    pub fn take_bytes(&self) -> u64 {
+        self.bytes.take()
+    }
+
+    /// More has moved than the arguments say: what arrived, or what the call started.
+    #[inline(always)]
+    pub fn add_bytes(&self, bytes: u64) {
+        self.bytes.set(self.bytes.get().saturating_add(bytes));
+    }
+
+    /// Bytes have moved that another call asked for.
+    #[inline(always)]
+    pub fn add_bytes_of(&self, function: FunctionId, bytes: u64) {
+        if let Some(counter) = self.thread.counters.get(usize::from(function.0)) {
+            counter.bytes.add_mine(bytes);
+        }
+    }
+
+    /// Notes the number of a collective for those who look at the thread.
+    #[inline(always)]
+    pub fn set_sequence(&self, number: u64) {
+        let [.., last] = &self.thread.call.extra;
+        last.set(number);
+    }
+
+    /// What [`set_sequence`](Self::set_sequence) noted.
+    #[inline(always)]
+    pub fn sequence(&self) -> u64 {
+        let [.., last] = &self.thread.call.extra;
+        last.get()
+    }
+
+    /// The operation that the function was given; for a function without one, the one of an earlier call.
+    #[inline(always)]
+    pub fn operation(&self) -> u64 {
+        let [.., operation, _] = &self.thread.call.extra;
+        operation.get()
+    }
+
+    /// How many calls of the thread are open below this one.
+    #[inline(always)]
+    pub fn level(&self) -> usize {
+        self.tls.nested.get() as usize
+    }
+
+    /// The function that the program would have reached without us.
+    ///
+    /// # Safety
+    ///
+    /// `F` must be the C type of the function.
+    #[inline(always)]
+    pub unsafe fn real<F: Copy>(&self) -> F {
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        // SAFETY: the gate stored the address of the real function, and the caller states its type.
+        unsafe { std::mem::transmute_copy(&self.real) }
+    }
+
+    /// Closes the frame: counts the call with its time and its bytes.
+    #[inline(always)]
+    pub fn leave(&self) {
+        let until = self.returned();
+        if self.inside {
+            return self.aside().leave_inside();
+        }
+        self.count(until, self.bytes.get());
+        let current = &self.thread.call;
+        current.seq.write(|| {
+            current.end(u32::from(self.function.0));
+            current.since.set(until);
+            current.completed.add_mine(1);
+        });
+        self.tls.depth.set(0);
+    }
+
+    /// [`leave`](Self::leave) for a call that a user callback made.
+    #[cold]
+    #[inline(never)]
+    fn leave_inside(&self) {
+        self.count(self.until.get(), self.bytes.get());
+        resume(self.tls, self.thread);
+        self.tls.depth.set(0);
+    }
+
+    #[inline(always)]
+    fn count(&self, until: u64, bytes: u64) {
+        let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) else { return };
+        counter.count.add_mine(1);
+        if bytes != 0 {
+            counter.bytes.add_mine(bytes);
+        }
+        if self.since != 0 {
+            let spent = until.wrapping_sub(self.since);
+            counter.ticks.add_mine(spent);
+            if !self.inside {
+                // Nested calls are part of the outer one's time.
+                self.thread.mpi_ticks.add_mine(spent);
+            }
+        }
+    }
+}
+
+/// How many open user callbacks keep the call that they interrupt.
+const NESTING: usize = 8;
+
+/// Calls interrupted by user callbacks, by level. The private memory of a thread begins with them.
+#[derive(Default)]
+pub struct Interrupted([Current; NESTING]);
+
+/// Where the call below the innermost user callback is kept.
+fn kept(tls: &Tls) -> Option<&Current> {
+    // SAFETY: null, or the beginning of the private memory, which lives until the thread has ended.
+    unsafe { tls.local.get().as_ref() }?.0.get(tls.nested.get() as usize)
+}
+
+/// Keeps the call below the innermost user callback, if that callback is still open.
+#[cold]
+fn interrupted(tls: &Tls, thread: &Thread) -> bool {
+    if tls.stack_pointer.get() > tls.callback_stack.get() {
+        // The callback was left by longjmp or an exception: its frames are gone, we are in the program again.
+        tls.nested.set(0);
+        return false;
+    }
+    if let Some(place) = kept(tls) {
+        copy(&thread.call, place);
+    }
+    true
+}
+
+/// Puts back the call that a user callback interrupted.
+#[cold]
+fn resume(tls: &Tls, thread: &Thread) {
+    let current = &thread.call;
+    current.seq.begin();
+    current.completed.add_mine(1);
+    if let Some(place) = kept(tls) {
+        copy(place, current);
+    }
+    current.seq.end();
+}
+
+/// Copies all that describes one call; not the sequence number, not the count of completed calls.
+fn copy(from: &Current, to: &Current) {
+    to.as_in(from);
+    to.nested.set(from.nested.get());
+    to.since.set(from.since.get());
+    to.return_address.set(from.return_address.get());
+    to.stack_pointer.set(from.stack_pointer.get());
+    to.object.set(from.object.get());
+    to.datatype.set(from.datatype.get());
+    to.count.set(from.count.get());
+    to.peer.set(from.peer.get());
+    to.tag.set(from.tag.get());
+    to.request.set(from.request.get());
+    for (to, from) in to.extra.iter().zip(&from.extra) {
+        to.set(from.get());
+    }
+}
+
+/// A parameter as the 64-bit word that the image keeps.
+pub trait Word {
+    /// Integers are sign-extended, handles zero-extended.
+    fn word(self) -> u64;
+}
+
+impl Word for i32 {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        i64::from(self) as u64
+    }
+}
+
+impl Word for i64 {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+impl Word for usize {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+/// A handle as the word that the image keeps.
+#[inline(always)]
+pub fn handle_word(handle: impl Handle) -> u64 {
+    handle.raw()
+}

@@ -1,0 +1,12 @@
+//! Between the program and its MPI library: exported stubs, the resolver that finds the library, the gate, the frame
+//! around a call, trampolines for user callbacks, and which of our names the rest of the process finds.
+
+pub mod arch;
+pub mod callbacks;
+pub mod exports;
+pub mod frame;
+pub mod real;
+pub mod resolver;
+pub mod stubs;
+pub mod tls;
+pub mod upcalls;

@@ -1,0 +1,307 @@
+//! Finding the real MPI library and filling the slots.
+//!
+//! Every exported function jumps through [`ENTRY`]. At first all entries point at the resolver; the first MPI call
+//! of the process comes here, once. What is hooked then points at the gate, the rest at the library itself.
+//!
+//! Nothing is linked: every function is looked up, and absence is normal. `MPI_X` is forwarded to the next `MPI_X`
+//! and `PMPI_X` to the next `PMPI_X`, so that other profiling tools can be stacked above or below.
+#![allow(unsafe_code)]
+
+use crate::base::complaint::complain;
+use crate::base::{image, settings};
+use crate::interpose::tls::Tls;
+use crate::interpose::upcalls::upcalls;
+use crate::interpose::{arch, exports, stubs};
+use mpi_abi::{Abi, AbiKind, COUNT, FUNCTIONS, FunctionId, Mpich, OpenMpi, Standard, f};
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+/// How many slots there are: two for each function, `MPI_X` and `PMPI_X`.
+pub const SLOTS: usize = 2 * COUNT;
+
+/// A table of code addresses that assembly reads.
+#[repr(transparent)]
+pub struct Slots<const N: usize>(UnsafeCell<[usize; N]>);
+
+// SAFETY: all accesses from Rust go through `load` and `store`, which are atomic.
+unsafe impl<const N: usize> Sync for Slots<N> {}
+
+impl<const N: usize> Slots<N> {
+    /// A table of zeros.
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new([0; N]))
+    }
+
+    fn cell(&self, index: usize) -> Option<&AtomicUsize> {
+        // SAFETY: in bounds (checked), aligned, and only ever accessed atomically from Rust.
+        (index < N).then(|| unsafe { &*self.0.get().cast::<AtomicUsize>().add(index) })
+    }
+
+    /// What is in a slot; 0 beyond the end.
+    #[inline(always)]
+    pub fn load(&self, index: usize) -> usize {
+        self.cell(index).map_or(0, |c| c.load(Ordering::Acquire))
+    }
+
+    /// Changes a slot.
+    pub fn store(&self, index: usize, value: usize) {
+        if let Some(cell) = self.cell(index) {
+            cell.store(value, Ordering::Release);
+        }
+    }
+}
+
+/// Where the stub of slot `2 * function` (`MPI_X`) or `2 * function + 1` (`PMPI_X`) jumps to.
+pub static ENTRY: AtomicTable = AtomicTable([const { AtomicPtr::new(arch::resolver as *mut c_void) }; SLOTS]);
+/// The real functions, numbered like [`ENTRY`].
+pub static REAL: Slots<SLOTS> = Slots::new();
+/// The hooks of the ABI, by function.
+pub static HOOK: Slots<COUNT> = Slots::new();
+
+/// A table of code addresses that is not zero at first.
+#[repr(transparent)]
+pub struct AtomicTable([AtomicPtr<c_void>; SLOTS]);
+
+impl AtomicTable {
+    fn store(&self, slot: usize, code: usize) {
+        if let Some(entry) = self.0.get(slot) {
+            entry.store(code as *mut c_void, Ordering::Release);
+        }
+    }
+
+    fn load(&self, slot: usize) -> usize {
+        self.0.get(slot).map_or(0, |entry| entry.load(Ordering::Acquire) as usize)
+    }
+}
+
+/// Progress of the resolver: nobody, somebody is at it, done.
+static PROGRESS: AtomicU32 = AtomicU32::new(0);
+/// The handle of the real library, for [`symbol`].
+static LIBRARY: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+/// The ABI, as [`AbiKind`]'s number; 0 before it is known.
+static ABI: AtomicU32 = AtomicU32::new(0);
+
+/// Fills the slots if that has not been done, and gives the address where slot `slot` points now.
+pub unsafe extern "C" fn resolve_slot(slot: usize) -> usize {
+    // SAFETY: the C library's errno belongs to this thread.
+    let errno = unsafe { *libc::__errno_location() };
+    resolve();
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    let code = ENTRY.load(slot);
+    // Without a library the entry still points at the resolver: answer with an error instead of going round.
+    if code == arch::resolver as *const () as usize { no_library as *const () as usize } else { code }
+}
+
+/// Finds the library and fills the slots, unless that has been done.
+pub fn resolve() {
+    if PROGRESS.load(Ordering::Acquire) == 2 {
+        return;
+    }
+    loop {
+        match PROGRESS.compare_exchange(0, 1, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) => break,
+            Err(2) => return,
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+    let found = find_library();
+    if let Some(library) = &found {
+        LIBRARY.store(library.handle, Ordering::Release);
+        take_over(library);
+    }
+    PROGRESS.store(if found.is_some() { 2 } else { 0 }, Ordering::Release);
+}
+
+/// The real library.
+struct Library {
+    handle: *mut c_void,
+    path: CString,
+}
+
+/// The library that the names others find were chosen by.
+fn find_library() -> Option<Library> {
+    let path = exports::library()?;
+    let handle = reopen(&path)?;
+    Some(Library { handle, path })
+}
+
+/// File name of the object that an address belongs to.
+pub fn object_of(address: *const c_void) -> Option<CString> {
+    // SAFETY: all zero is a valid `Dl_info`.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr accepts any address and fills `info` when it returns non-zero.
+    let found = unsafe { libc::dladdr(address, &mut info) } != 0;
+    // SAFETY: a C string of the dynamic linker.
+    (found && !info.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_fname) }.to_owned())
+}
+
+/// A handle of an object that is loaded already.
+fn reopen(path: &CStr) -> Option<*mut c_void> {
+    // SAFETY: NOLOAD never runs code of a new object.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    (!handle.is_null()).then_some(handle)
+}
+
+/// Address of a function of the MPI library, by name.
+pub fn symbol(name: &CStr) -> Option<*mut c_void> {
+    let library = LIBRARY.load(Ordering::Acquire);
+    if library.is_null() {
+        return None;
+    }
+    // SAFETY: a look-up by name in an object that is loaded.
+    let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+/// Address of a variable of the MPI library. The executable's copy, if it has one, is the true one.
+pub fn data_symbol(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a look-up by name.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if address.is_null() { symbol(name) } else { Some(address) }
+}
+
+/// The next function of this name behind this library, or the MPI library's own.
+pub fn next(name: &CStr) -> usize {
+    // SAFETY: a look-up by name.
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if address.is_null() { symbol(name).map_or(0, |a| a as usize) } else { address as usize }
+}
+
+fn take_over(library: &Library) {
+    let abi = detect_abi();
+    let exported = stubs::exported();
+    for function in exported.iter().copied() {
+        let Some(name) = FUNCTIONS.get(usize::from(function.0)).map(|f| f.name) else { continue };
+        let plain = CString::new(name).map_or(0, |n| next(&n));
+        let profiled = CString::new(format!("P{name}")).map_or(0, |n| next(&n));
+        let slot = 2 * usize::from(function.0);
+        // Some libraries lack one of the two names.
+        REAL.store(slot, if plain == 0 { profiled } else { plain });
+        REAL.store(slot + 1, if profiled == 0 { plain } else { profiled });
+    }
+    match abi {
+        Some(AbiKind::MPICH) => install::<Mpich>(library),
+        Some(AbiKind::OPENMPI) => install::<OpenMpi>(library),
+        Some(AbiKind::STANDARD) => install::<Standard>(library),
+        _ => {
+            complain(&format!(
+                "{} follows an MPI ABI that this version does not know; nothing will be recorded",
+                library.path.to_string_lossy()
+            ));
+        }
+    }
+    switch_slots(abi.is_some() && settings::recording() != 0);
+}
+
+fn install<A: Abi>(library: &Library) {
+    ABI.store(u32::from(A::CODE.0), Ordering::Release);
+    (upcalls().hooks)(A::CODE, |function, hook| HOOK.store(usize::from(function.0), hook));
+    settings::start();
+    (upcalls().found)(A::CODE, &library.path);
+    // SAFETY: the handler only stores to our own tables.
+    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+}
+
+/// In a forked child nothing is recorded: the image, and the thread's record in it, belong to the parent.
+unsafe extern "C" fn forked() {
+    Tls::get().thread.set(std::ptr::null());
+    settings::set_recording(0);
+    (upcalls().forked)();
+    switch_slots(false);
+    image::abandon();
+}
+
+/// Points every slot at its hook (through the gate) or at the library.
+pub fn switch_slots(hooked: bool) {
+    for function in stubs::exported() {
+        let slot = 2 * usize::from(function.0);
+        for slot in [slot, slot + 1] {
+            let real = REAL.load(slot);
+            let code = if real == 0 {
+                missing as *const () as usize
+            } else if !hooked && !always_hooked(*function) {
+                real
+            } else if *function == f::MPI_Pcontrol {
+                arch::pcontrol as *const () as usize
+            } else {
+                arch::gate as *const () as usize
+            };
+            ENTRY.store(slot, code);
+        }
+    }
+}
+
+/// Functions that are hooked even when nothing is recorded: they show who the process is and whom it is connected to.
+fn always_hooked(function: FunctionId) -> bool {
+    [
+        f::MPI_Init,
+        f::MPI_Init_thread,
+        f::MPI_Finalize,
+        f::MPI_Abort,
+        f::MPI_Comm_spawn,
+        f::MPI_Comm_spawn_multiple,
+        f::MPI_Comm_accept,
+        f::MPI_Comm_connect,
+        f::MPI_Comm_join,
+        f::MPI_Comm_disconnect,
+    ]
+    .contains(&function)
+}
+
+/// Tells the ABI by the library's symbols and versions.
+fn detect_abi() -> Option<AbiKind> {
+    if symbol(c"ompi_mpi_comm_world").is_some() {
+        return Some(AbiKind::OPENMPI);
+    }
+    let mut version: [c_int; 2] = [0, 0];
+    if let Some(get) = symbol(c"PMPI_Abi_get_version").or_else(|| symbol(c"MPI_Abi_get_version")) {
+        call_version(get, &mut version);
+    }
+    if version[0] <= 0 {
+        return Some(AbiKind::MPICH);
+    }
+    // Drafts of the standard ABI report version 1.0 too, but have other constants.
+    let mut standard: [c_int; 2] = [0, 0];
+    if let Some(get) = symbol(c"PMPI_Get_version").or_else(|| symbol(c"MPI_Get_version")) {
+        call_version(get, &mut standard);
+    }
+    (standard[0] >= 5).then_some(AbiKind::STANDARD)
+}
+
+fn call_version(get: *mut c_void, version: &mut [c_int; 2]) {
+    let [major, minor] = version;
+    // SAFETY: MPI_Get_version and MPI_Abi_get_version have this type and may be called at any time.
+    unsafe {
+        let get: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = std::mem::transmute(get);
+        get(major, minor);
+    }
+}
+
+/// The ABI of the library, once it is known.
+pub fn abi() -> Option<AbiKind> {
+    match ABI.load(Ordering::Acquire) {
+        0 => None,
+        code => u8::try_from(code).ok().map(AbiKind),
+    }
+}
+
+/// Stands in for a function that the library does not have.
+unsafe extern "C" fn missing() -> c_int {
+    complain("a function was called that this MPI library does not have; the call returned an error");
+    match abi() {
+        Some(AbiKind::MPICH) => Mpich::ERR_UNSUPPORTED_OPERATION,
+        Some(AbiKind::OPENMPI) => OpenMpi::ERR_UNSUPPORTED_OPERATION,
+        _ => Standard::ERR_UNSUPPORTED_OPERATION,
+    }
+}
+
+/// Stands in for every function when no MPI library can be found.
+unsafe extern "C" fn no_library() -> c_int {
+    complain(
+        "an MPI function was called, but no MPI library is loaded in this process; \
+         link the program with one, or load the library before the first call",
+    );
+    Standard::ERR_UNSUPPORTED_OPERATION
+}

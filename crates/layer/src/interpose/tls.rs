@@ -1,0 +1,61 @@
+//! What a thread keeps at hand: one cache line of thread-local memory.
+//!
+//! The block is reached with the initial-exec model (one load and one addition), which Rust's own
+//! `thread_local!` cannot give on a stable compiler; `arch` defines the memory and the access.
+#![allow(unsafe_code)]
+
+use crate::interpose::frame::Interrupted;
+use mpiscope_image::layout::Thread;
+use std::cell::Cell;
+use std::mem::{offset_of, size_of};
+
+/// The thread-local block. All zero when a thread begins.
+#[repr(C, align(64))]
+pub struct Tls {
+    /// 1 inside a hooked call: calls that the library makes to itself go straight through.
+    pub depth: Cell<u32>,
+    /// How many user callbacks are open, each with a hooked call below it.
+    pub nested: Cell<u32>,
+    /// The thread's record; null before its first call.
+    pub thread: Cell<*const Thread>,
+    /// Written by the gate: address behind the call in the program.
+    pub return_address: Cell<u64>,
+    /// Written by the gate: stack pointer at the call.
+    pub stack_pointer: Cell<u64>,
+    /// Written by the gate: the function that the program would have reached without us.
+    pub real: Cell<usize>,
+    /// Stack pointer when the innermost user callback was entered.
+    pub callback_stack: Cell<u64>,
+    /// Private memory of the thread; null before its first call. What floors above keep there lies behind this.
+    pub local: Cell<*const Interrupted>,
+    /// What whoever receives events keeps of the thread; null until there is something.
+    pub events: Cell<*const ()>,
+}
+
+/// Offsets that the assembly in `arch` uses.
+pub mod offset {
+    use super::{Tls, offset_of};
+    pub const DEPTH: usize = offset_of!(Tls, depth);
+    pub const NESTED: usize = offset_of!(Tls, nested);
+    pub const RETURN_ADDRESS: usize = offset_of!(Tls, return_address);
+    pub const STACK_POINTER: usize = offset_of!(Tls, stack_pointer);
+    pub const REAL: usize = offset_of!(Tls, real);
+    pub const CALLBACK_STACK: usize = offset_of!(Tls, callback_stack);
+}
+
+const _: () = assert!(size_of::<Tls>() == 64);
+
+impl Tls {
+    /// The block of this thread.
+    #[inline(always)]
+    pub fn get() -> &'static Self {
+        // SAFETY: `arch::tls_address` gives the thread's own zero-initialised block of this size and alignment.
+        // The reference does not leave the thread: `Tls` is not `Sync`.
+        unsafe { &*arch_address() }
+    }
+}
+
+#[inline(always)]
+fn arch_address() -> *const Tls {
+    crate::interpose::arch::tls_address().cast()
+}

@@ -1,0 +1,62 @@
+//! What interposition needs from the floors above, and the one way in which it calls them.
+//!
+//! The first MPI call of a process comes here before any code of this library has run, so the table cannot be handed over at
+//! run time: it is linked. The top defines it with [`put_in`]; nobody outside of this library sees its name.
+#![allow(unsafe_code)]
+
+use crate::interpose::tls::Tls;
+use mpi_abi::{AbiKind, FunctionId};
+use mpiscope_image::layout::Thread;
+use std::ffi::{CStr, c_int};
+
+/// What the floors above do.
+pub struct Upcalls {
+    /// Says the address of the hook of every function for an ABI.
+    pub hooks: fn(AbiKind, fn(FunctionId, usize)),
+    /// The library with this file name was found, and nothing has been recorded yet.
+    pub found: fn(AbiKind, &CStr),
+    /// Gives a thread its record, at its first call.
+    pub attach: fn(&Tls) -> &'static Thread,
+    /// The process is a forked child, for which nothing is recorded.
+    pub forked: fn(),
+    /// The program called `MPI_Pcontrol`: return address and stack pointer are in the thread's block.
+    pub pcontrol: fn(),
+}
+
+unsafe extern "Rust" {
+    #[link_name = "mpiscope_upcalls"]
+    safe static UPCALLS: &'static Upcalls;
+}
+
+/// The table.
+#[inline]
+pub fn upcalls() -> &'static Upcalls {
+    UPCALLS
+}
+
+/// Puts a table in. To be used once.
+macro_rules! put_in {
+    ($table:path) => {
+        const _: &$crate::interpose::upcalls::Upcalls = &$table;
+        std::arch::global_asm!(
+            ".pushsection .data.rel.ro.mpiscope_upcalls,\"aw\"",
+            ".globl mpiscope_upcalls",
+            ".hidden mpiscope_upcalls",
+            ".p2align 3",
+            "mpiscope_upcalls: .quad {table}",
+            ".popsection",
+            table = sym $table,
+        );
+    };
+}
+pub(crate) use put_in;
+
+/// `MPI_Pcontrol`, which the library must get with all its arguments: only counted.
+pub unsafe extern "C" fn observe_pcontrol(_level: c_int, return_address: u64, stack_pointer: u64) {
+    let tls = Tls::get();
+    if tls.depth.get() == 0 {
+        tls.return_address.set(return_address);
+        tls.stack_pointer.set(stack_pointer);
+        (upcalls().pcontrol)();
+    }
+}

@@ -1,0 +1,267 @@
+//! Objects that variables and events are bound to.
+//!
+//! A library would find out by a crash that a handle is none. Here it is looked up in the tables of live objects.
+//! A communicator that a variable of our own is bound to is kept as a [`Bound`], so that a handle which the library
+//! gives out again is not taken for it.
+#![allow(unsafe_code)]
+
+use super::{handles, handles::with_abi, lifecycle, recording};
+use crate::base::image as record;
+use crate::interpose::real;
+use crate::record::objects::table::{Object, Table};
+use crate::record::objects::{self, comms};
+use crate::record::traffic;
+use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::{Recording, SectionKind};
+use mpiscope_image::objects::{self as image, Comm};
+use mpiscope_image::traffic::Peer;
+use mpit::{Bind, Error, Result};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Checks that `object` is a live object of this kind.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] if it is not, or if there are no objects before `MPI_Init` and after `MPI_Finalize`.
+pub fn check(bind: Bind, object: u64) -> Result<u64> {
+    if bind == Bind::NO_OBJECT {
+        return Ok(0);
+    }
+    if lifecycle::program_level().is_none() || !is_known(bind, object) {
+        return Err(Error::INVALID_HANDLE);
+    }
+    Ok(object)
+}
+
+/// An object of the library that a handle of the library was bound to.
+pub struct Life(Option<(&'static image::Head, u64)>);
+
+impl Life {
+    /// Of an object that [`check`] has passed.
+    pub fn of(bind: Bind, object: u64) -> Self {
+        Self(head(bind, object).map(|head| (head, head.uid.get())))
+    }
+
+    /// Is it alive? One whose making was not seen counts as alive.
+    pub fn is_alive(&self) -> bool {
+        let live = image::Life::LIVE.0;
+        self.0.is_none_or(|(head, uid)| head.uid.get() == uid && head.life.get() == live)
+    }
+}
+
+fn is_known(bind: Bind, object: u64) -> bool {
+    (bind == Bind::MPI_COMM && is_predefined(object)) || head(bind, object).is_some()
+}
+
+/// What is recorded of a live object.
+fn head(bind: Bind, object: u64) -> Option<&'static image::Head> {
+    fn of<T: Object>(table: &'static Table<T>, object: u64) -> Option<&'static image::Head> {
+        table.find(object).map(Object::head)
+    }
+    match bind {
+        Bind::MPI_COMM => of(&comms::COMMS, object),
+        Bind::MPI_DATATYPE => of(&objects::datatypes::DATATYPES, object),
+        Bind::MPI_ERRHANDLER => of(&objects::errhandlers::ERRHANDLERS, object),
+        Bind::MPI_FILE => of(&objects::files::FILES, object),
+        Bind::MPI_GROUP => of(&objects::groups::GROUPS, object),
+        Bind::MPI_OP => of(&objects::ops::OPS, object),
+        Bind::MPI_WIN => of(&objects::windows::WINDOWS, object),
+        Bind::MPI_INFO => of(&objects::infos::INFOS, object),
+        Bind::MPI_SESSION => of(&objects::sessions::SESSIONS, object),
+        _ => None,
+    }
+}
+
+/// The number of a live object, which no other object ever has.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`check`].
+pub fn uid(bind: Bind, object: u64) -> Result<u64> {
+    if bind == Bind::MPI_COMM {
+        return Bound::of(token(object)?).map(|bound| bound.uid);
+    }
+    check(bind, object)?;
+    head(bind, object).map(|head| head.uid.get()).ok_or(Error::INVALID_HANDLE)
+}
+
+/// The communicators that are there whether recorded or not.
+fn is_predefined(object: u64) -> bool {
+    ["MPI_COMM_WORLD", "MPI_COMM_SELF"].iter().any(|name| handles::predefined(name) == object)
+}
+
+/// A communicator that some variable was bound to. Lives as long as the process.
+pub struct Bound {
+    /// Its record, which may become another's when it has been freed.
+    comm: &'static Comm,
+    uid: u64,
+    handle: u64,
+    /// This process's rank.
+    pub rank: usize,
+    /// How many ranks there are to talk to.
+    pub size: usize,
+    /// The first of `size` records; null if there are none.
+    peers: AtomicPtr<Peer>,
+    /// Ticks spent in blocking collectives, counted while somebody wants it.
+    pub waited: AtomicU64,
+    /// What is known of the other ranks.
+    pub others: super::builtin::Others,
+    next: AtomicPtr<Bound>,
+    /// What has taken its place, if it was made while `MPI_Init` had not returned to us: another tool's wrapper of
+    /// `MPI_Init` may run inside of ours.
+    now: AtomicPtr<Bound>,
+}
+
+/// The list of them, newest first.
+static LIST: AtomicPtr<Bound> = AtomicPtr::new(std::ptr::null_mut());
+static ADDING: Mutex<()> = Mutex::new(());
+
+fn list() -> impl Iterator<Item = &'static Bound> {
+    // SAFETY: null, or leaked by `bind`.
+    let first = unsafe { LIST.load(Ordering::Acquire).as_ref() };
+    // SAFETY: as above.
+    std::iter::successors(first, |bound| unsafe { bound.next.load(Ordering::Acquire).as_ref() })
+}
+
+/// The word by which our variables know a communicator: the address of its [`Bound`].
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] as [`check`].
+pub fn token(object: u64) -> Result<u64> {
+    check(Bind::MPI_COMM, object)?;
+    // Unless communicators are recorded, none is looked up.
+    recording::want(Recording::OBJECTS.0, true);
+    let bound = with_abi!(bind(object));
+    recording::want(Recording::OBJECTS.0, false);
+    bound.map(|bound| std::ptr::from_ref(bound) as u64).ok_or(Error::INVALID_HANDLE)
+}
+
+fn bind<A: Abi>(object: u64) -> Option<&'static Bound> {
+    let handle = A::Handle::from_raw(object);
+    // What a tool binds a variable to is a communicator, whether or not its making was seen.
+    let comm = comms::find_or_adopt::<A>(handle)?;
+    let peers = match traffic::state::hold() {
+        Some(held) => {
+            let channel = traffic::lines::channel::<A>(&held, handle);
+            peers_at(held.writer, channel.peers, comm)
+        }
+        None => std::ptr::null_mut(),
+    };
+    let _adding = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let uid = comm.head.uid.get();
+    if let Some(known) = list().find(|bound| bound.uid == uid) {
+        known.peers.compare_exchange(std::ptr::null_mut(), peers, Ordering::AcqRel, Ordering::Relaxed).ok();
+        known.others.search();
+        return Some(known);
+    }
+    // What loops go by comes from the library: anybody of this user may have written over what the image says.
+    let (mut rank, mut size) = (0, real::remote_or_local_size::<A>(handle));
+    if real::comm_rank::<A>(handle, &mut rank) != Some(A::SUCCESS) {
+        size = 0;
+    }
+    let bound = Box::leak(Box::new(Bound {
+        comm,
+        uid,
+        handle: object,
+        rank: usize::try_from(rank).unwrap_or(0),
+        size: usize::try_from(size).unwrap_or(0),
+        peers: AtomicPtr::new(peers),
+        waited: AtomicU64::new(0),
+        others: super::builtin::Others::find(
+            comm,
+            usize::try_from(size).unwrap_or(0),
+            real::is_inter::<A>(handle),
+        ),
+        next: AtomicPtr::new(LIST.load(Ordering::Acquire)),
+        now: AtomicPtr::new(std::ptr::null_mut()),
+    }));
+    LIST.store(bound, Ordering::Release);
+    Some(bound)
+}
+
+/// The records of all ranks of a communicator, which begin at an offset of the image; null if they are not all in it.
+fn peers_at(writer: &'static Writer, first: u64, comm: &Comm) -> *mut Peer {
+    let size = comm.remote_size.get().max(comm.size.get());
+    let last = size.checked_sub(1).and_then(|last| writer.nth_after::<Peer>(first, last));
+    let first = last.and_then(|_| writer.at_offset::<Peer>(first));
+    first.map_or(std::ptr::null_mut(), |first| std::ptr::from_ref(first).cast_mut())
+}
+
+impl Bound {
+    /// The communicator behind a word of [`token`].
+    ///
+    /// # Errors
+    /// [`Error::INVALID_HANDLE`] when it was freed and its record is another's.
+    pub fn of(token: u64) -> Result<&'static Self> {
+        // SAFETY: words reach the instruments only from `token`, and what they point to is leaked.
+        let bound = unsafe { (token as *const Self).as_ref() }.ok_or(Error::INVALID_HANDLE)?;
+        if bound.comm.head.uid.get() == bound.uid && bound.comm.head.life.get() != image::Life::EMPTY.0 {
+            let stale = bound.comm.head.life.get() == image::Life::FREED.0 && is_predefined(bound.handle);
+            return if stale { bound.renewed() } else { Ok(bound) };
+        }
+        bound.renewed()
+    }
+
+    /// A predefined communicator that has got another record.
+    #[cold]
+    fn renewed(&self) -> Result<&'static Self> {
+        // SAFETY: null, or leaked by `bind`.
+        if let Some(now) = unsafe { self.now.load(Ordering::Acquire).as_ref() } {
+            return Ok(now);
+        }
+        let handle = self.handle;
+        if !is_predefined(handle) || comms::COMMS.find(handle).is_none() {
+            return Err(Error::INVALID_HANDLE);
+        }
+        let now = with_abi!(bind(handle)).ok_or(Error::INVALID_HANDLE)?;
+        self.now.store(std::ptr::from_ref(now).cast_mut(), Ordering::Release);
+        Ok(now)
+    }
+
+    /// See `Head::identity`: not before `MPI_Init` has returned is it what the other ranks know it by.
+    pub fn identity(&self) -> u64 {
+        self.comm.head.identity.get()
+    }
+
+    /// Its record.
+    pub fn comm(&self) -> &'static Comm {
+        self.comm
+    }
+
+    /// What was exchanged with a rank.
+    pub fn peer(&self, rank: usize) -> Option<&'static Peer> {
+        let mut peers = self.peers.load(Ordering::Acquire);
+        if peers.is_null() {
+            // They are made with the first message.
+            let index = self.comm.peers.get().checked_sub(1)?;
+            let writer = record::writer()?;
+            let first = writer.record::<Peer>(SectionKind::PEERS, index)?;
+            writer
+                .nth_after::<Peer>(writer.offset_of(first), u32::try_from(self.size).ok()?.checked_sub(1)?)?;
+            peers = std::ptr::from_ref(first).cast_mut();
+            self.peers.store(peers, Ordering::Release);
+        }
+        if rank >= self.size {
+            return None;
+        }
+        // SAFETY: `size` records lie there, in the image, which is never unmapped.
+        Some(unsafe { &*peers.add(rank) })
+    }
+}
+
+/// The communicator of this uid, if anything was ever bound to it.
+pub fn of_uid(uid: u64) -> Option<&'static Bound> {
+    list().find(|bound| bound.uid == uid)
+}
+
+/// A thread spent `ticks` in a blocking collective on a communicator.
+#[cold]
+pub fn waited(handle: u64, ticks: u64) {
+    let live = |bound: &&Bound| {
+        let head = &bound.comm.head;
+        head.handle.get() == handle && head.uid.get() == bound.uid && head.life.get() == image::Life::LIVE.0
+    };
+    if let Some(bound) = list().find(live) {
+        bound.waited.fetch_add(ticks, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,33 @@
+//! The tree of our categories.
+
+use super::publish_one;
+use crate::base::topic::Topic;
+use crate::mpi_t::REGISTRY;
+use mpit::Member;
+
+/// The categories as they were registered.
+pub struct Categories(Vec<Option<usize>>);
+
+impl Categories {
+    /// Registers the tree: one category for all, below it one for each topic.
+    pub fn new() -> Self {
+        let root = REGISTRY.add_category(
+            "mpiscope",
+            "Variables and events of mpiscope: the same with every MPI library. All others are the MPI library's own",
+        );
+        let root = publish_one("its category", root);
+        let add = |topic: &Topic| {
+            let index = publish_one(topic.name(), REGISTRY.add_category(topic.name(), topic.desc()))?;
+            publish_one(topic.name(), REGISTRY.add_to_category(root?, Member::Category(index)))?;
+            Some(index)
+        };
+        Self(Topic::ALL.iter().map(add).collect())
+    }
+
+    /// Puts a member into the category of its topic.
+    pub fn add(&self, topic: Topic, member: Member) {
+        if let Some(Some(category)) = self.0.get(topic as usize) {
+            publish_one("a member of a category", REGISTRY.add_to_category(*category, member));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Variables that are bound to a communicator: what was exchanged with each of its ranks, and collectives.
+
+use super::categories::Categories;
+use super::publish_one;
+use crate::base::topic::Topic;
+use crate::mpi_t::bound::{self, Bound};
+use crate::mpi_t::recording::Interest;
+use crate::mpi_t::ticks;
+use crate::record::traffic::collectives::{WaitListener, listen_to_waits};
+use mpiscope_image::layout::Recording;
+use mpiscope_image::traffic::Peer;
+use mpit::{
+    Bind, Binding, Datatype, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit, Verbosity,
+};
+use std::sync::atomic::Ordering;
+
+const OBJECTS: u32 = Recording::OBJECTS.0;
+
+/// Name, description, and the word of a peer's record.
+type PeerVariable = (&'static str, &'static str, fn(&Peer) -> u64);
+
+/// Something of each rank of a communicator.
+pub struct PerRank(fn(&Peer) -> u64, Interest);
+
+impl Instrument for PerRank {
+    fn bind(&self, object: u64) -> Result<Binding<'_>> {
+        Bound::of(object).map(|bound| Binding::sampled(bound.size))
+    }
+
+    fn sample(&self, object: u64, element: usize) -> Result<u64> {
+        Ok(Bound::of(object)?.peer(element).map_or(0, self.0))
+    }
+
+    fn interest(&self, wanted: bool) {
+        self.1.set(wanted);
+    }
+}
+
+/// Something of a communicator as a whole.
+pub struct Whole {
+    value: fn(&Bound) -> u64,
+    interest: Interest,
+    /// Does it need the time of collectives?
+    waits: bool,
+}
+
+impl Instrument for Whole {
+    fn bind(&self, object: u64) -> Result<Binding<'_>> {
+        Bound::of(object).map(|_| Binding::sampled(1))
+    }
+
+    fn sample(&self, object: u64, _element: usize) -> Result<u64> {
+        Bound::of(object).map(self.value)
+    }
+
+    fn interest(&self, wanted: bool) {
+        if self.waits {
+            let listener: WaitListener = bound::waited;
+            listen_to_waits(wanted.then_some(listener));
+        }
+        self.interest.set(wanted);
+    }
+}
+
+/// Registers the variables.
+pub fn publish(registry: &Registry, categories: &mut Categories) {
+    let add = |topic: Topic, added: Result<usize>| {
+        if let Some(index) = publish_one("a variable of communicators", added) {
+            categories.add(topic, Member::Pvar(index));
+        }
+    };
+    let counter = |name: &str, desc: &str| {
+        PvarSpec::new(name, PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG).desc(desc).bind(Bind::MPI_COMM)
+    };
+    let per_rank: [PeerVariable; 4] = [
+        ("mpiscope_messages_sent", "Messages whose send was started", |peer| peer.sent.get()),
+        ("mpiscope_bytes_sent", "Bytes of messages whose send was started", |peer| peer.sent_bytes.get()),
+        ("mpiscope_messages_received", "Messages received", |peer| peer.received.get()),
+        ("mpiscope_bytes_received", "Bytes of messages received", |peer| peer.received_bytes.get()),
+    ];
+    for (name, what, value) in per_rank {
+        let desc = format!(
+            "{what}, by rank of the communicator (of the remote group of an intercommunicator), point to point, by \
+             this process. Costs nothing beyond the recording of objects, about 10 ns per message"
+        );
+        add(Topic::Messages, registry.add_pvar(counter(name, &desc), PerRank(value, Interest::new(OBJECTS))));
+    }
+    let collectives = counter(
+        "mpiscope_collectives",
+        "Collective operations that this process has entered on the communicator, blocking and nonblocking ones, \
+         constructors, and every start of a persistent one. Costs nothing beyond the recording of objects",
+    );
+    let value = |bound: &Bound| bound.comm().collectives.get().wrapping_add(bound.comm().restarts.get());
+    add(
+        Topic::Collectives,
+        registry.add_pvar(collectives, Whole { value, interest: Interest::new(OBJECTS), waits: false }),
+    );
+    let wait = PvarSpec::new("mpiscope_collective_wait", PvarClass::TIMER, Datatype::DOUBLE)
+        .desc(
+            "Seconds that this process spent in blocking collective operations on the communicator, waiting for others and \
+             working. About 20 ns per collective while it is started",
+        )
+        .bind(Bind::MPI_COMM)
+        .unit(Unit::Scaled(ticks::UNIT));
+    let value = |bound: &Bound| ticks::units(bound.waited.load(Ordering::Relaxed));
+    add(
+        Topic::Collectives,
+        registry.add_pvar(
+            wait,
+            Whole { value, interest: Interest::new(OBJECTS | Recording::TIMES.0), waits: true },
+        ),
+    );
+    let size = PvarSpec::new("mpiscope_comm_size", PvarClass::SIZE, Datatype::UNSIGNED)
+        .desc("Number of ranks of the communicator (of the remote group of an intercommunicator). Costs nothing")
+        .bind(Bind::MPI_COMM)
+        .continuous(true)
+        .verbosity(Verbosity::USER_DETAIL);
+    add(
+        Topic::Objects,
+        registry.add_pvar(
+            size,
+            Whole { value: |bound| bound.size as u64, interest: Interest::new(0), waits: false },
+        ),
+    );
+}

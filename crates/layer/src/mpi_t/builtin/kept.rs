@@ -1,0 +1,130 @@
+//! Windows and files that variables are bound to.
+//!
+//! The word by which our variables know one is the address of a [`Kept`], so that a handle which the library gives out
+//! again is not taken for it. A value of an object that was freed can be read for as long as its record is a tombstone;
+//! afterwards the handle is invalid.
+#![allow(unsafe_code)]
+
+use super::categories::Categories;
+use super::publish_one;
+use crate::base::topic::Topic;
+use crate::mpi_t::bound;
+use crate::mpi_t::recording::Interest;
+use crate::record::objects::table::{Object, Table};
+use mpiscope_image::objects::Life;
+use mpit::{Bind, Binding, Datatype, Error, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit};
+use std::sync::atomic::{Ordering, fence};
+use std::sync::{Mutex, PoisonError};
+
+/// An object that some variable was bound to. Lives as long as the process.
+pub struct Kept<T: 'static> {
+    /// Its record, which may become another's when it has been freed.
+    record: &'static T,
+    uid: u64,
+}
+
+/// All that were ever bound to, of one kind.
+pub type List<T> = Mutex<Vec<&'static Kept<T>>>;
+
+/// A kind of object that our variables can be bound to.
+pub trait Subject: Object + Sync {
+    #[allow(missing_docs)]
+    const BIND: Bind;
+
+    /// The live ones.
+    fn table() -> &'static Table<Self>;
+
+    /// Those that are kept.
+    fn list() -> &'static List<Self>;
+}
+
+/// The word of a live object.
+///
+/// # Errors
+/// [`Error::INVALID_HANDLE`] if it is none, or was made while objects were not recorded.
+pub fn token<T: Subject>(handle: u64) -> Result<u64> {
+    bound::check(T::BIND, handle)?;
+    let record = T::table().find(handle).ok_or(Error::INVALID_HANDLE)?;
+    let uid = record.head().uid.get();
+    let mut known = T::list().lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = known.iter().find(|kept| kept.uid == uid).copied().unwrap_or_else(|| {
+        let kept: &'static Kept<T> = Box::leak(Box::new(Kept { record, uid }));
+        known.push(kept);
+        kept
+    });
+    Ok(std::ptr::from_ref(kept) as u64)
+}
+
+impl<T: Subject> Kept<T> {
+    fn is_there(&self) -> bool {
+        let head = self.record.head();
+        head.uid.get() == self.uid && head.life.get() != Life::EMPTY.0
+    }
+}
+
+/// Something of the object behind a word of [`token`], as long as its record is not another's.
+fn read<T: Subject, R>(token: u64, value: impl FnOnce(&T) -> R) -> Result<R> {
+    // SAFETY: words reach the instruments only from `token`, and what they point to is leaked.
+    let kept = unsafe { (token as *const Kept<T>).as_ref() }.ok_or(Error::INVALID_HANDLE)?;
+    if !kept.is_there() {
+        return Err(Error::INVALID_HANDLE);
+    }
+    let value = value(kept.record);
+    // A record is emptied before it becomes another's: what was read while that went on is seen to be so.
+    fence(Ordering::Acquire);
+    if kept.is_there() { Ok(value) } else { Err(Error::INVALID_HANDLE) }
+}
+
+/// A variable of each object of a kind.
+pub struct Variable<T: 'static> {
+    #[allow(missing_docs)]
+    pub name: &'static str,
+    #[allow(missing_docs)]
+    pub class: PvarClass,
+    /// What it says, without how and at what cost.
+    pub desc: &'static str,
+    /// The raw value.
+    pub value: fn(&T) -> u64,
+    /// Bits of [`Recording`](mpiscope_image::layout::Recording) that it needs.
+    pub needs: u32,
+    /// How the raw value becomes one of the datatype: [`Unit::Plain`] an integer, else a `double`.
+    pub unit: Unit,
+}
+
+struct Of<T: 'static> {
+    value: fn(&T) -> u64,
+    interest: Interest,
+}
+
+impl<T: Subject> Instrument for Of<T> {
+    fn bind(&self, object: u64) -> Result<Binding<'_>> {
+        read::<T, _>(object, |_| Binding::sampled(1))
+    }
+
+    fn sample(&self, object: u64, _element: usize) -> Result<u64> {
+        read::<T, _>(object, self.value)
+    }
+
+    fn interest(&self, wanted: bool) {
+        self.interest.set(wanted);
+    }
+}
+
+/// Registers variables; `how` ends their descriptions.
+pub fn publish<T: Subject, const N: usize>(
+    registry: &Registry,
+    (categories, topic): (&Categories, Topic),
+    variables: [Variable<T>; N],
+    how: &str,
+) {
+    for Variable { name, class, desc, value, needs, unit } in variables {
+        let datatype =
+            if matches!(unit, Unit::Plain) { Datatype::UNSIGNED_LONG_LONG } else { Datatype::DOUBLE };
+        let desc = format!("{desc}, {how}");
+        let spec = PvarSpec::new(name, class, datatype).desc(desc).bind(T::BIND).unit(unit);
+        let of = Of::<T> { value, interest: Interest::new(needs) };
+        if let Some(index) = publish_one(name, registry.add_pvar(spec, of)) {
+            categories.add(topic, Member::Pvar(index));
+        }
+    }
+}

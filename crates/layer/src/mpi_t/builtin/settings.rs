@@ -1,0 +1,195 @@
+//! Our control variables: what is recorded, how much is kept.
+
+use super::categories::Categories;
+use super::publish_one;
+use crate::base::topic::Topic;
+use crate::base::{image, settings};
+use crate::interpose::arch;
+use crate::mpi_t::values::{self, is_set};
+use crate::mpi_t::{events, recording};
+use crate::record::objects::table;
+use crate::record::traffic::ledger;
+use mpiscope_image::layout::Recording;
+use mpit::{
+    CvarInfo, Datatype, Enumeration, Member, Registry, Scope, Setting, SettingValue, Verbosity, When,
+};
+use std::sync::Arc;
+
+/// A variable about to be registered.
+struct NewCvar<'a> {
+    name: String,
+    desc: String,
+    env: Option<String>,
+    scope: Scope,
+    enumeration: Option<usize>,
+    verbosity: Verbosity,
+    topic: Topic,
+    categories: &'a Categories,
+}
+
+impl<'a> NewCvar<'a> {
+    fn new(name: &str, env: &str, desc: &str, categories: &'a Categories) -> Self {
+        Self {
+            name: name.to_owned(),
+            desc: format!("{desc}. Environment: {env}"),
+            env: Some(env.to_owned()),
+            scope: Scope::LOCAL,
+            enumeration: None,
+            verbosity: Verbosity::USER_BASIC,
+            topic: Topic::Recording,
+            categories,
+        }
+    }
+
+    /// Registers it with what holds its value. `effective` is what has become of the environment variable.
+    fn add(self, registry: &Registry, datatype: Datatype, setting: Setting, effective: Option<String>) {
+        // A value that the check refuses cannot have become effective.
+        let _ = setting.from_environment(effective.as_deref());
+        let info = CvarInfo {
+            desc: self.desc,
+            verbosity: self.verbosity,
+            enumeration: self.enumeration,
+            scope: self.scope,
+            env: self.env,
+            ..CvarInfo::new(self.name.as_str(), datatype)
+        };
+        if let Some(index) = publish_one(&self.name, registry.add_cvar(info, Arc::new(setting))) {
+            self.categories.add(self.topic, Member::Cvar(index));
+        }
+    }
+}
+
+/// An `INT` that is 0 or 1.
+fn switch(
+    registry: &Registry,
+    new: NewCvar,
+    default: bool,
+    effective: Option<bool>,
+    change: impl Fn(bool) + Send + Sync + 'static,
+) {
+    let name = new.name.clone();
+    let setting = Setting::new(Datatype::INT, SettingValue::Int(i64::from(default)))
+        .check(|value| matches!(value, SettingValue::Int(0 | 1)))
+        .on_change(move |value| {
+            change(*value == SettingValue::Int(1));
+            values::written(&name);
+        });
+    new.add(registry, Datatype::INT, setting, effective.map(|on| i32::from(on).to_string()));
+}
+
+/// What can be recorded: name, bit, meaning.
+const RECORDINGS: [(&str, Recording, &str); 4] = [
+    ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 switches all recording off"),
+    ("times", Recording::TIMES, "Take the time of MPI calls, about 15 ns each"),
+    ("messages", Recording::MESSAGES, "Write down every message, about 10 ns each"),
+    (
+        "objects",
+        Recording::OBJECTS,
+        "Follow MPI objects, requests and totals of messages, about 20 ns per call that has to do with them",
+    ),
+];
+
+/// Registers the variables.
+pub fn publish(registry: &Registry, categories: &Categories) {
+    let names = Enumeration::new("mpiscope_switch").items(["off", "on"]);
+    let names = publish_one("the switches' names", registry.add_enumeration(names));
+    for (name, what, desc) in RECORDINGS {
+        let env = format!("MPISCOPE_RECORD_{}", name.to_uppercase());
+        let desc = format!("{desc}. Also a word of the list in MPISCOPE_RECORD");
+        let new = NewCvar::new(&format!("mpiscope_record_{name}"), &env, &desc, categories);
+        let default = settings::DEFAULT_RECORDING & what.0 != 0;
+        let effective =
+            (is_set("MPISCOPE_RECORD") || is_set(&env)).then(|| recording::setting() & what.0 != 0);
+        switch(registry, NewCvar { enumeration: names, ..new }, default, effective, move |on| {
+            recording::set(what, on)
+        });
+    }
+    let desc = "Deliver events to the callbacks that tools registered; 0 delivers none";
+    let new = NewCvar::new("mpiscope_record_events", "MPISCOPE_RECORD_EVENTS", desc, categories);
+    let effective = settings::switch("EVENTS");
+    switch(registry, NewCvar { enumeration: names, ..new }, true, effective, events::allow);
+    let desc = "Messages that are kept in each of the two rings of the ledger, 0 or a power of two up to 67108864. Can be set \
+        until the first message is written down";
+    let capacity = Setting::new(Datatype::INT, SettingValue::Int(ledger::DEFAULT_CAPACITY as i64))
+        .check(is_capacity)
+        .when(|| if ledger::is_made() { When::NotNow } else { When::Now })
+        .on_change(|value| {
+            if let SettingValue::Int(entries) = value {
+                ledger::set_capacity(*entries as usize);
+                values::written("mpiscope_ledger_entries");
+            }
+        });
+    let new = NewCvar::new("mpiscope_ledger_entries", "MPISCOPE_LEDGER", desc, categories);
+    let effective = is_set("MPISCOPE_LEDGER").then(|| ledger::capacity().to_string());
+    NewCvar { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, capacity, effective);
+    tombstones(registry, categories);
+    event_queue(registry, categories);
+    constants(registry, categories);
+}
+
+/// How many freed objects are remembered.
+fn tombstones(registry: &Registry, categories: &Categories) {
+    let desc = "Freed objects of each kind that are kept, so that it can be shown who freed them; 100 to 400 bytes each. 0 or \
+        more; fewer than there are holds when the next object of the kind is freed";
+    let most = table::MOST_TOMBSTONES as i64;
+    let kept = Setting::new(Datatype::INT, SettingValue::Int(table::DEFAULT_TOMBSTONES as i64))
+        .check(move |value| matches!(value, SettingValue::Int(n) if (0..=most).contains(n)))
+        .on_change(|value| {
+            if let SettingValue::Int(count) = value {
+                table::keep_tombstones(*count as usize);
+                values::written("mpiscope_tombstones");
+            }
+        });
+    let new = NewCvar::new("mpiscope_tombstones", "MPISCOPE_TOMBSTONES", desc, categories);
+    let effective = settings::number(c"MPISCOPE_TOMBSTONES").map(|_| table::tombstones().to_string());
+    NewCvar { verbosity: Verbosity::TUNER_BASIC, topic: Topic::Objects, ..new }.add(
+        registry,
+        Datatype::INT,
+        kept,
+        effective,
+    );
+}
+
+/// How many events wait for their delivery.
+fn event_queue(registry: &Registry, categories: &Categories) {
+    let desc = "Events that a thread keeps until they can be delivered: at the most as many as one MPI call causes. What does \
+        not fit is dropped and counted for its registrations";
+    let queue = Setting::new(Datatype::INT, SettingValue::Int(events::queue::DEFAULT_LIMIT as i64))
+        .check(|value| matches!(value, SettingValue::Int(n) if (1..=events::queue::LARGEST_LIMIT as i64).contains(n)))
+        .on_change(|value| {
+            if let SettingValue::Int(limit) = value {
+                events::queue::set_limit(*limit as usize);
+                values::written("mpiscope_event_queue");
+            }
+        });
+    let new = NewCvar::new("mpiscope_event_queue", "MPISCOPE_EVENT_QUEUE", desc, categories);
+    let effective = is_set("MPISCOPE_EVENT_QUEUE").then(|| events::queue::limit().to_string());
+    NewCvar { verbosity: Verbosity::TUNER_BASIC, ..new }.add(registry, Datatype::INT, queue, effective);
+}
+
+fn is_capacity(value: &SettingValue) -> bool {
+    let SettingValue::Int(entries) = value else { return false };
+    usize::try_from(*entries).is_ok_and(|n| n == 0 || n.is_power_of_two() && n <= ledger::MOST)
+}
+
+/// What cannot be changed.
+fn constants(registry: &Registry, categories: &Categories) {
+    let desc = "Different user functions (operators, attribute functions, error handlers) inside which MPI calls are seen";
+    let slots = Setting::new(Datatype::INT, SettingValue::Int(arch::TRAMPOLINES as i64));
+    NewCvar {
+        scope: Scope::CONSTANT,
+        env: None,
+        desc: desc.to_owned(),
+        verbosity: Verbosity::TUNER_DETAIL,
+        ..NewCvar::new("mpiscope_callback_slots", "", desc, categories)
+    }
+    .add(registry, Datatype::INT, slots, None);
+    let desc = "Name of the job under which mpiscope finds the process";
+    let job = Setting::new(Datatype::CHAR, SettingValue::Text(image::job()));
+    NewCvar { scope: Scope::READONLY, ..NewCvar::new("mpiscope_job", "MPISCOPE_JOB", desc, categories) }.add(
+        registry,
+        Datatype::CHAR,
+        job,
+        is_set("MPISCOPE_JOB").then(image::job),
+    );
+}

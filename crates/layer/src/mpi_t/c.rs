@@ -1,0 +1,146 @@
+//! What every entry point needs: the frame of an exported function, and C's pointers.
+#![allow(unsafe_code)]
+
+use super::codes::codes;
+use super::{REGISTRY, handles};
+use mpit::{Error, Result};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// Exports functions under both of their names. The body gives a [`Result`]; the checks come first.
+macro_rules! entry_points {
+    ($($(#[$doc:meta])* $name:ident $profiled:ident ($($p:ident: $t:ty),* $(,)?) $body:block)*) => {$(
+        const _: () = {
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
+            unsafe fn body($($p: $t),*) -> ::mpit::Result<()> {
+                $crate::mpi_t::REGISTRY.lifecycle().check()?;
+                $body
+            }
+
+            $(#[$doc])*
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($p: $t),*) -> ::std::ffi::c_int {
+                // SAFETY: the caller's promise to the function of this name.
+                $crate::mpi_t::c::answer(unsafe { body($($p),*) })
+            }
+
+            $(#[$doc])*
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $profiled($($p: $t),*) -> ::std::ffi::c_int {
+                // SAFETY: the caller's promise to the function of this name.
+                $crate::mpi_t::c::answer(unsafe { body($($p),*) })
+            }
+        };
+    )*};
+}
+pub(super) use entry_points;
+
+/// What C gets for a result: `MPI_SUCCESS` is 0 in every ABI.
+#[inline(always)]
+pub fn answer(result: Result<()>) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(error) => failed(error),
+    }
+}
+
+#[cold]
+fn failed(error: Error) -> c_int {
+    if error == Error::NOT_INITIALIZED {
+        // Possibly the first call of all: the numbers are the library's.
+        crate::interpose::resolver::resolve();
+    }
+    codes().error(error)
+}
+
+/// Stores through an OUT pointer, which may be null.
+///
+/// # Safety
+///
+/// `to` is null or may be written.
+#[inline(always)]
+pub unsafe fn put<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: the caller's promise. C's callers need not align.
+        unsafe { to.write_unaligned(value) };
+    }
+}
+
+/// A count or an index as C's `int`.
+pub fn int(value: usize) -> c_int {
+    c_int::try_from(value).unwrap_or(c_int::MAX)
+}
+
+/// Returns a string by the interface's convention.
+///
+/// # Safety
+///
+/// `length` is null or may be read and written; `buffer` is null or has `*length` bytes.
+pub unsafe fn put_string(text: &str, buffer: *mut c_char, length: *mut c_int) {
+    if length.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let room = usize::try_from(*length).unwrap_or(0);
+        let bytes = (!buffer.is_null() && room != 0)
+            .then(|| std::slice::from_raw_parts_mut(buffer.cast::<u8>(), room));
+        *length = mpit::strings::return_c_string(text, bytes);
+    }
+}
+
+/// A name that the caller gave.
+///
+/// # Safety
+///
+/// `name` is null or a C string.
+pub unsafe fn name<'a>(name: *const c_char) -> Result<&'a str> {
+    if name.is_null() {
+        return Err(Error::INVALID);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| Error::INVALID_NAME)
+}
+
+/// Writes the first `length` of `from` as C's `int`s.
+///
+/// # Safety
+///
+/// `to` is null or has `length` elements.
+pub unsafe fn put_indices(from: &[usize], length: c_int, to: *mut c_int) -> Result<()> {
+    let room = usize::try_from(length).map_err(|_| Error::INVALID)?;
+    if to.is_null() {
+        return Ok(());
+    }
+    for (at, index) in from.iter().take(room).enumerate() {
+        // SAFETY: below `length`.
+        unsafe { to.add(at).write_unaligned(int(*index)) };
+    }
+    Ok(())
+}
+
+/// Stores the handle of a datatype.
+///
+/// # Safety
+///
+/// `to` is null or has room for a handle.
+pub unsafe fn put_datatype(to: *mut c_void, datatype: mpit::Datatype) {
+    // SAFETY: the caller's promise.
+    unsafe { handles::put(to, handles::datatype(datatype)) };
+}
+
+/// Stores the handle of an enumeration, by its index.
+///
+/// # Safety
+///
+/// `to` is null or has room for a handle.
+pub unsafe fn put_enumeration(to: *mut u64, enumeration: Option<usize>) {
+    // SAFETY: the caller's promise.
+    unsafe { put(to, handles::enumeration(enumeration)) };
+}
+
+/// The index of an enumeration by its handle.
+pub fn enumeration(word: u64) -> Result<usize> {
+    let index = handles::enumeration_of(word).ok_or(Error::INVALID_HANDLE)?;
+    REGISTRY.enumeration(index).map(|_| index).map_err(|_| Error::INVALID_HANDLE)
+}

@@ -1,0 +1,112 @@
+//! Info objects: hints of the engine as the library's `MPI_Info`, and back.
+//!
+//! Since MPI 4.0 info objects can be made at any time. An older library aborts the process outside of `MPI_Init` and
+//! `MPI_Finalize`: there a tool gets `MPI_INFO_NULL`, and its own hints are not read.
+#![allow(unsafe_code)]
+
+use super::handles::{self, with_abi};
+use super::lifecycle;
+use crate::interpose::real;
+use crate::interpose::tls::Tls;
+use crate::record::process;
+use mpi_abi::{Abi, AbiKind, Handle, Mpich, OpenMpi, Standard, f};
+use mpit::event::Hints;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+/// Can info objects be used now?
+fn usable() -> bool {
+    let version = process::record().map_or(0, |process| process.mpi_version.get() >> 16);
+    version >= 4 || lifecycle::program_level().is_some()
+}
+
+fn null() -> u64 {
+    handles::predefined("MPI_INFO_NULL")
+}
+
+/// Runs `f` inside, so that the library's calls are not the program's.
+fn inside<R>(f: impl FnOnce() -> R) -> R {
+    let depth = &Tls::get().depth;
+    let before = depth.replace(1);
+    let result = f();
+    depth.set(before);
+    result
+}
+
+/// A new info object with these hints, which the caller has to free.
+fn make(hints: &Hints) -> u64 {
+    fn make<A: Abi>(hints: &Hints) -> Option<u64> {
+        let mut info = A::Handle::from_raw(0);
+        // SAFETY: the C types of the functions; all strings live during the calls.
+        unsafe {
+            let create: unsafe extern "C" fn(*mut A::Handle) -> c_int = real::function(f::MPI_Info_create)?;
+            let set: unsafe extern "C" fn(A::Handle, *const c_char, *const c_char) -> c_int =
+                real::function(f::MPI_Info_set)?;
+            if create(&mut info) != A::SUCCESS {
+                return None;
+            }
+            for (key, value) in hints.iter() {
+                if let (Ok(key), Ok(value)) = (CString::new(key), CString::new(value)) {
+                    set(info, key.as_ptr(), value.as_ptr());
+                }
+            }
+        }
+        Some(info.raw())
+    }
+    inside(|| with_abi!(make(hints))).unwrap_or_else(null)
+}
+
+/// Returns hints through an OUT argument, which may be null.
+///
+/// # Safety
+///
+/// `to` is null or has room for a handle.
+pub unsafe fn put(to: *mut c_void, hints: &Hints) {
+    if !to.is_null() {
+        let info = if usable() { make(hints) } else { null() };
+        // SAFETY: the caller's promise.
+        unsafe { handles::put(to, info) };
+    }
+}
+
+/// The hints in the caller's info object; none for `MPI_INFO_NULL`.
+pub fn hints(info: u64) -> Hints {
+    fn read<A: Abi>(info: u64) -> Option<Hints> {
+        let info = A::Handle::from_raw(info);
+        let mut hints = Hints::new();
+        let mut count = 0;
+        // SAFETY: the C types of the functions; keys and values are as long as the standard allows.
+        unsafe {
+            let number: unsafe extern "C" fn(A::Handle, *mut c_int) -> c_int =
+                real::function(f::MPI_Info_get_nkeys)?;
+            let key_of: unsafe extern "C" fn(A::Handle, c_int, *mut c_char) -> c_int =
+                real::function(f::MPI_Info_get_nthkey)?;
+            let get: unsafe extern "C" fn(A::Handle, *const c_char, c_int, *mut c_char, *mut c_int) -> c_int =
+                real::function(f::MPI_Info_get)?;
+            if number(info, &mut count) != A::SUCCESS {
+                return None;
+            }
+            for at in 0..count {
+                let mut key = vec![0u8; A::MAX_INFO_KEY as usize + 1];
+                let mut value = vec![0u8; A::MAX_INFO_VAL as usize + 1];
+                let mut found = 0;
+                if key_of(info, at, key.as_mut_ptr().cast()) != A::SUCCESS
+                    || get(info, key.as_ptr().cast(), A::MAX_INFO_VAL, value.as_mut_ptr().cast(), &mut found)
+                        != A::SUCCESS
+                    || found == 0
+                {
+                    continue;
+                }
+                if let (Ok(key), Ok(value)) =
+                    (CStr::from_bytes_until_nul(&key), CStr::from_bytes_until_nul(&value))
+                {
+                    hints.set(&key.to_string_lossy(), &value.to_string_lossy());
+                }
+            }
+        }
+        Some(hints)
+    }
+    if info == null() || info == 0 || !usable() {
+        return Hints::new();
+    }
+    inside(|| with_abi!(read(info))).unwrap_or_default()
+}

@@ -1,0 +1,118 @@
+//! The library's categories, below one that holds all of them.
+#![allow(unsafe_code)]
+
+use super::native;
+use crate::mpi_t::REGISTRY;
+use crate::record::process;
+use mpit::{Member, Result};
+use std::cell::Cell;
+use std::ffi::c_int;
+
+/// What has been appended.
+#[derive(Default)]
+pub struct Known {
+    root: Option<usize>,
+    /// Ours, by the library's index.
+    ours: Vec<Option<usize>>,
+}
+
+struct Described {
+    name: String,
+    desc: String,
+    members: [c_int; 3],
+}
+
+type Members = unsafe fn(c_int, c_int, *mut c_int) -> Result<()>;
+
+impl Known {
+    /// Appends categories that are new, and new members of all.
+    pub fn append(
+        &mut self,
+        count: c_int,
+        cvars: &[Option<usize>],
+        pvars: &[Option<usize>],
+        events: &[Option<usize>],
+    ) {
+        if count > 0 && self.root.is_none() {
+            let name = "MPI library";
+            let library = process::record().map(|process| process.library.text().into_owned());
+            let desc = format!("Variables of the MPI library itself: {}", library.unwrap_or_default());
+            self.root = REGISTRY.add_category(name, &desc).ok();
+        }
+        let described: Vec<Option<Described>> = (0..count).map(|index| describe(index).ok()).collect();
+        self.ours.resize(self.ours.len().max(described.len()), None);
+        for (ours, described) in self.ours.iter_mut().zip(&described) {
+            if let (None, Some(described)) = (&ours, described) {
+                *ours = REGISTRY.add_category(&described.name, &described.desc).ok();
+            }
+        }
+        let mut inner = vec![false; described.len()];
+        for ((index, ours), described) in (0..).zip(&self.ours).zip(&described) {
+            let (Some(ours), Some(described)) = (ours, described) else { continue };
+            let [of_cvars, of_pvars, of_categories] = described.members;
+            add(*ours, members(native::category_get_cvars, index, of_cvars), cvars, Member::Cvar);
+            add(*ours, members(native::category_get_pvars, index, of_pvars), pvars, Member::Pvar);
+            let mut of_events = 0;
+            // SAFETY: a category of the library, a place for the answer; older libraries have no such function.
+            if unsafe { native::category_get_num_events(index, &mut of_events) }.is_ok() {
+                add(*ours, members(native::category_get_events, index, of_events), events, Member::Event);
+            }
+            let below = members(native::category_get_categories, index, of_categories);
+            for child in &below {
+                if let Some(inner) = inner.get_mut(*child) {
+                    *inner = true;
+                }
+            }
+            add(*ours, below, &self.ours, Member::Category);
+        }
+        let Some(root) = self.root else { return };
+        for (ours, inner) in self.ours.iter().zip(inner) {
+            if let (Some(ours), false) = (ours, inner) {
+                // A failure would be one of ours; the category is there all the same.
+                let _ = REGISTRY.add_to_category(root, Member::Category(*ours));
+            }
+        }
+    }
+}
+
+fn add(category: usize, indices: Vec<usize>, ours: &[Option<usize>], member: fn(usize) -> Member) {
+    for index in indices {
+        if let Some(Some(index)) = ours.get(index) {
+            // Refused if it would close a circle: then it is the library that is wrong.
+            let _ = REGISTRY.add_to_category(category, member(*index));
+        }
+    }
+}
+
+fn members(get: Members, category: c_int, count: c_int) -> Vec<usize> {
+    let mut indices = vec![-1; usize::try_from(count).unwrap_or(0)];
+    // SAFETY: a category of the library, an array of the stated length.
+    if unsafe { get(category, count, indices.as_mut_ptr()) }.is_err() {
+        return Vec::new();
+    }
+    indices.into_iter().filter_map(|index| usize::try_from(index).ok()).collect()
+}
+
+fn describe(index: c_int) -> Result<Described> {
+    let numbers = Cell::new([0; 3]);
+    let [name, desc] = native::with_strings(|[name, desc]| {
+        let [mut cvars, mut pvars, mut categories] = [0; 3];
+        let ((name, name_len), (desc, desc_len)) = (name.pointers(), desc.pointers());
+        // SAFETY: an index below the library's number, places for its answers.
+        unsafe {
+            native::category_get_info(
+                index,
+                name,
+                name_len,
+                desc,
+                desc_len,
+                &mut cvars,
+                &mut pvars,
+                &mut categories,
+            )?;
+        }
+        numbers.set([cvars, pvars, categories]);
+        Ok(())
+    })?;
+    Ok(Described { name, desc, members: numbers.get() })
+}

@@ -1,0 +1,86 @@
+//! Variables whose memory is gone.
+//!
+//! Open MPI 4.1 keeps variables (`opal_common_ucx_verbose`, `osc_ucx_verbose`) registered after it has unloaded the
+//! component in which their values are. Reading one ends the process. Its libraries export a function that says where
+//! a value is, and where it came from.
+//!
+//! Performance variables of Open MPI's components are code of the component, which runs when a handle is made, read or
+//! freed, and looks at what the component made in `MPI_Init`. So they are out of reach before and after.
+#![allow(unsafe_code)]
+
+use crate::interpose::resolver;
+use crate::mpi_t::lifecycle;
+use mpi_abi::AbiKind;
+use mpit::Provenance;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+/// Can the library's performance variables be used now?
+pub fn pvars_usable() -> bool {
+    resolver::abi() != Some(AbiKind::OPENMPI) || lifecycle::program_level().is_some()
+}
+
+/// `mca_base_var_get_value`: index, address of the value, source, file.
+type GetValue = unsafe extern "C" fn(c_int, *mut *const c_void, *mut c_int, *mut *const c_char) -> c_int;
+
+fn value_of(index: c_int) -> Option<(*const c_void, c_int)> {
+    static GET: OnceLock<Option<GetValue>> = OnceLock::new();
+    let get = (*GET.get_or_init(|| {
+        let address = resolver::symbol(c"mca_base_var_get_value")?;
+        // SAFETY: the C type of the function in Open MPI 1.7 to 5.
+        Some(unsafe { std::mem::transmute::<*mut c_void, GetValue>(address) })
+    }))?;
+    let (mut value, mut source, mut file) = (std::ptr::null(), -1, std::ptr::null());
+    // SAFETY: an index that the library gave, places for its answers.
+    (unsafe { get(index, &mut value, &mut source, &mut file) } == 0).then_some((value, source))
+}
+
+/// Is the memory of the control variable with this index of the library unloaded?
+pub fn is_gone(index: c_int, is_string: bool) -> bool {
+    let Some((value, _)) = value_of(index) else { return false };
+    if !is_mapped(value) {
+        return true;
+    }
+    // SAFETY: the value of a string is a pointer, and was just found mapped.
+    let text = if is_string { unsafe { value.cast::<*const c_void>().read_unaligned() } } else { value };
+    !text.is_null() && !is_mapped(text)
+}
+
+/// Where the value of a control variable comes from.
+pub fn source(index: c_int) -> Option<Provenance> {
+    // The order of `mca_base_var_source_t`.
+    Some(match value_of(index)?.1 {
+        0 => Provenance::Default,
+        1 | 2 => Provenance::Environment,
+        4 => Provenance::Written,
+        _ => Provenance::Other,
+    })
+}
+
+fn is_mapped(address: *const c_void) -> bool {
+    const PAGE: usize = 4096;
+    let page = (address as usize / PAGE * PAGE) as *mut c_void;
+    // SAFETY: changes nothing; the kernel refuses pages that are not mapped.
+    !page.is_null() && unsafe { libc::msync(page, 1, libc::MS_ASYNC) } == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unmapped_memory_is_told_from_mapped() {
+        let here = 0u8;
+        assert!(is_mapped((&raw const here).cast()));
+        assert!(!is_mapped(std::ptr::null()));
+        // SAFETY: a mapping of our own, taken down before it is looked at.
+        let gone = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let page = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ, flags, -1, 0);
+            assert!(is_mapped(page));
+            libc::munmap(page, 4096);
+            page
+        };
+        assert!(!is_mapped(gone));
+    }
+}

@@ -1,0 +1,39 @@
+//! The MPI tool information interface: all `MPI_T_*` and `PMPI_T_*` functions of MPI 5.0, on every library.
+//!
+//! The engine is the crate `mpit`; here are its C layer, the variables and events of our own, and the library's.
+//!
+//! ```text
+//!   tool ──► entry points (lifecycle, cvar, pvar, enumeration, category, event, source)
+//!                 │  numbers and handles of the ABI: codes, handles
+//!                 ▼
+//!            REGISTRY ◄── own: what the image knows         indices first, the same on every library
+//!                     ◄── library: what the library offers  appended as it appears, under its own names
+//! ```
+//!
+//! Indices and handles are checked here; the library below sees none that it did not give. Nothing is allocated or
+//! read in it that the tool did not ask for. These functions are not hooked: they are not counted as MPI calls.
+
+pub mod bound;
+pub mod builtin;
+mod c;
+mod category;
+mod codes;
+mod cvar;
+mod describe;
+mod enumeration;
+mod event;
+pub mod events;
+mod handles;
+mod info;
+mod library;
+mod lifecycle;
+mod pvar;
+mod recording;
+mod source;
+mod ticks;
+pub mod values;
+
+use mpit::Registry;
+
+/// Everything that tools can see.
+pub static REGISTRY: Registry = Registry::new();

@@ -1,0 +1,218 @@
+//! How many bytes a call names: counts times sizes of datatypes.
+#![allow(unsafe_code)]
+
+use crate::interpose::real;
+use crate::interpose::tls::Tls;
+use crate::record::objects::datatypes::{self, built_in};
+use crate::record::objects::{comms, recorder};
+use crate::record::threads;
+use mpi_abi::{Abi, Handle};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Raised when a datatype is freed: its handle may come back with another size.
+static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// How many sizes a thread remembers.
+const SLOTS: usize = 64;
+
+/// Sizes of the datatypes that this thread used last, by handle.
+pub struct SizeCache {
+    epoch: AtomicU64,
+    slots: [(AtomicU64, AtomicU64); SLOTS],
+}
+
+impl Default for SizeCache {
+    fn default() -> Self {
+        Self { epoch: AtomicU64::new(0), slots: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; SLOTS] }
+    }
+}
+
+/// A datatype without a record is freed: forgets all sizes, in every thread. The size of one that has a record lies there.
+pub fn forget_sizes() {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Size in bytes of a datatype, 0 if it has none.
+#[inline(always)]
+pub fn size_of<A: Abi>(datatype: A::Handle) -> u64 {
+    let raw = datatype.raw();
+    if let Some(size) = built_in::size::<A>(raw, || ask::<A>(datatype)) {
+        return size;
+    }
+    datatypes::size_of::<A>(datatype).unwrap_or_else(|| unknown::<A>(datatype, raw))
+}
+
+/// The library is not asked about a handle that may not be a datatype at all: some crash. Where objects are not recorded, none is
+/// known, and what was passed to a call that succeeded is taken for one.
+#[inline]
+fn unknown<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
+    if recorder().is_some() { 0 } else { remembered::<A>(datatype, raw) }
+}
+
+#[inline]
+fn remembered<A: Abi>(datatype: A::Handle, raw: u64) -> u64 {
+    let Some(cache) = threads::local(Tls::get()).map(|l| &l.sizes) else { return ask::<A>(datatype) };
+    let epoch = EPOCH.load(Ordering::Relaxed);
+    if cache.epoch.load(Ordering::Relaxed) != epoch {
+        for (handle, _) in &cache.slots {
+            handle.store(0, Ordering::Relaxed);
+        }
+        cache.epoch.store(epoch, Ordering::Relaxed);
+    }
+    let place = (raw >> 4 ^ raw >> 10 ^ raw) as usize % SLOTS;
+    let Some((handle, size)) = cache.slots.get(place) else { return 0 };
+    if handle.load(Ordering::Relaxed) == raw {
+        return size.load(Ordering::Relaxed);
+    }
+    let found = ask::<A>(datatype);
+    size.store(found, Ordering::Relaxed);
+    handle.store(raw, Ordering::Relaxed);
+    found
+}
+
+/// Asks the library. Null and invalid handles are not asked about: some libraries abort.
+#[cold]
+fn ask<A: Abi>(datatype: A::Handle) -> u64 {
+    if datatype.raw() == 0 || crate::record::objects::is_null_datatype(datatype.raw()) {
+        return 0;
+    }
+    let mut size: c_int = 0;
+    if real::type_size::<A>(datatype, &mut size) != Some(A::SUCCESS) {
+        return 0;
+    }
+    if size != A::UNDEFINED {
+        return u64::try_from(size).unwrap_or(0);
+    }
+    // Too large for an `int`.
+    let mut size: i64 = 0;
+    match real::type_size_x::<A>(datatype, &mut size) {
+        Some(code) if code == A::SUCCESS => u64::try_from(size).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// `count` elements of a datatype.
+#[inline(always)]
+pub fn elements<A: Abi>(count: i64, datatype: A::Handle) -> u64 {
+    if count <= 0 { 0 } else { (count as u64).wrapping_mul(size_of::<A>(datatype)) }
+}
+
+/// What hooks need, with sizes of datatypes looked up in place.
+pub mod inlined {
+    pub use super::*;
+}
+
+/// The same, with sizes looked up out of line: for functions that take long or are called seldom.
+pub mod outlined {
+    #[allow(unused_imports)]
+    pub use super::{is_leaf, members, neighbors, peers, takes_part, vector, vector_w};
+    use mpi_abi::Abi;
+
+    /// [`super::elements`].
+    #[inline(never)]
+    pub fn elements<A: Abi>(count: i64, datatype: A::Handle) -> u64 {
+        super::elements::<A>(count, datatype)
+    }
+}
+
+/// `count` elements of a datatype that was written down earlier. What the image says may have been written over: the library
+/// is asked about a handle only if it is known to be a datatype's.
+#[inline(always)]
+pub fn noted_elements<A: Abi>(count: u64, datatype: u64) -> u64 {
+    let known = built_in::is_built_in::<A>(datatype) || datatypes::DATATYPES.find(datatype).is_some();
+    if known { elements::<A>(count.cast_signed(), A::Handle::from_raw(datatype)) } else { 0 }
+}
+
+/// To how many ranks each rank of a collective sends.
+pub fn peers<A: Abi>(comm: A::Handle) -> u64 {
+    if !comms::may_ask_about::<A>(comm) {
+        return 0;
+    }
+    u64::try_from(real::remote_or_local_size::<A>(comm)).unwrap_or(0)
+}
+
+/// How many ranks are in the (local) group.
+pub fn members<A: Abi>(comm: A::Handle) -> u64 {
+    if !comms::may_ask_about::<A>(comm) {
+        return 0;
+    }
+    let mut size = 0;
+    real::comm_size::<A>(comm, &mut size);
+    u64::try_from(size).unwrap_or(0)
+}
+
+/// To how many neighbours a rank of a topology sends.
+pub fn neighbors<A: Abi>(comm: A::Handle) -> u64 {
+    if !comms::may_ask_about::<A>(comm) {
+        return 0;
+    }
+    u64::try_from(real::out_neighbors::<A>(comm)).unwrap_or(0)
+}
+
+/// Whether this process takes part in the data of a rooted collective: in the group of an intercommunicator's root
+/// only the root does, and what the others pass is not significant.
+#[inline(always)]
+pub fn takes_part<A: Abi>(root: c_int) -> bool {
+    root != A::PROC_NULL
+}
+
+/// Whether this process is a leaf of a rooted collective; the root of an intercommunicator has no data of its own.
+#[inline(always)]
+pub fn is_leaf<A: Abi>(root: c_int) -> bool {
+    root != A::PROC_NULL && root != A::ROOT
+}
+
+/// An element count of an array parameter: `int` or `MPI_Count`.
+pub trait Count: Copy {
+    /// The count.
+    fn count(self) -> i64;
+}
+
+impl Count for c_int {
+    fn count(self) -> i64 {
+        i64::from(self)
+    }
+}
+
+impl Count for i64 {
+    fn count(self) -> i64 {
+        self
+    }
+}
+
+/// Sum over `n` counts of one datatype. Null when the send side is `MPI_IN_PLACE`: nothing is named then.
+///
+/// # Safety
+///
+/// `counts` is null or points to `n` counts.
+pub unsafe fn vector<A: Abi, C: Count>(counts: *const C, datatype: A::Handle, n: u64) -> u64 {
+    if counts.is_null() || !plausible(counts.cast()) {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    let counts = unsafe { std::slice::from_raw_parts(counts, n as usize) };
+    let size = size_of::<A>(datatype);
+    counts.iter().map(|c| c.count().max(0) as u64).sum::<u64>().wrapping_mul(size)
+}
+
+/// Sum over `n` counts, each of its own datatype.
+///
+/// # Safety
+///
+/// Both are null or point to `n` elements.
+pub unsafe fn vector_w<A: Abi, C: Count>(counts: *const C, datatypes: *const A::Handle, n: u64) -> u64 {
+    if counts.is_null() || datatypes.is_null() || !plausible(counts.cast()) {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    let counts = unsafe { std::slice::from_raw_parts(counts, n as usize) };
+    // SAFETY: the caller's promise.
+    let datatypes = unsafe { std::slice::from_raw_parts(datatypes, n as usize) };
+    counts.iter().zip(datatypes).map(|(c, d)| elements::<A>(c.count(), *d)).sum()
+}
+
+/// Small numbers are special values of some ABI, not addresses.
+fn plausible(pointer: *const c_void) -> bool {
+    pointer.addr() > 4096 && pointer.addr().is_multiple_of(4)
+}

@@ -1,0 +1,60 @@
+//! The program's own line for what it does through a Fortran binding.
+//!
+//! The layer sits below every language, so a call from Fortran returns into the library's binding, which is the same
+//! place for every caller. The frame of the binding's function lies on the stack where the *gate* saw it, and the
+//! program's address at a fixed distance in it: the unwind table of the binding says at which, for each return address
+//! once and for all.
+//!
+//! | module | has |
+//! | --- | --- |
+//! | [`bindings`] | where the Fortran bindings of this process lie |
+//! | [`table`], [`rules`], [`steps`], [`bytes`] | the unwind table's answer for one address |
+//! | [`frames`] | the answers, kept |
+//! | [`code`] | whether an address can be one of code |
+//!
+//! Nothing is unwound: no code of the binding or of the program is run, and only words inside the binding's frame are
+//! read. A frame whose size is not fixed, a table that is missing or says more than is understood here, a word that is
+//! no address of code: then the address in the binding is what is recorded. Bindings call each other (`mpi_f08` that of
+//! `mpif.h`), so this is done again while the address is one of a binding.
+//!
+//! For a program without a Fortran binding all of this is one load and one comparison.
+#![allow(unsafe_code)]
+
+pub mod bindings;
+mod bytes;
+mod code;
+mod frames;
+mod rules;
+mod steps;
+mod table;
+#[cfg(test)]
+mod tests;
+
+/// Bindings that call each other at most.
+const MOST_LEVELS: usize = 4;
+
+/// Where a call was made: `from` itself, the address behind the call, unless it lies in a Fortran binding; then the
+/// address behind the program's call of the binding.
+///
+/// `stack` is the stack pointer at the call. The frame that made the call must be open.
+#[inline(always)]
+pub fn of(from: u64, stack: impl FnOnce() -> u64) -> u64 {
+    if bindings::exist() { behind_bindings(from, stack()) } else { from }
+}
+
+#[cold]
+fn behind_bindings(from: u64, mut stack: u64) -> u64 {
+    let mut address = from;
+    for _ in 0..MOST_LEVELS {
+        if !bindings::hold(address) {
+            return address;
+        }
+        let Some(frame) = frames::of(address) else { return from };
+        address = frame.caller(stack);
+        stack = stack.wrapping_add(u64::from(frame.size));
+        if !code::holds(address) {
+            return from;
+        }
+    }
+    if bindings::hold(address) { from } else { address }
+}

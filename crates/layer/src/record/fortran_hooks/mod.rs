@@ -1,0 +1,82 @@
+//! Functions beside the function table, watched because they show what no traced call does.
+//!
+//! | module | watches | shows |
+//! | --- | --- | --- |
+//! | [`files`] | `MPI_File_c2f` and its like | the number of a file in Fortran, where only the library's own table has it |
+//! | [`errhandlers`] | what Open MPI's Fortran binding calls instead of `MPI_Comm_create_errhandler` and its like | error handlers made from Fortran |
+//! | [`attributes`] | what Fortran bindings call instead of `MPI_Comm_create_keyval`, `MPI_Comm_set_attr` and their like | keys and attributes made from Fortran |
+//!
+//! None of them is a call of the program in the sense of the table: they are not counted, have no time, and no depth. Each
+//! passes its arguments on unchanged and looks at what came back. Names that are not MPI's own (`ompi_…`, `MPII_…`) are
+//! exported like all others, and reached only where a binding of that library calls them; how the ABI is recognised does not
+//! depend on them, since it asks the library itself.
+//!
+//! A function of the library that is called while a traced call is open is the library's own business.
+#![allow(unsafe_code, non_snake_case)]
+
+pub mod attributes;
+pub mod errhandlers;
+pub mod files;
+
+use crate::base::complaint::complain;
+use crate::base::{clock, settings};
+use crate::interpose::resolver;
+use crate::interpose::tls::Tls;
+use crate::record::fortran_call_site;
+use crate::record::objects::{Site, language};
+use mpi_abi::FunctionId;
+use mpiscope_image::layout::Recording;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The function behind one of ours, looked up when it is first needed.
+pub struct Behind {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Behind {
+    /// The next function of this name.
+    pub const fn new(name: &'static CStr) -> Self {
+        Self { name, address: AtomicUsize::new(0) }
+    }
+
+    /// The function; `None`, with a word about it, if there is none.
+    ///
+    /// # Safety
+    ///
+    /// `F` must be the C type of the function.
+    pub unsafe fn get<F: Copy>(&self) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        let mut address = self.address.load(Ordering::Relaxed);
+        if address == 0 {
+            resolver::resolve();
+            address = resolver::next(self.name);
+            self.address.store(address, Ordering::Relaxed);
+        }
+        if address == 0 {
+            complain("a function was called that this MPI library does not have; it did nothing");
+            return None;
+        }
+        // SAFETY: a function of the library, whose type the caller states.
+        Some(unsafe { std::mem::transmute_copy(&address) })
+    }
+}
+
+/// Where the program stands that called one of these functions, as if it had called `function`; nothing inside of a call.
+///
+/// Only for functions that are exported with [`export_marked`](crate::interpose::arch::export_marked), before anything else is called.
+fn site(function: FunctionId) -> Option<Site> {
+    let tls = Tls::get();
+    if tls.depth.get() != 0 {
+        return None;
+    }
+    let at = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
+    let from = fortran_call_site::of(tls.return_address.get(), || tls.stack_pointer.get());
+    Some(Site { function: u32::from(function.0) + 1, at, from })
+}
+
+/// Whether a Fortran binding called one of these functions. Asked before anything else is called, like [`site`].
+fn by_fortran() -> bool {
+    language::is_fortran(Tls::get().return_address.get())
+}

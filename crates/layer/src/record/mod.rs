@@ -1,0 +1,11 @@
+//! What is written into the image: the process, its threads, MPI objects, messages and requests, and the program's own
+//! lines behind Fortran bindings.
+
+pub mod bytes;
+pub mod fortran_call_site;
+pub mod fortran_hooks;
+pub mod objects;
+pub mod observe;
+pub mod process;
+pub mod threads;
+pub mod traffic;

@@ -1,0 +1,203 @@
+//! Who is in a communicator: ranks of `MPI_COMM_WORLD`.
+
+use super::WORLD_SIZE;
+use crate::interpose::real;
+use crate::record::objects::{arena, ask, hash, sessions};
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::layout::Words;
+use mpiscope_image::objects::{Comm, Flag};
+use mpiscope_image::{W64, Writer};
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+/// A process that is not in this process's world.
+const OUTSIDE: u64 = u64::MAX;
+
+/// The members of a communicator, as the library states them.
+#[derive(Default)]
+pub struct Members {
+    rank: c_int,
+    size: c_int,
+    remote_size: c_int,
+    inter: bool,
+    local: Vec<u64>,
+    remote: Vec<u64>,
+}
+
+impl Members {
+    /// Asks the library.
+    pub fn of<A: Abi>(comm: A::Handle) -> Self {
+        let mut members = Self { inter: real::is_inter::<A>(comm), ..Self::default() };
+        real::comm_rank::<A>(comm, &mut members.rank);
+        real::comm_size::<A>(comm, &mut members.size);
+        if members.inter {
+            real::comm_remote_size::<A>(comm, &mut members.remote_size);
+        }
+        let world = world_group::<A>();
+        members.local = listed::<A>(real::comm_group::<A>, comm, members.size, world);
+        if members.inter {
+            members.remote = listed::<A>(real::comm_remote_group::<A>, comm, members.remote_size, world);
+        }
+        if let Some(mut world) = world {
+            real::group_free::<A>(&mut world);
+        }
+        members
+    }
+
+    /// World rank of the first member; `u64::MAX` if it is outside.
+    pub fn first(&self) -> u64 {
+        self.local.first().copied().unwrap_or(OUTSIDE)
+    }
+
+    /// A name of the local group that all who know its members compute alike.
+    pub fn local_name(&self) -> u64 {
+        hash::words(self.local.iter().copied())
+    }
+
+    /// A name of both groups of an intercommunicator, alike on both sides; `None` if not all members are known.
+    pub fn both_names(&self) -> Option<u64> {
+        if self.local.iter().chain(&self.remote).any(|rank| *rank == OUTSIDE) {
+            return None;
+        }
+        let (local, remote) = (self.local_name(), hash::words(self.remote.iter().copied()));
+        Some(hash::words([local.min(remote), local.max(remote)]))
+    }
+
+    /// Writes them into a record, sharing the parent's array if it is the same.
+    pub fn store(&self, writer: &'static Writer, comm: &Comm, parent: Option<&'static Comm>) {
+        comm.rank.set(self.rank.unsigned_abs());
+        comm.size.set(self.size.unsigned_abs());
+        comm.remote_size.set(self.remote_size.unsigned_abs());
+        if self.inter {
+            comm.head.flags.set(comm.head.flags.get() | Flag::INTER.0);
+        }
+        store(writer, &self.local, &comm.members, parent);
+        store(writer, &self.remote, &comm.remote, parent);
+    }
+}
+
+/// Whether a communicator has members outside of this world.
+pub fn reaches_beyond(writer: &'static Writer, comm: &Comm) -> bool {
+    [&comm.members, &comm.remote]
+        .iter()
+        .any(|words| arena::get(writer, words).iter().any(|m| m.get() == OUTSIDE))
+}
+
+/// What distinguishes the communicators that one call makes from `parent`: the first member, by its rank in the world or,
+/// where the members do not all see it in theirs, in the parent; both sides of an intercommunicator.
+pub fn distinction<A: Abi>(
+    writer: &'static Writer,
+    members: &Members,
+    handle: A::Handle,
+    parent: Option<(&Comm, A::Handle)>,
+    colour: c_int,
+) -> u64 {
+    if members.inter {
+        // Of several worlds, the members have the colour in common.
+        return members.both_names().unwrap_or(i64::from(colour).cast_unsigned());
+    }
+    match parent {
+        Some((record, parent)) if reaches_beyond(writer, record) => {
+            ranks_in::<A>(handle, 1, parent).first().copied().unwrap_or(OUTSIDE)
+        }
+        _ => members.first(),
+    }
+}
+
+/// A name of the members of an intracommunicator that all of them compute alike.
+pub fn common_name<A: Abi>(
+    writer: &'static Writer,
+    members: &Members,
+    handle: A::Handle,
+    parent: (&Comm, A::Handle),
+) -> u64 {
+    match parent {
+        (record, parent) if reaches_beyond(writer, record) => {
+            hash::words(ranks_in::<A>(handle, members.size, parent))
+        }
+        _ => members.local_name(),
+    }
+}
+
+/// Ranks of the first `count` members of `comm` in `parent`.
+fn ranks_in<A: Abi>(comm: A::Handle, count: c_int, parent: A::Handle) -> Vec<u64> {
+    let mut parents = A::Handle::from_raw(0);
+    if real::comm_group::<A>(parent, &mut parents) != Some(A::SUCCESS) {
+        return Vec::new();
+    }
+    let ranks = listed::<A>(real::comm_group::<A>, comm, count, Some(parents));
+    real::group_free::<A>(&mut parents);
+    ranks
+}
+
+/// Writes ranks into a record, unless they are those of the world.
+pub fn store_ranks(writer: &'static Writer, list: &[u64], to: &Words) {
+    store(writer, list, to, None);
+}
+
+fn store(writer: &'static Writer, list: &[u64], to: &Words, parent: Option<&'static Comm>) {
+    let world = WORLD_SIZE.load(Ordering::Relaxed);
+    if list.len() as u64 == world && list.iter().copied().eq(0..world) {
+        return;
+    }
+    let same = parent.into_iter().flat_map(|p| [&p.members, &p.remote]).find(|words| {
+        let words = arena::get(writer, words);
+        words.len() == list.len() && words.iter().map(W64::get).eq(list.iter().copied())
+    });
+    match same {
+        Some(words) => arena::share(writer, words, to),
+        None => arena::put(writer, to, list.len(), list.iter().copied()),
+    }
+}
+
+/// The group of the world, to be freed; `None` if the process has none. A program of sessions has the process set of
+/// that name.
+fn world_group<A: Abi>() -> Option<A::Handle> {
+    let mut group = A::Handle::from_raw(0);
+    let result = if super::world_is_there() {
+        real::comm_group::<A>(real::comm_world::<A>()?, &mut group)
+    } else {
+        ask::group_from_session_pset::<A>(sessions::any::<A>()?, c"mpi://WORLD".as_ptr(), &mut group)
+    };
+    if result != Some(A::SUCCESS) {
+        return None;
+    }
+    if WORLD_SIZE.load(Ordering::Relaxed) == 0 {
+        let mut size = 0;
+        real::group_size::<A>(group, &mut size);
+        WORLD_SIZE.store(u64::try_from(size).unwrap_or(0), Ordering::Relaxed);
+    }
+    Some(group)
+}
+
+/// World ranks of the members of a group; empty if there is no world.
+pub fn world_ranks<A: Abi>(group: A::Handle, size: c_int) -> Vec<u64> {
+    let Some(mut world) = world_group::<A>() else { return Vec::new() };
+    let list = translate::<A>(group, size, world);
+    real::group_free::<A>(&mut world);
+    list
+}
+
+/// World ranks of the members of one of a communicator's groups.
+fn listed<A: Abi>(
+    get: impl FnOnce(A::Handle, &mut A::Handle) -> Option<c_int>,
+    comm: A::Handle,
+    size: c_int,
+    world: Option<A::Handle>,
+) -> Vec<u64> {
+    let mut group = A::Handle::from_raw(0);
+    if get(comm, &mut group) != Some(A::SUCCESS) {
+        return Vec::new();
+    }
+    let list = world.map_or_else(Vec::new, |world| translate::<A>(group, size, world));
+    real::group_free::<A>(&mut group);
+    list
+}
+
+/// World ranks of the members of a group.
+fn translate<A: Abi>(group: A::Handle, size: c_int, world: A::Handle) -> Vec<u64> {
+    let ranks: Vec<c_int> = (0..size).collect();
+    let mut found: Vec<c_int> = vec![A::UNDEFINED; ranks.len()];
+    real::group_translate_ranks::<A>(group, size, ranks.as_ptr(), world, found.as_mut_ptr());
+    found.into_iter().map(|rank| u64::try_from(rank).unwrap_or(OUTSIDE)).collect()
+}

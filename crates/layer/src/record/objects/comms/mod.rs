@@ -1,0 +1,318 @@
+//! Communicators.
+//!
+//! # Names that all members know
+//!
+//! `head.identity` is the same on every member and differs between communicators. It is computed from what all
+//! members know without talking:
+//!
+//! | made by | identity from |
+//! | --- | --- |
+//! | start | the world's name (and the rank, for `MPI_COMM_SELF`) |
+//! | a call that is collective over the parent | parent, function, how many were made from the parent before, first member |
+//! | `MPI_Comm_create_group`, `MPI_Comm_create_from_group` | parent or world, tag, members, how many with the same before |
+//! | `MPI_Intercomm_create(_from_groups)` | tag, members of both sides, how many with the same before |
+//! | spawn, accept, connect, join, get_parent | this side's parent, until the sides meet: then one side's name holds on both |
+//!
+//! Windows and files have one too: from the communicator's, what they are, and how many had been made on it before.
+//!
+//! Sides meet when the other one is known to run under this library (see `debugger::dynamic`); else they keep different
+//! names. Members are told apart by their ranks in the parent where not all of them are of one world.
+//!
+//! # Members
+//!
+//! Ranks in `MPI_COMM_WORLD` are stored once: a duplicate shares its parent's array, and the world's own order is no
+//! array at all.
+//!
+//! # Memory
+//!
+//! 392 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
+
+mod hooks;
+mod members;
+mod topology;
+
+pub use hooks::*;
+pub use members::{store_ranks, world_ranks};
+
+use super::table::{Object, Table};
+use super::{Site, arena, facts, hash};
+use crate::base::c_string;
+use crate::interpose::frame::Call;
+use crate::interpose::real;
+use crate::record::process;
+use crate::record::traffic::peers;
+use members::Members;
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::{Chars, SectionKind};
+use mpiscope_image::objects::{Comm, Flag, Head};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// All communicators.
+pub static COMMS: Table<Comm> = Table::new(SectionKind::COMMS, 64);
+/// Whether `MPI_COMM_WORLD` may be used: a program of sessions only may not have it.
+static WORLD_IS_THERE: AtomicBool = AtomicBool::new(false);
+/// How many ranks the world has.
+static WORLD_SIZE: AtomicU64 = AtomicU64::new(0);
+
+impl Object for Comm {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn scrap(&'static self, writer: &'static Writer, _: &mut dyn FnMut(&'static Self)) {
+        arena::release_words(writer, &self.members);
+        arena::release_words(writer, &self.remote);
+        arena::release_words(writer, &self.topology_args);
+        arena::release_text(writer, &self.hints);
+        peers::give_back(self);
+    }
+}
+
+/// What this process's side calls a communicator; zero for nothing.
+pub fn name_of<A: Abi>(comm: A::Handle) -> u64 {
+    find::<A>(comm).map_or(0, |comm| comm.head.identity.get())
+}
+
+/// The name of the other side becomes ours, if there is one. Only before the program has used the communicator.
+pub fn rename<A: Abi>(comm: A::Handle, name: u64) {
+    if let Some(comm) = find::<A>(comm).filter(|_| name != 0) {
+        comm.head.seq.write(|| comm.head.identity.set(name));
+    }
+}
+
+/// What those who spawned this world call the intercommunicator to them; zero for nothing.
+static PARENTS_NAME: AtomicU64 = AtomicU64::new(0);
+
+/// Those who spawned this world have said how they identify the intercommunicator to them.
+pub fn parents_call_it(name: u64) {
+    PARENTS_NAME.store(name, Ordering::Relaxed);
+}
+
+/// Whether all members are known to be of this process's world.
+pub fn is_of_this_world<A: Abi>(comm: A::Handle) -> bool {
+    find::<A>(comm).zip(super::recorder()).is_some_and(|(comm, writer)| {
+        let inter = comm.head.flags.get() & Flag::INTER.0 != 0;
+        !inter && !members::reaches_beyond(writer, comm)
+    })
+}
+
+/// Whether `MPI_COMM_WORLD` may be used.
+pub fn world_is_there() -> bool {
+    WORLD_IS_THERE.load(Ordering::Relaxed)
+}
+
+/// The record of a communicator: no lock, no allocation, about 2 ns.
+#[inline(always)]
+pub fn find<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
+    COMMS.find(comm.raw())
+}
+
+/// The same; a communicator whose making was not seen is looked up in the library and entered. Only for handles that are known to
+/// be communicators: a library may crash when it is asked about what is none.
+#[inline]
+pub fn find_or_adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
+    find::<A>(comm).or_else(|| adopt::<A>(comm))
+}
+
+/// The same for what the program passes for a communicator: only predefined ones are adopted. (Within `MPI_Init`, tools may use the world
+/// before it is entered.)
+#[inline]
+pub fn find_passed<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
+    find::<A>(comm).or_else(|| if is_predefined(comm.raw()) { adopt::<A>(comm) } else { None })
+}
+
+/// Whether the library may be asked about what the program passed to a call that succeeded. Where objects are not recorded, the library's
+/// word has to do.
+#[inline]
+pub fn may_ask_about<A: Abi>(comm: A::Handle) -> bool {
+    find::<A>(comm).is_some() || is_predefined(comm.raw()) || super::recorder().is_none()
+}
+
+/// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
+static PREDEFINED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Looks the predefined communicators up. Called once, when the library was found.
+pub fn start<A: Abi>() {
+    for (place, name) in PREDEFINED.iter().zip(["MPI_COMM_WORLD", "MPI_COMM_SELF"]) {
+        place.store(real::predefined_raw::<A>(name).unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+fn is_predefined(raw: u64) -> bool {
+    raw != 0 && PREDEFINED.iter().any(|known| known.load(Ordering::Relaxed) == raw)
+}
+
+/// Enters the predefined communicators.
+pub fn initialized<A: Abi>(writer: &'static Writer) {
+    let name = process::record().map_or(0, |p| hash::text(p.world.text().as_bytes()));
+    let (mut rank, mut size) = (0, 0);
+    if let Some(world) = real::comm_world::<A>() {
+        WORLD_IS_THERE.store(true, Ordering::Relaxed);
+        real::comm_rank::<A>(world, &mut rank);
+        real::comm_size::<A>(world, &mut size);
+        WORLD_SIZE.store(u64::try_from(size).unwrap_or(0), Ordering::Relaxed);
+        predefined(writer, world.raw(), "MPI_COMM_WORLD", hash::mix(name, 1), rank, size);
+    }
+    if let Some(own) = real::predefined::<A>("MPI_COMM_SELF") {
+        let name = hash::mix(hash::mix(name, 2), u64::from(rank.unsigned_abs()));
+        let record = predefined(writer, own.raw(), "MPI_COMM_SELF", name, 0, 1);
+        if let Some(record) = record
+            && size != 1
+        {
+            record.head.seq.write(|| {
+                arena::put(writer, &record.members, 1, [u64::from(rank.unsigned_abs())]);
+            });
+        }
+    }
+}
+
+fn predefined(
+    writer: &'static Writer,
+    raw: u64,
+    name: &str,
+    identity: u64,
+    rank: i32,
+    size: i32,
+) -> Option<&'static Comm> {
+    if let Some(adopted) = COMMS.find(raw) {
+        // A tool's wrapper of MPI_Init has used it inside of ours, before the world had its name.
+        adopted.head.seq.write(|| adopted.head.identity.set(identity));
+        return None;
+    }
+    let record = COMMS.insert(writer, raw, Site::NONE, |comm| {
+        comm.head.flags.set(Flag::PREDEFINED.0);
+        comm.head.identity.set(identity);
+        comm.rank.set(rank.unsigned_abs());
+        comm.size.set(size.unsigned_abs());
+        writer.put_chars(&comm.name, &Chars::new(name.as_bytes()));
+    })?;
+    facts::created(SectionKind::COMMS, &record.head);
+    Some(record)
+}
+
+/// What a new communicator came from.
+struct Origin {
+    parent: Option<&'static Comm>,
+    other: Option<&'static Comm>,
+    /// What distinguished siblings, and whether there is such a thing.
+    colour: i32,
+}
+
+impl Origin {
+    fn of(parent: Option<&'static Comm>) -> Self {
+        Self { parent, other: None, colour: 0 }
+    }
+}
+
+/// The name of the next communicator that is made by a call that is collective over `parent`; zero if the
+/// parent has none.
+fn next_name<A: Abi>(call: &Call<A>, parent: Option<&'static Comm>) -> u64 {
+    let Some(parent) = parent else { return 0 };
+    parent.children.add_mine(1);
+    let name = parent.head.identity.get();
+    if name == 0 {
+        return 0;
+    }
+    hash::mix(hash::mix(name, u64::from(call.function().0)), u64::from(parent.children.get()))
+}
+
+/// The name of the next window or file (`kind`) on a communicator; zero if that has none.
+///
+/// Every call counts, also one that fails: whether a file can be opened may differ from member to member, that they all
+/// called does not. Large-count twins are not told apart from the others, members may differ in them.
+pub fn next_name_on(comm: Option<&'static Comm>, kind: SectionKind) -> u64 {
+    let Some(comm) = comm else { return 0 };
+    comm.made_on.add_mine(1);
+    let name = comm.head.identity.get();
+    if name == 0 {
+        return 0;
+    }
+    hash::words([name, u64::from(kind.0), u64::from(comm.made_on.get())])
+}
+
+/// The name of a communicator that was made by its members alone: `key` is the same on all of them, and they make
+/// those with the same key in the same order.
+fn name_by_key(key: u64) -> u64 {
+    static MADE: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
+    let Ok(mut made) = MADE.lock() else { return 0 };
+    let count = made.entry(key).or_default();
+    *count += 1;
+    hash::mix(key, *count)
+}
+
+/// Enters a communicator with members of its own. `name` makes its identity, knowing them.
+fn enter<A: Abi>(
+    writer: &'static Writer,
+    site: Site,
+    handle: A::Handle,
+    origin: &Origin,
+    name: impl FnOnce(&Members) -> u64,
+) -> Option<&'static Comm> {
+    let members = Members::of::<A>(handle);
+    let identity = name(&members);
+    let parent = origin.parent;
+    let record = COMMS.insert(writer, handle.raw(), site, |comm| {
+        comm.head.parent.set(parent.map_or(0, |p| p.head.uid.get()));
+        comm.other_parent.set(origin.other.map_or(0, |o| o.head.uid.get()));
+        comm.head.identity.set(identity);
+        comm.colour.set(i64::from(origin.colour) as u64);
+        members.store(writer, comm, parent);
+        inherit(comm, parent);
+    })?;
+    facts::created(SectionKind::COMMS, &record.head);
+    Some(record)
+}
+
+/// Enters a communicator with the members, topology and so on of its parent.
+fn enter_copy(
+    writer: &'static Writer,
+    site: Site,
+    raw: u64,
+    parent: &'static Comm,
+    identity: u64,
+) -> Option<&'static Comm> {
+    COMMS.insert(writer, raw, site, |comm| {
+        comm.head.parent.set(parent.head.uid.get());
+        comm.head.identity.set(identity);
+        comm.head.flags.set(parent.head.flags.get() & Flag::INTER.0);
+        comm.rank.set(parent.rank.get());
+        comm.size.set(parent.size.get());
+        comm.remote_size.set(parent.remote_size.get());
+        comm.topology.set(parent.topology.get());
+        arena::share(writer, &parent.members, &comm.members);
+        arena::share(writer, &parent.remote, &comm.remote);
+        arena::share(writer, &parent.topology_args, &comm.topology_args);
+        comm.info.set(parent.info.get());
+        comm.info_uid.set(parent.info_uid.get());
+        arena::share_text(writer, &parent.hints, &comm.hints);
+        inherit(comm, Some(parent));
+    })
+}
+
+/// What every new communicator has from its parent.
+fn inherit(comm: &'static Comm, parent: Option<&'static Comm>) {
+    if let Some(parent) = parent {
+        comm.errhandler.set(parent.errhandler.get());
+        comm.errhandler_uid.set(parent.errhandler_uid.get());
+    }
+}
+
+#[cold]
+fn adopt<A: Abi>(comm: A::Handle) -> Option<&'static Comm> {
+    let writer = super::recorder()?;
+    if comm.raw() == 0 || super::is_null(mpi_abi::ObjectKind::COMM, comm.raw()) {
+        return None;
+    }
+    let record = enter::<A>(writer, Site::NONE, comm, &Origin::of(None), |_| 0)?;
+    topology::record::<A>(writer, record, comm);
+    // Longer than the longest name of all ABIs (128).
+    let (mut name, mut len) = ([0; 1024], 0);
+    if real::comm_get_name::<A>(comm, name.as_mut_ptr(), &mut len) == Some(A::SUCCESS) {
+        let name = Chars::new(c_string::text(name.as_ptr(), 128).as_bytes());
+        record.head.seq.write(|| writer.put_chars(&record.name, &name));
+    }
+    Some(record)
+}

@@ -1,0 +1,68 @@
+//! `MPI_Type_get_contents` gives the program handles of the old types, each to be freed once more.
+#![allow(unsafe_code)]
+
+use super::{DATATYPES, fill, find, made_from};
+use crate::interpose::frame::Call;
+use crate::record::bytes::Count;
+use crate::record::objects::{Site, arena, facts, succeeded};
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Combiner, Datatype, Flag};
+use std::ffi::c_int;
+
+/// `MPI_Type_get_contents`.
+pub fn get_contents<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    datatype: A::Handle,
+    room: impl Count,
+    types: *const A::Handle,
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(datatype) else { return };
+    let olds = old_types(writer, record);
+    if types.is_null() || room.count() < olds.len() as i64 {
+        return;
+    }
+    for (place, old) in olds.into_iter().enumerate() {
+        // SAFETY: the call succeeded, so it filled as many handles as the datatype has old types.
+        let raw = unsafe { types.add(place).read() }.raw();
+        if let Some(old) = writer.at_offset::<Datatype>(old) {
+            got(writer, Site::of(call), old, raw);
+        }
+    }
+}
+
+/// The program got a handle for an old type: its own again (MPICH), or one of a copy (Open MPI).
+fn got(writer: &'static Writer, site: Site, old: &'static Datatype, raw: u64) {
+    let predefined = |record: &Datatype| record.head.flags.get() & Flag::PREDEFINED.0 != 0;
+    if predefined(old) || DATATYPES.find(raw).is_some_and(predefined) {
+        return;
+    }
+    if old.head.handle.get() == raw {
+        // The program may have freed its own handle of it long ago.
+        if !DATATYPES.revive(writer, old, site) {
+            DATATYPES.share(raw);
+        }
+        return;
+    }
+    let record = DATATYPES.insert(writer, raw, site, |record| {
+        fill(record, Combiner::DUP, [0; 4]);
+        made_from(writer, record, old.head.handle.get(), Some(old));
+        record.head.flags.set(old.head.flags.get() & Flag::COMMITTED.0);
+    });
+    if let Some(record) = record {
+        facts::created(SectionKind::DATATYPES, &record.head);
+    }
+}
+
+/// Offsets of the records of the old types, in order.
+fn old_types(writer: &'static Writer, record: &Datatype) -> Vec<u64> {
+    if record.combiner.get() == Combiner::STRUCT.0 {
+        let [n, ..] = &record.args;
+        let words = arena::get(writer, &record.array);
+        return words.iter().skip(4 * n.get() as usize).map(mpiscope_image::W64::get).collect();
+    }
+    if record.old.get() != 0 { vec![record.old_at.get()] } else { Vec::new() }
+}

@@ -1,0 +1,194 @@
+//! The hash table from handles to records: open addressing, linear probing, removal by shifting back.
+//!
+//! Reading takes no lock; see [`super::table`] for how readers and the one writer get along.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+/// The index of one table, in memory of its own: this header, then the entries.
+#[repr(C, align(64))]
+pub struct Slots<T: 'static> {
+    mask: usize,
+    shift: u32,
+    used: AtomicUsize,
+    bytes: usize,
+    entries: PhantomData<T>,
+}
+
+/// An entry: the handle plus one (zero for none), and the record.
+#[repr(C)]
+struct Entry<T> {
+    key: AtomicU64,
+    record: AtomicPtr<T>,
+}
+
+impl<T: 'static> Slots<T> {
+    /// An empty index of `capacity` entries (rounded up to a power of two); `None` without memory.
+    pub fn allocate(capacity: usize) -> Option<&'static Self> {
+        let capacity = capacity.max(16).checked_next_power_of_two()?;
+        let bytes = capacity.checked_mul(size_of::<Entry<T>>())?.checked_add(size_of::<Self>())?;
+        // SAFETY: a fresh private mapping.
+        let memory = unsafe {
+            let (rights, flags) =
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            libc::mmap(std::ptr::null_mut(), bytes, rights, flags, -1, 0)
+        };
+        if memory == libc::MAP_FAILED {
+            return None;
+        }
+        let header = memory.cast::<Self>();
+        // SAFETY: fresh memory, large enough and page-aligned; never unmapped.
+        unsafe {
+            header.write(Self {
+                mask: capacity - 1,
+                shift: 64 - capacity.trailing_zeros(),
+                used: AtomicUsize::new(0),
+                bytes,
+                entries: PhantomData,
+            });
+            Some(&*header)
+        }
+    }
+
+    /// How many entries there are.
+    pub fn capacity(&self) -> usize {
+        self.mask + 1
+    }
+
+    /// Whether one more entry keeps it at most half full.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        (self.used.load(Ordering::Relaxed) + 1) * 2 <= self.mask + 1
+    }
+
+    #[inline(always)]
+    fn home(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
+    }
+
+    #[inline(always)]
+    fn entry(&self, place: usize) -> &Entry<T> {
+        // SAFETY: the entries follow the header; the mask keeps the place among them.
+        unsafe {
+            let first = std::ptr::from_ref(self).add(1).cast::<Entry<T>>();
+            &*first.add(place & self.mask)
+        }
+    }
+
+    /// The record of a handle. It may be of another handle when an entry is being moved: the caller compares.
+    #[inline(always)]
+    pub fn get(&self, handle: u64) -> Option<&'static T> {
+        let key = handle.wrapping_add(1);
+        let home = self.home(key);
+        for place in home..=home + self.mask {
+            let entry = self.entry(place);
+            let found = entry.key.load(Ordering::Acquire);
+            if found == key {
+                // SAFETY: null, or a record of the image, which stays mapped.
+                return unsafe { entry.record.load(Ordering::Acquire).as_ref() };
+            }
+            if found == 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Enters a record, and gives back the one that the handle stood for before. There must be room; one writer
+    /// at a time.
+    #[inline(always)]
+    pub fn put(&self, handle: u64, record: &'static T) -> Option<&'static T> {
+        let key = handle.wrapping_add(1);
+        let mut place = self.home(key);
+        loop {
+            let entry = self.entry(place);
+            let found = entry.key.load(Ordering::Relaxed);
+            let new = std::ptr::from_ref(record).cast_mut();
+            if found == key {
+                // SAFETY: null, or a record of the image.
+                return unsafe { entry.record.swap(new, Ordering::AcqRel).as_ref() };
+            }
+            if found == 0 {
+                entry.record.store(new, Ordering::Relaxed);
+                entry.key.store(key, Ordering::Release);
+                self.used.store(self.used.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                return None;
+            }
+            place += 1;
+        }
+    }
+
+    /// Takes a handle out, if it stands for this record. One writer at a time, which makes readers look twice.
+    #[inline(always)]
+    pub fn remove(&self, handle: u64, record: &'static T) {
+        let key = handle.wrapping_add(1);
+        let mut hole = self.home(key);
+        loop {
+            let found = self.entry(hole).key.load(Ordering::Relaxed);
+            if found == key {
+                break;
+            }
+            if found == 0 {
+                return;
+            }
+            hole += 1;
+        }
+        if !std::ptr::eq(self.entry(hole).record.load(Ordering::Relaxed), record) {
+            return;
+        }
+        self.used.store(self.used.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        self.close(hole);
+    }
+
+    /// Fills a hole with the entries behind it that would no longer be found across it.
+    #[inline(always)]
+    fn close(&self, hole: usize) {
+        let mut hole = hole & self.mask;
+        let mut place = hole;
+        loop {
+            place = (place + 1) & self.mask;
+            let entry = self.entry(place);
+            let key = entry.key.load(Ordering::Relaxed);
+            if key == 0 {
+                break;
+            }
+            let from_home = place.wrapping_sub(self.home(key)) & self.mask;
+            let from_hole = place.wrapping_sub(hole) & self.mask;
+            if from_home >= from_hole {
+                let to = self.entry(hole);
+                to.record.store(entry.record.load(Ordering::Relaxed), Ordering::Release);
+                to.key.store(key, Ordering::Release);
+                hole = place;
+            }
+        }
+        let last = self.entry(hole);
+        last.key.store(0, Ordering::Release);
+        last.record.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Calls `visit` with every handle and its record.
+    pub fn for_each(&self, mut visit: impl FnMut(u64, &'static T)) {
+        for place in 0..=self.mask {
+            let entry = self.entry(place);
+            let key = entry.key.load(Ordering::Acquire);
+            // SAFETY: null, or a record of the image.
+            if let Some(record) = unsafe { entry.record.load(Ordering::Acquire).as_ref() }
+                && key != 0
+            {
+                visit(key.wrapping_sub(1), record);
+            }
+        }
+    }
+
+    /// Gives the memory of the entries back. The index stays readable, and empty.
+    pub fn discard(&self) {
+        const PAGE: usize = 4096;
+        let start = std::ptr::from_ref(self).addr() + PAGE;
+        if self.bytes > PAGE {
+            // SAFETY: our own mapping, behind its first page (which has the header); reads give zeros from now on.
+            unsafe { libc::madvise(start as *mut c_void, self.bytes - PAGE, libc::MADV_DONTNEED) };
+        }
+    }
+}

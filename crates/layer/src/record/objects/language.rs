@@ -1,0 +1,14 @@
+//! In which language a call was made.
+//!
+//! The libraries' Fortran bindings call the C functions, so a call from Fortran comes from the library that has the
+//! binding. Its name says so.
+
+use crate::interpose::resolver::object_of;
+use mpi_abi::binding;
+use std::ffi::c_void;
+
+/// Whether the code at this address belongs to a Fortran binding. Slow: asks the dynamic linker.
+pub fn is_fortran(address: u64) -> bool {
+    let path = object_of(address as usize as *const c_void);
+    path.is_some_and(|path| binding::is_fortran(&path.to_string_lossy()))
+}

@@ -1,0 +1,67 @@
+//! How many objects of the program there are of each kind.
+
+use crate::base::image;
+use mpi_abi::ObjectKind;
+use mpiscope_image::derive::live;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::Head;
+use mpiscope_image::traffic::Request;
+use mpit::WatchList;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// By the numbers of the kinds, which for tools begin at 0.
+static LIVE: [AtomicU64; ObjectKind::ALL.len()] = [const { AtomicU64::new(0) }; ObjectKind::ALL.len()];
+/// Who wants to hear of changes.
+pub static WATCH: WatchList = WatchList::new();
+
+fn place(kind: SectionKind) -> Option<usize> {
+    kind.object_kind().map(|kind| usize::from(kind.0) - 1)
+}
+
+/// The kinds in the order of their numbers.
+pub fn kinds() -> [ObjectKind; ObjectKind::ALL.len()] {
+    std::array::from_fn(|at| ObjectKind(at as u8 + 1))
+}
+
+fn change(kind: SectionKind, head: &Head, by: u64) {
+    if !live::is_of_program(head) {
+        return;
+    }
+    let Some(at) = place(kind) else { return };
+    if let Some(live) = LIVE.get(at) {
+        let now = live.fetch_add(by, Ordering::Relaxed).wrapping_add(by);
+        WATCH.note(0, at as u32, now);
+    }
+}
+
+/// The number of a kind for tools; nothing for what is a part of other objects.
+pub fn number(kind: SectionKind) -> Option<i32> {
+    place(kind).map(|at| at as i32)
+}
+
+/// How many there are of the kind of this number.
+pub fn count(number: usize) -> Option<u64> {
+    if Some(number) == place(SectionKind::REQUESTS) {
+        return Some(requests());
+    }
+    LIVE.get(number).map(|live| live.load(Ordering::Acquire))
+}
+
+/// The program made an object.
+#[inline]
+pub fn made(kind: SectionKind, head: &Head) {
+    change(kind, head, 1);
+}
+
+/// An object of the program is gone.
+#[inline]
+pub fn gone(kind: SectionKind, head: &Head) {
+    change(kind, head, u64::MAX);
+}
+
+/// How many requests live. They come and go too often to be counted each time, so this looks at all of their records.
+fn requests() -> u64 {
+    let Some(writer) = image::writer() else { return 0 };
+    let all = (0..).map_while(|index| writer.record::<Request>(SectionKind::REQUESTS, index));
+    all.filter(|request| live::is_live(&request.head)).map(live::requests).sum()
+}

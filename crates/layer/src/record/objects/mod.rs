@@ -1,0 +1,144 @@
+//! MPI objects as the layer follows them: one table a kind, filled by hooks around the functions that make, change
+//! and free objects.
+//!
+//! | module | has |
+//! | --- | --- |
+//! | [`table`], [`index`] | handle to record, life of a record, tombstones |
+//! | [`arena`] | arrays and names that records refer to |
+//! | [`facts`] | the one place that every change of an object goes through |
+//! | [`comms`] … | the hooks of a kind |
+//!
+//! The hooks run at depth 0 only, so what the library makes and frees inside a call of the program is not seen. An
+//! object is entered when the call that made it has succeeded and gave a handle that is not null.
+#![allow(unsafe_code)]
+
+pub mod access;
+pub mod arena;
+pub mod ask;
+pub mod attributes;
+pub mod comms;
+pub mod datatypes;
+pub mod errhandlers;
+pub mod facts;
+pub mod files;
+pub mod free;
+pub mod groups;
+pub mod hash;
+pub mod index;
+pub mod infos;
+pub mod language;
+pub mod live;
+pub mod lock;
+pub mod ops;
+pub mod pin;
+pub mod predefined;
+pub mod sessions;
+pub mod table;
+pub mod windows;
+
+use crate::base::{image, settings};
+use crate::interpose::frame::{Call, handle_word};
+use crate::interpose::real;
+use crate::record::fortran_call_site;
+use mpi_abi::{Abi, Handle, ObjectKind};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::Recording;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where and when the program did something to an object.
+#[derive(Clone, Copy)]
+pub struct Site {
+    /// Function number plus one.
+    pub function: u32,
+    /// When, in ticks.
+    pub at: u64,
+    /// Address behind the program's call: of the function, or of the Fortran binding that called it.
+    pub from: u64,
+}
+
+impl Site {
+    /// The call that is under way.
+    #[inline(always)]
+    pub fn of<A: Abi>(call: &Call<A>) -> Self {
+        let from = fortran_call_site::of(call.return_address(), || call.stack_pointer());
+        Self { function: u32::from(call.function().0) + 1, at: call.since, from }
+    }
+
+    /// Not a call: the library had the object all along.
+    pub const NONE: Self = Self { function: 0, at: 0, from: 0 };
+}
+
+/// The null handle of each kind, by [`ObjectKind`]; all bits set for none.
+static NULLS: [AtomicU64; 12] = [const { AtomicU64::new(u64::MAX) }; 12];
+
+/// Whether a handle is the null handle of its kind.
+#[inline(always)]
+pub fn is_null(kind: ObjectKind, raw: u64) -> bool {
+    NULLS.get(usize::from(kind.0)).is_some_and(|null| null.load(Ordering::Relaxed) == raw)
+}
+
+/// The same; true if the library hides its null handle.
+#[inline(always)]
+pub fn is_null_or_unknown(kind: ObjectKind, raw: u64) -> bool {
+    NULLS
+        .get(usize::from(kind.0))
+        .is_none_or(|null| matches!(null.load(Ordering::Relaxed), n if n == raw || n == u64::MAX))
+}
+
+/// Whether a handle is `MPI_DATATYPE_NULL`.
+pub fn is_null_datatype(raw: u64) -> bool {
+    is_null(ObjectKind::DATATYPE, raw)
+}
+
+/// The writing end of the image, if objects are recorded.
+#[inline(always)]
+pub fn recorder() -> Option<&'static Writer> {
+    if settings::records(Recording::OBJECTS) { image::writer() } else { None }
+}
+
+/// The same, if the call succeeded.
+#[inline(always)]
+pub fn succeeded<A: Abi>(result: c_int) -> Option<&'static Writer> {
+    if result == A::SUCCESS { recorder() } else { None }
+}
+
+/// The handle that an output parameter got.
+#[inline(always)]
+pub fn output<H: Handle>(place: *const H) -> Option<u64> {
+    // SAFETY: the call succeeded, so the program gave a place for a handle; null is looked at.
+    unsafe { place.as_ref() }.map(|handle| handle_word(*handle))
+}
+
+/// The handle of the new object that an output parameter got; nothing for a null handle, which some libraries leave
+/// there when a call failed without saying so.
+#[inline(always)]
+pub fn new_handle<H: Handle>(kind: ObjectKind, place: *const H) -> Option<u64> {
+    output(place).filter(|raw| !is_null(kind, *raw))
+}
+
+/// The process can communicate: enters what is there from the beginning.
+pub fn initialized<A: Abi>() {
+    if let Some(writer) = recorder() {
+        comms::initialized::<A>(writer);
+        predefined::enter::<A>(writer);
+    }
+}
+
+/// Learns the null handles and where Fortran bindings lie, and reads the settings. Called when the library was found.
+pub fn start<A: Abi>() {
+    let names = ObjectKind::ALL.iter().filter_map(|kind| Some((*kind, kind.null()?)));
+    for (kind, name) in names {
+        if let (Some(null), Some(raw)) = (NULLS.get(usize::from(kind.0)), real::predefined_raw::<A>(name)) {
+            null.store(raw, Ordering::Relaxed);
+        }
+    }
+    fortran_call_site::bindings::start();
+    datatypes::built_in::start::<A>();
+    lock::start();
+    windows::start::<A>();
+    if let Some(count) = settings::number(c"MPISCOPE_TOMBSTONES") {
+        table::keep_tombstones(count);
+    }
+    comms::start::<A>();
+}

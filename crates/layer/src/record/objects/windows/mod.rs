@@ -1,0 +1,79 @@
+//! Windows: memory, epochs, one-sided operations.
+//!
+//! Memory: 360 bytes, an index entry, 8 bytes for each lock held; with operations, 8 bytes for each rank of windows of
+//! up to 4096 ranks.
+
+mod create;
+mod operations;
+mod sync;
+
+pub use create::*;
+pub use operations::*;
+pub use sync::*;
+
+use super::table::{Object, Table};
+use super::{Site, arena, attributes, facts, free, infos, output, succeeded};
+use crate::base::c_string;
+use crate::interpose::frame::Call;
+use mpi_abi::{Abi, Handle, ObjectKind};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Head, Window};
+use std::ffi::{c_char, c_int};
+
+/// All windows.
+pub static WINDOWS: Table<Window> = Table::new(SectionKind::WINDOWS, 16);
+
+impl Object for Window {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn scrap(&'static self, writer: &'static Writer, _: &mut dyn FnMut(&'static Self)) {
+        arena::release_text(writer, &self.name);
+        arena::release_text(writer, &self.hints);
+        for words in [&self.start_members, &self.post_members, &self.locks, &self.attached, &self.targets] {
+            arena::release_words(writer, words);
+        }
+    }
+}
+
+/// The record of a window.
+#[inline(always)]
+pub fn find<A: Abi>(win: A::Handle) -> Option<&'static Window> {
+    WINDOWS.find(win.raw())
+}
+
+/// `MPI_Win_set_name`.
+pub fn set_name<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, name: *const c_char) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(win) else { return };
+    let name = c_string::text(name, 128);
+    record.head.seq.write(|| {
+        arena::release_text(writer, &record.name);
+        arena::put_text(writer, &record.name, name.as_bytes());
+    });
+    facts::named(SectionKind::WINDOWS, &record.head);
+}
+
+/// `MPI_Win_set_info`.
+pub fn set_info<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle, info: A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(win) else { return };
+    record.head.seq.write(|| {
+        infos::given(writer, info.raw(), (&record.info, &record.info_uid), &record.hints);
+    });
+    facts::attached(SectionKind::WINDOWS, &record.head);
+}
+
+/// `MPI_Win_free`.
+pub fn before_free<A: Abi>(call: &Call<A>, win: &mut *mut A::Handle) {
+    free::before(call, &WINDOWS, output(*win));
+}
+
+/// `MPI_Win_free`.
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, place: *mut A::Handle) {
+    free::after(call, free::gone::<A, _>(result, ObjectKind::WIN, place), &WINDOWS, |writer, record| {
+        attributes::drop_all(writer, &record.attributes, Site::of(call));
+    });
+}

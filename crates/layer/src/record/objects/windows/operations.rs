@@ -1,0 +1,56 @@
+//! One-sided operations: how many, and how many are not known to be complete.
+
+use super::{WINDOWS, find};
+use crate::interpose::frame::Call;
+use crate::record::objects::{arena, comms, succeeded};
+use mpi_abi::Abi;
+use mpiscope_image::objects::Window;
+use mpiscope_image::{W64, Writer};
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+/// Windows of more ranks have no count per target.
+const MOST_TARGETS: u32 = 4096;
+
+#[inline(always)]
+fn operation<A: Abi>(result: c_int, win: A::Handle, rank: c_int, count: impl FnOnce(&Window) -> &W64) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(win) else { return };
+    // No operation, nothing to complete.
+    let Ok(target) = usize::try_from(rank) else { return };
+    count(record).atomic().fetch_add(1, Ordering::Relaxed);
+    record.pending.atomic().fetch_add(1, Ordering::Relaxed);
+    if record.targets.offset.get() == 0 {
+        make_targets(writer, record);
+    }
+    if let Some(target) = arena::get(writer, &record.targets).get(target) {
+        target.atomic().fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cold]
+fn make_targets(writer: &'static Writer, record: &'static Window) {
+    let size = comms::COMMS.find(record.comm.get()).map_or(0, |comm| comm.size.get());
+    if size <= MOST_TARGETS {
+        WINDOWS.locked(|| {
+            if record.targets.offset.get() == 0 {
+                arena::put(writer, &record.targets, size as usize, std::iter::repeat_n(0, size as usize));
+            }
+        });
+    }
+}
+
+/// `MPI_Put`, `MPI_Rput`.
+pub fn put<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    operation::<A>(result, win, rank, |window| &window.puts);
+}
+
+/// `MPI_Get`, `MPI_Rget`.
+pub fn get<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    operation::<A>(result, win, rank, |window| &window.gets);
+}
+
+/// `MPI_Accumulate` and all others that combine.
+pub fn accumulate<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    operation::<A>(result, win, rank, |window| &window.accumulates);
+}

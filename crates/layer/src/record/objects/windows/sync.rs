@@ -1,0 +1,173 @@
+//! Synchronisation: which epochs are open.
+#![allow(unsafe_code)]
+
+use super::{WINDOWS, find};
+use crate::interpose::frame::Call;
+use crate::record::objects::{Site, arena, facts, groups, succeeded};
+use mpi_abi::{Abi, constant};
+use mpiscope_image::Writer;
+use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, Window};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// `MPI_MODE_NOSUCCEED` of the ABI.
+static NOSUCCEED: AtomicI32 = AtomicI32::new(0);
+
+/// Learns the ABI's constants.
+pub fn start<A: Abi>() {
+    let value = constant::value_of(A::CODE, "MPI_MODE_NOSUCCEED").and_then(|v| i32::try_from(v).ok());
+    NOSUCCEED.store(value.unwrap_or(0), Ordering::Relaxed);
+}
+
+/// Notes a call that synchronised: what it opened and closed, and what `change` does to the record.
+fn synchronised<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    win: A::Handle,
+    (opened, closed): (u32, u32),
+    change: impl FnOnce(&'static Writer, &'static Window),
+) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(win) else { return };
+    let site = Site::of(call);
+    let mut open = 0;
+    // Threads may lock different targets at a time.
+    WINDOWS.locked(|| {
+        record.head.seq.write(|| {
+            open = record.epochs.get();
+            record.last_sync.set(site.function);
+            record.last_sync_at.set(site.at);
+            record.last_sync_from.set(site.from);
+            record.epochs.set(record.epochs.get() & !closed | opened);
+            change(writer, record);
+        });
+    });
+    if closed & open != 0 {
+        facts::epoch_closed(&record.head, closed & open);
+    }
+    if opened != 0 {
+        facts::epoch_opened(&record.head, opened);
+    }
+}
+
+/// All operations of this process are complete.
+fn all_complete(writer: &'static Writer, record: &'static Window) {
+    record.pending.set(0);
+    arena::get(writer, &record.targets).iter().for_each(|target| target.set(0));
+}
+
+/// All operations to one target are complete.
+fn target_complete(writer: &'static Writer, record: &'static Window, rank: c_int) {
+    let target = usize::try_from(rank).ok().and_then(|r| arena::get(writer, &record.targets).get(r));
+    if let Some(target) = target {
+        let done = target.atomic().swap(0, Ordering::Relaxed);
+        record.pending.set(record.pending.get().saturating_sub(done));
+    }
+}
+
+/// `MPI_Win_fence`.
+pub fn fence<A: Abi>(call: &Call<A>, result: c_int, assert: c_int, win: A::Handle) {
+    let last = assert & NOSUCCEED.load(Ordering::Relaxed) != 0;
+    let opened = if last { 0 } else { Epoch::FENCE.0 };
+    synchronised(call, result, win, (opened, Epoch::FENCE.0), all_complete);
+}
+
+/// `MPI_Win_start`.
+pub fn begin<A: Abi>(call: &Call<A>, result: c_int, group: A::Handle, _: c_int, win: A::Handle) {
+    synchronised(call, result, win, (Epoch::START.0, Epoch::FENCE.0), |writer, record| {
+        arena::release_words(writer, &record.start_members);
+        let group = groups::find::<A>(group);
+        record.start_group.set(group.map_or(0, |g| g.head.uid.get()));
+        if let Some(group) = group {
+            arena::share(writer, &group.members, &record.start_members);
+        }
+    });
+}
+
+/// `MPI_Win_complete`.
+pub fn complete<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
+    synchronised(call, result, win, (0, Epoch::START.0), |writer, record| {
+        all_complete(writer, record);
+        arena::release_words(writer, &record.start_members);
+        record.start_group.set(0);
+    });
+}
+
+/// `MPI_Win_post`.
+pub fn post<A: Abi>(call: &Call<A>, result: c_int, group: A::Handle, _: c_int, win: A::Handle) {
+    synchronised(call, result, win, (Epoch::POST.0, Epoch::FENCE.0), |writer, record| {
+        arena::release_words(writer, &record.post_members);
+        let group = groups::find::<A>(group);
+        record.post_group.set(group.map_or(0, |g| g.head.uid.get()));
+        if let Some(group) = group {
+            arena::share(writer, &group.members, &record.post_members);
+        }
+    });
+}
+
+/// `MPI_Win_wait`.
+pub fn wait<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
+    synchronised(call, result, win, (0, Epoch::POST.0), |writer, record| {
+        arena::release_words(writer, &record.post_members);
+        record.post_group.set(0);
+    });
+}
+
+/// `MPI_Win_test`.
+pub fn test<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle, flag: *mut c_int) {
+    // SAFETY: the call succeeded, so it wrote the flag; null is looked at.
+    if result == A::SUCCESS && unsafe { flag.as_ref() }.is_some_and(|flag| *flag != 0) {
+        wait(call, result, win);
+    }
+}
+
+/// `MPI_Win_lock`.
+pub fn lock<A: Abi>(call: &Call<A>, result: c_int, kind: c_int, rank: c_int, _: c_int, win: A::Handle) {
+    let Ok(target) = u32::try_from(rank) else { return };
+    synchronised(call, result, win, (Epoch::LOCK.0, Epoch::FENCE.0), |writer, record| {
+        let exclusive = if kind == A::LOCK_EXCLUSIVE { LOCK_EXCLUSIVE } else { 0 };
+        arena::push(writer, &record.locks, u64::from(target) | exclusive);
+    });
+}
+
+/// `MPI_Win_unlock`.
+pub fn unlock<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    let Ok(target) = u32::try_from(rank) else { return };
+    synchronised(call, result, win, (0, 0), |writer, record| {
+        let locks = arena::get(writer, &record.locks);
+        if let Some(place) = locks.iter().position(|lock| lock.get() as u32 == target) {
+            arena::swap_remove(writer, &record.locks, place);
+        }
+        if record.locks.len.get() == 0 {
+            record.epochs.set(record.epochs.get() & !Epoch::LOCK.0);
+        }
+        target_complete(writer, record, rank);
+    });
+    if let (Some(_), Some(record)) = (succeeded::<A>(result), find::<A>(win)) {
+        facts::epoch_closed(&record.head, Epoch::LOCK.0);
+    }
+}
+
+/// `MPI_Win_lock_all`.
+pub fn lock_all<A: Abi>(call: &Call<A>, result: c_int, _: c_int, win: A::Handle) {
+    synchronised(call, result, win, (Epoch::LOCK_ALL.0, Epoch::FENCE.0), |_, _| {});
+}
+
+/// `MPI_Win_unlock_all`.
+pub fn unlock_all<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
+    synchronised(call, result, win, (0, Epoch::LOCK_ALL.0), all_complete);
+}
+
+/// `MPI_Win_flush`: completes, but opens and closes nothing.
+pub fn flush<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(win) else { return };
+    WINDOWS.locked(|| target_complete(writer, record, rank));
+}
+
+/// `MPI_Win_flush_all`.
+pub fn flush_all<A: Abi>(_: &Call<A>, result: c_int, win: A::Handle) {
+    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(record) = find::<A>(win) else { return };
+    WINDOWS.locked(|| all_complete(writer, record));
+}

@@ -1,0 +1,161 @@
+//! Calls: their beginning and end, and what is known from a call alone.
+
+use super::number;
+use crate::base::image;
+use crate::events::types::{
+    CallEnded, CallStarted, ErrorRaised, FileRead, FileWritten, ProcessesDisconnected, RecordsLost,
+    RmaOperation, ThreadSeen,
+};
+use crate::events::{self, Event};
+use crate::interpose::frame::Call;
+use crate::interpose::real;
+use crate::record::objects::{files, table::Object, windows};
+use mpi_abi::{Abi, Moves, f};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The types that [`about_subject`] raises.
+const OF_SUBJECT: u64 = FileRead::KIND.bit()
+    | FileWritten::KIND.bit()
+    | RmaOperation::KIND.bit()
+    | ProcessesDisconnected::KIND.bit()
+    | RecordsLost::KIND.bit();
+
+/// The program entered a function.
+#[inline(always)]
+pub fn call_started<A: Abi>(call: &Call<A>) {
+    if events::wanted() & CallStarted::KIND.bit() != 0 {
+        raise_started(&call.aside());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn raise_started<A: Abi>(call: &Call<A>) {
+    events::raise(0, call.since, || CallStarted {
+        function: number(call.function()),
+        thread: call.thread().tid.get().cast_signed(),
+        caller: call.return_address(),
+    });
+    // At once: the call may never return.
+    events::deliver_inside();
+}
+
+/// A function has returned `result`, with all that its hooks do done: closes the frame.
+#[inline(always)]
+pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
+    if events::anybody() {
+        // The copy gets the same time as the call.
+        call.returned();
+        leave_heard(&call.aside(), result);
+    } else {
+        call.leave();
+    }
+}
+
+/// [`leave`] while somebody wants events: first those that need the record of the call, which still says what it was about. When
+/// nothing of the call is open any longer its end and all before it are delivered.
+#[cold]
+#[inline(never)]
+fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
+    if result != A::SUCCESS {
+        failed(call, result);
+    }
+    let wanted = events::wanted();
+    if wanted & OF_SUBJECT != 0 {
+        about_subject(call, call.bytes());
+    }
+    call.leave();
+    if wanted & CallEnded::KIND.bit() != 0 {
+        raise_ended(call);
+    } else if wanted != 0 {
+        events::deliver();
+    }
+}
+
+fn raise_ended<A: Abi>(call: &Call<A>) {
+    events::deliver_with(call.returned(), || CallEnded {
+        function: number(call.function()),
+        thread: call.thread().tid.get().cast_signed(),
+        caller: call.return_address(),
+        bytes: call.bytes(),
+        duration: call.returned().wrapping_sub(call.since),
+    });
+}
+
+/// What a call that has returned was about.
+fn about_subject<A: Abi>(call: &Call<A>, bytes: u64) {
+    let function = call.function();
+    let (at, duration) = (call.returned(), call.returned().wrapping_sub(call.since));
+    let noted = &call.thread().call;
+    match function.properties().moves {
+        Moves::READ => {
+            if let Some(file) = files::FILES.find(noted.object.get()) {
+                let object = file.head().uid.get();
+                events::raise(object, at, || FileRead {
+                    function: number(function),
+                    bytes,
+                    duration,
+                    object,
+                });
+            }
+        }
+        Moves::WRITE => {
+            if let Some(file) = files::FILES.find(noted.object.get()) {
+                let object = file.head().uid.get();
+                events::raise(object, at, || FileWritten {
+                    function: number(function),
+                    bytes,
+                    duration,
+                    object,
+                });
+            }
+        }
+        Moves::PUT | Moves::GET | Moves::FETCH => {
+            if let Some(win) = windows::WINDOWS.find(noted.object.get()) {
+                let object = win.head().uid.get();
+                events::raise(object, at, || RmaOperation {
+                    function: number(function),
+                    target: noted.peer.get() as i32,
+                    bytes,
+                    object,
+                });
+            }
+        }
+        _ if function == f::MPI_Comm_disconnect => {
+            events::raise(0, at, || ProcessesDisconnected { comm: noted.object.get() });
+        }
+        _ => {}
+    }
+    lost();
+}
+
+/// Looks whether anything was lost since it was looked last.
+fn lost() {
+    static SEEN: AtomicU64 = AtomicU64::new(0);
+    if !events::is_wanted::<RecordsLost>(0) {
+        return;
+    }
+    let Some(writer) = image::writer() else { return };
+    let now = writer.header().lost.iter().map(|kind| kind.get()).fold(0, u64::wrapping_add);
+    let before = SEEN.swap(now, Ordering::Relaxed);
+    if now > before {
+        events::raise(0, 0, || RecordsLost { count: now - before });
+    }
+}
+
+/// A function returned an error code.
+fn failed<A: Abi>(call: &Call<A>, code: c_int) {
+    events::raise(0, 0, || {
+        let mut class = code;
+        // Without an answer the code stands for its class.
+        real::error_class::<A>(code, &mut class);
+        ErrorRaised { function: number(call.function()), code, class }
+    });
+}
+
+/// A thread called MPI for the first time.
+#[cold]
+pub fn thread_seen(tid: u32) {
+    events::raise(0, 0, || ThreadSeen { thread: tid.cast_signed() });
+}

@@ -1,0 +1,23 @@
+//! What hooks report, as events. Nobody wants it: one load and one branch.
+//!
+//! What is known from a call alone, of messages and requests, of objects: a file each. What is only one line is raised
+//! where it happens.
+
+mod calls;
+mod messages;
+mod objects;
+
+pub use calls::{call_started, leave, thread_seen};
+pub use messages::{
+    Collective, collective_entered, collective_left, partition_arrived, partitions_ready, receive_cancelled,
+    receive_matched, receive_posted, received, request_completed, request_freed, request_started,
+    send_cancelled, send_completed, send_posted,
+};
+pub use objects::{attached, committed, created, freed, named};
+
+use mpi_abi::FunctionId;
+
+/// A function as an element.
+fn number(function: FunctionId) -> i32 {
+    i32::from(function.0.cast_signed())
+}

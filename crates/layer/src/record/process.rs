@@ -1,0 +1,179 @@
+//! Who the process is: the image's tables that are written once.
+#![allow(unsafe_code)]
+
+use crate::base::{image, settings};
+use crate::interpose::resolver::symbol;
+use mpi_abi::{Abi, COUNT, FunctionId};
+use mpiscope_image::Writer;
+use mpiscope_image::layout::{Chars, FunctionName, Module, Note, Process, SectionKind, State};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// The process's own record.
+pub fn record() -> Option<&'static Process> {
+    image::writer()?.record::<Process>(SectionKind::PROCESS, 0)
+}
+
+/// Writes everything that is known at the first MPI call.
+pub fn describe_process<A: Abi>(library: &CStr) {
+    let Some(writer) = image::writer() else { return };
+    crate::base::clock::start(&writer.header().clock);
+    describe_functions(writer);
+    // Without it nothing could be said of an image that cannot grow.
+    writer.reserve::<Note>(SectionKind::NOTES, 16);
+    let Some((_, process)) = writer.new_record::<Process>(SectionKind::PROCESS, 1) else { return };
+    process.seq.write(|| {
+        process.pid.set(image::own_pid());
+        // SAFETY: no arguments, always succeeds.
+        process.ppid.set(unsafe { libc::getppid() }.unsigned_abs());
+        process.rank.set(number(&[c"PMI_RANK", c"PMIX_RANK", c"OMPI_COMM_WORLD_RANK"]).unwrap_or(u32::MAX));
+        process.size.set(number(&[c"PMI_SIZE", c"OMPI_COMM_WORLD_SIZE"]).unwrap_or(0));
+        process.abi.set(u32::from(A::CODE.0));
+        process.mpi_version.set(mpi_version());
+        process.recording.set(settings::recording());
+        process.main_thread.set(u64::MAX);
+        put(writer, &process.host, host().as_bytes());
+        put(writer, &process.executable, &executable());
+        put(writer, &process.command, &command());
+        put(writer, &process.library, library_version().as_bytes());
+        put(writer, &process.library_path, library.to_bytes());
+        put(writer, &process.job, image::job().as_bytes());
+        put(writer, &process.world, world().as_bytes());
+        put(writer, &process.layer, env!("CARGO_PKG_VERSION").as_bytes());
+    });
+    list_modules(writer);
+    writer.header().pid.set(image::own_pid());
+    writer.header().state.set(State::STARTED.0);
+}
+
+/// The name of the world that all its ranks agree on.
+pub fn name_world(name: &str) {
+    if let (Some(writer), Some(process)) = (image::writer(), record()) {
+        process.seq.write(|| put(writer, &process.world, name.as_bytes()));
+    }
+}
+
+fn put<const N: usize>(writer: &Writer, to: &'static Chars<N>, text: &[u8]) {
+    writer.put_chars(to, &Chars::new(text));
+}
+
+/// Names and properties of all functions, so that a reader of another build knows what the numbers mean.
+fn describe_functions(writer: &Writer) {
+    for id in FunctionId::all() {
+        let Some((_, record)) = writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, COUNT) else {
+            continue;
+        };
+        writer.put_chars(&record.name, &Chars::new(id.name().as_bytes()));
+        let (properties, fields, base, operation) = mpiscope_image::words(id);
+        record.properties.set(properties);
+        record.fields.set(fields);
+        record.base.set(base);
+        record.operation.set(operation);
+    }
+}
+
+fn number(names: &[&CStr]) -> Option<u32> {
+    names.iter().find_map(|name| settings::variable(name)?.to_str().ok()?.parse().ok())
+}
+
+/// This host's name.
+pub fn host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is ours and its length is stated, less one for the terminating zero.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast::<c_char>(), name.len() - 1) };
+    CStr::from_bytes_until_nul(&name).map_or_else(|_| String::new(), |n| n.to_string_lossy().into_owned())
+}
+
+/// Path of the executable.
+pub fn executable() -> Vec<u8> {
+    use std::os::unix::ffi::OsStringExt;
+    std::fs::read_link("/proc/self/exe").map_or_else(|_| Vec::new(), |path| path.into_os_string().into_vec())
+}
+
+fn command() -> Vec<u8> {
+    let mut bytes = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    bytes.iter().map(|b| if *b == 0 { b' ' } else { *b }).collect()
+}
+
+/// Name of the world. Without talking to the other ranks: what the launcher calls it, or the job and the launcher's
+/// process on this host.
+pub fn world() -> String {
+    match settings::variable(c"PMIX_NAMESPACE") {
+        Some(name) => name.to_string_lossy().into_owned(),
+        // SAFETY: no arguments, always succeeds.
+        None => format!("{}/{}", image::job(), unsafe { libc::getppid() }),
+    }
+}
+
+/// First line of what the library says of itself.
+fn library_version() -> String {
+    let Some(get) = symbol(c"PMPI_Get_library_version").or_else(|| symbol(c"MPI_Get_library_version")) else {
+        return String::new();
+    };
+    // Longer than the longest of all ABIs (8192).
+    let mut text = vec![0u8; 16384];
+    let mut len: c_int = 0;
+    // SAFETY: the C type of the function, which may be called at any time; the buffer is large enough.
+    unsafe {
+        let get: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = std::mem::transmute(get);
+        get(text.as_mut_ptr().cast(), &mut len);
+    }
+    let text = CStr::from_bytes_until_nul(&text)
+        .map_or_else(|_| String::new(), |t| t.to_string_lossy().into_owned());
+    text.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn mpi_version() -> u32 {
+    let Some(get) = symbol(c"PMPI_Get_version").or_else(|| symbol(c"MPI_Get_version")) else { return 0 };
+    let (mut major, mut minor): (c_int, c_int) = (0, 0);
+    // SAFETY: the C type of the function, which may be called at any time.
+    unsafe {
+        let get: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = std::mem::transmute(get);
+        get(&mut major, &mut minor);
+    }
+    (major.unsigned_abs() << 16) | minor.unsigned_abs() & 0xffff
+}
+
+/// Lists the mapped files, so that addresses mean something when the process is gone. Called again when more may
+/// have been loaded; what is listed already stays.
+pub fn list_modules(writer: &'static Writer) {
+    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, writer: *mut c_void) -> c_int {
+        // SAFETY: the dynamic linker gives a valid record, we gave it the writer.
+        let (info, writer) = unsafe { (&*info, &*writer.cast::<Writer>()) };
+        // SAFETY: the dynamic linker states where the headers are and how many.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let code = headers.iter().find(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
+        if let Some(code) = code {
+            // SAFETY: null or a C string of the dynamic linker.
+            let name =
+                (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes());
+            let path = name.filter(|n| !n.is_empty()).map_or_else(executable, <[u8]>::to_vec);
+            let start = info.dlpi_addr + code.p_vaddr;
+            add_module(writer, info.dlpi_addr, start, start + code.p_memsz, &path);
+        }
+        0
+    }
+    // SAFETY: `visit` has the right type and gets the writer.
+    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_ref(writer).cast_mut().cast()) };
+}
+
+fn add_module(writer: &Writer, bias: u64, start: u64, end: u64, path: &[u8]) {
+    for index in 0.. {
+        let Some(module) = writer.record::<Module>(SectionKind::MODULES, index) else { break };
+        if module.start.get() == start && module.end.get() == end {
+            return;
+        }
+    }
+    let text = writer.text(path);
+    if let Some((_, module)) = writer.new_record::<Module>(SectionKind::MODULES, 64) {
+        module.seq.write(|| {
+            module.bias.set(bias);
+            module.start.set(start);
+            module.end.set(end);
+            module.path.offset.set(text.offset.get());
+            module.path.len.set(text.len.get());
+        });
+    }
+}

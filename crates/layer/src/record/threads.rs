@@ -1,0 +1,166 @@
+//! The record of a thread: taken at the thread's first MPI call, given back when the thread ends.
+#![allow(unsafe_code)]
+
+use crate::base::{clock, image};
+use crate::events;
+use crate::interpose::frame::Interrupted;
+use crate::interpose::tls::Tls;
+use crate::record::observe;
+use mpiscope_image::derive::ThreadView;
+use mpiscope_image::layout::{Loss, SectionKind, State, Thread};
+use mpit::Shards;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Memory of a thread that readers never see. [`Tls::local`] points to its beginning.
+#[derive(Default)]
+#[repr(C)]
+pub struct Local {
+    interrupted: Interrupted,
+    /// See [`crate::record::bytes`].
+    pub sizes: crate::record::bytes::SizeCache,
+    /// See [`crate::record::traffic::scratch`].
+    pub traffic: crate::record::traffic::scratch::Stack,
+    /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
+    pub index: AtomicU64,
+}
+
+/// How many records there can be that [`all`] gives.
+const LISTED: usize = 4096;
+/// Every record that was ever made, in the image or private.
+static RECORDS: [AtomicPtr<Thread>; LISTED] = [const { AtomicPtr::new(std::ptr::null_mut()) }; LISTED];
+/// How many of [`RECORDS`] are in use or about to be.
+static MADE: AtomicUsize = AtomicUsize::new(0);
+
+/// The records of all threads that ever called MPI; those in the image in the order of their indices, as long as
+/// threads did not begin at the same moment. Async-signal-safe.
+#[inline]
+pub fn all() -> impl Iterator<Item = &'static Thread> {
+    let made = MADE.load(Ordering::Acquire);
+    RECORDS.iter().take(made).filter_map(|record| {
+        // SAFETY: null, or a record, which lives as long as the process.
+        unsafe { record.load(Ordering::Acquire).as_ref() }
+    })
+}
+
+/// What is read of the threads whose records are in the image, which are those that others see. Async-signal-safe.
+pub fn views() -> impl Iterator<Item = ThreadView<'static>> + Clone {
+    let writer = image::writer();
+    let record = move |index| writer?.record::<Thread>(SectionKind::THREADS, index);
+    (0..).map_while(move |index| Some(ThreadView::of(index, record(index)?)))
+}
+
+/// How many records there are: at least as many as threads that call MPI.
+#[inline]
+pub fn count() -> usize {
+    MADE.load(Ordering::Acquire)
+}
+
+/// Completed calls of all threads that ever called MPI.
+pub static CALLS: Shards = Shards::new();
+
+/// Lists a new record.
+fn list(thread: &'static Thread) {
+    CALLS.add(thread.call.completed.atomic());
+    if let Some(record) = RECORDS.get(MADE.fetch_add(1, Ordering::AcqRel)) {
+        record.store(std::ptr::from_ref(thread).cast_mut(), Ordering::Release);
+    }
+}
+
+/// The key whose destructor is called when a thread has ended; `u32::MAX` while there is none.
+static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// The private memory of this thread, once it has made a call.
+#[inline(always)]
+pub fn local(tls: &Tls) -> Option<&'static Local> {
+    // SAFETY: null, or stored by `attach`; it lives until the thread has ended.
+    unsafe { tls.local.get().cast::<Local>().as_ref() }
+}
+
+/// Makes the key. Called once, when the library was found.
+pub fn start() {
+    let mut key: libc::pthread_key_t = 0;
+    // SAFETY: `key` is ours; the destructor has the right type.
+    if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0 {
+        KEY.store(key, Ordering::Release);
+    }
+}
+
+/// Gives this thread a record. The record always exists: without room in the image it is private memory whose
+/// calls are counted as lost when the thread ends.
+#[cold]
+pub fn attach(tls: &Tls) -> &'static Thread {
+    crate::record::objects::lock::attached();
+    let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
+    let local: &'static Local = Box::leak(Box::default());
+    local.index.store(index, Ordering::Relaxed);
+    // SAFETY: no arguments; the kernel always answers.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+    thread.tid.set(tid);
+    thread.generation.add_mine(1);
+    thread.attached.set(clock::now());
+    thread.polls.set(0);
+    thread.call.seq.write(|| {
+        thread.call.forget();
+        thread.call.since.set(clock::now());
+    });
+    tls.local.set(&raw const local.interrupted);
+    tls.thread.set(thread);
+    let key = KEY.load(Ordering::Acquire);
+    if key != u32::MAX {
+        // SAFETY: the key was created by `start`; the value is the record, which is never freed.
+        unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(thread).cast()) };
+    }
+    observe::thread_seen(tid);
+    thread
+}
+
+/// A record of a thread that has ended, or a new one.
+fn take() -> Option<(u64, &'static Thread)> {
+    let writer = image::writer()?;
+    for index in 0.. {
+        let Some(thread) = writer.record::<Thread>(SectionKind::THREADS, index) else { break };
+        if thread.tid.atomic().compare_exchange(0, u32::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return Some((index, thread));
+        }
+    }
+    let (index, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 4)?;
+    thread.tid.set(u32::MAX);
+    list(thread);
+    Some((index, thread))
+}
+
+/// A zero record outside of the image.
+fn private() -> &'static Thread {
+    // SAFETY: a thread's record is words only: all zero is a valid value.
+    let thread = Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() });
+    list(thread);
+    thread
+}
+
+/// The thread of `record` has ended: what it counted stays, the record may be taken by another.
+unsafe extern "C" fn ended(record: *mut libc::c_void) {
+    let tls = Tls::get();
+    let in_image = index(tls) != u64::MAX;
+    events::thread_ended();
+    tls.thread.set(std::ptr::null());
+    let local = tls.local.replace(std::ptr::null());
+    if !local.is_null() {
+        // SAFETY: made by `attach` with a box; only this thread, which is at its end, ever refers to it.
+        drop(unsafe { Box::from_raw(local.cast::<Local>().cast_mut()) });
+    }
+    // SAFETY: `attach` stored a record that is never freed.
+    let Some(thread) = (unsafe { record.cast::<Thread>().as_ref() }) else { return };
+    if let Some(writer) = image::writer() {
+        if !in_image {
+            writer.lose(Loss::CALLS, thread.call.completed.get());
+        } else if writer.header().state.get() < State::FINALIZED.0 {
+            thread.lived.add_mine(clock::now().saturating_sub(thread.attached.get()));
+            thread.tid.atomic().store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Index of this thread's record in the image.
+pub fn index(tls: &Tls) -> u64 {
+    local(tls).map_or(u64::MAX, |l| l.index.load(Ordering::Relaxed))
+}

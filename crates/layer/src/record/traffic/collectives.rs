@@ -1,0 +1,176 @@
+//! Hooks of collectives: their numbers on the communicator, and their requests.
+//!
+//! Every operation that is collective over a communicator gets the next number when it is entered, blocking or
+//! not; a persistent one when its request is made, because that is what must happen in the same order on all
+//! ranks. It is performed, and counted, each time when it is started, with the number that it has. Constructors of
+//! communicators, windows and files count too. The number stands in `extra[3]` of the call's record while a thread is in it.
+#![allow(unsafe_code)]
+
+use super::facts;
+use super::lines::communicator;
+use super::requests::{self, New};
+use super::scratch::{self, Scratch};
+use super::state::{State, hold};
+use crate::interpose::frame::Call;
+use crate::record::objects::comms::COMMS;
+use crate::record::observe::Collective;
+use mpi_abi::{Abi, FunctionId, Handle, Start};
+use mpiscope_image::layout::Thread;
+use mpiscope_image::traffic::{Request, RequestKind};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Gets the handle of a communicator and the ticks that a blocking collective on it took.
+pub type WaitListener = fn(u64, u64);
+
+/// The listener; null for none.
+static LISTENER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Says who hears of the time that blocking collectives take; one at a time.
+pub fn listen_to_waits(listener: Option<WaitListener>) {
+    LISTENER.store(listener.map_or(std::ptr::null_mut(), |listener| listener as *mut ()), Ordering::Release);
+}
+
+#[inline(always)]
+fn listener() -> Option<WaitListener> {
+    let listener = LISTENER.load(Ordering::Acquire);
+    // SAFETY: not null, so it is what `listen_to_waits` stored: a function of this type.
+    (!listener.is_null()).then(|| unsafe { std::mem::transmute::<*mut (), WaitListener>(listener) })
+}
+
+/// A thread enters a collective.
+#[inline(always)]
+pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
+    entered::<A>(call.thread(), call.function(), call.since, comm);
+}
+
+/// [`enter`], once for all collectives.
+#[inline(never)]
+fn entered<A: Abi>(thread: &'static Thread, function: FunctionId, since: u64, comm: A::Handle) {
+    let call = &Call::<A>::again(thread, function, since, 0);
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    let channel = communicator::<A>(&held, comm);
+    let number = facts::collective_numbered(channel.comm, call.function());
+    call.set_sequence(number);
+    scratch.begin(&held, call);
+    scratch.channel = channel;
+    if !is_initialisation(call.function()) {
+        facts::collective_entered(&held, &under_way(call, scratch), call.since);
+    }
+}
+
+/// Whether the function only initialises a persistent collective: it has a number, but nothing is performed before it is
+/// started.
+fn is_initialisation(function: FunctionId) -> bool {
+    function.properties().start == Start::PERSISTENT
+}
+
+/// The collective that a call stands for.
+#[inline(always)]
+fn under_way<A: Abi>(call: &Call<A>, scratch: &Scratch) -> Collective {
+    Collective {
+        function: call.function(),
+        root: call.thread().call.peer.get() as i32,
+        comm: scratch.channel.uid,
+        identity: scratch.channel.identity,
+        number: call.sequence(),
+        id: scratch.operation,
+    }
+}
+
+/// A thread leaves a collective.
+#[inline(always)]
+pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
+    left::<A>(call.thread(), call.function(), (call.since, call.returned()), call.bytes());
+}
+
+/// [`leave`], once for all collectives.
+#[inline(never)]
+fn left<A: Abi>(thread: &'static Thread, function: FunctionId, (since, until): (u64, u64), bytes: u64) {
+    let call = &Call::<A>::again(thread, function, since, until);
+    if call.since != 0
+        && let Some(waited) = listener()
+    {
+        waited(call.thread().call.object.get(), call.returned().saturating_sub(call.since));
+    }
+    if let (Some(_held), Some(scratch)) = (hold(), scratch::of(call)) {
+        facts::collective_left(call, &under_way(call, scratch), bytes);
+    }
+}
+
+/// A collective with a request was started, or, if `persistent`, made.
+#[inline(always)]
+pub fn start<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    persistent: bool,
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    // What a persistent one moves is counted when it is started.
+    let bytes = if persistent { call.take_bytes() } else { call.bytes() };
+    let times = (call.since, call.returned());
+    started::<A>(call.thread(), call.function(), times, (result, bytes), persistent, comm, request);
+}
+
+/// [`start`], once for all collectives.
+#[inline(never)]
+fn started<A: Abi>(
+    thread: &'static Thread,
+    function: FunctionId,
+    (since, until): (u64, u64),
+    (result, bytes): (c_int, u64),
+    persistent: bool,
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    let call = &Call::<A>::again(thread, function, since, until);
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    if !persistent {
+        facts::collective_left(call, &under_way(call, scratch), bytes);
+    }
+    if result != A::SUCCESS {
+        return;
+    }
+    if persistent {
+        facts::collective_initialised(scratch.channel.comm);
+    }
+    let noted = &call.thread().call;
+    let new = New {
+        operation: scratch.operation,
+        object: comm.raw(),
+        channel: scratch.channel,
+        // What the hook noted of the arguments: the root, the count and the datatype of most collectives.
+        peer: noted.peer.get() as i32,
+        count: noted.count.get().cast_signed(),
+        datatype: noted.datatype.get(),
+        bytes,
+        order: call.sequence(),
+        entry: call.operation(),
+        persistent,
+        ..New::of(RequestKind::COLLECTIVE)
+    };
+    requests::create(*held, call, scratch::pointed(request), &new);
+}
+
+/// A persistent collective was started.
+pub fn restart<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
+    let comm = COMMS.find(request.object.get()).filter(|comm| comm.head.uid.get() == request.comm());
+    let of = Collective {
+        function: FunctionId(request.head.made_by.get().wrapping_sub(1)),
+        root: request.peer.get().cast_signed(),
+        comm: request.comm(),
+        identity: request.comm_identity.get(),
+        number: request.order.get(),
+        id: request.operation(),
+    };
+    facts::collective_restarted(comm);
+    facts::collective_entered(held, &of, call.since);
+    facts::collective_left(call, &of, request.bytes.get());
+}
+
+/// The communicator that a parameter points to.
+#[inline(always)]
+pub fn of<A: Abi>(comm: *const A::Handle) -> A::Handle {
+    A::Handle::from_raw(scratch::pointed(comm))
+}

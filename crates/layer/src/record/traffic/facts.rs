@@ -1,0 +1,483 @@
+//! Every fact about communication, one function each.
+//!
+//! All hooks of this module come through here, with the state held: here counters, histograms and the ledger
+//! are written, and from here events are raised.
+
+use super::ledger::{self, Line};
+use super::levels::{self, Level};
+use super::lines::Channel;
+use super::peers::peer;
+use super::state::{Held, State};
+use crate::events;
+use crate::events::types::WatermarkPassed;
+use crate::interpose::frame::Call;
+use crate::record::observe::{self, Collective};
+use mpi_abi::{Abi, FunctionId};
+use mpiscope_image::W64;
+use mpiscope_image::objects::{Comm, Flag};
+use mpiscope_image::traffic::{EntryFlag, Message, Peer, Request, RequestKind, Traffic, size_class};
+use std::sync::atomic::Ordering;
+
+/// A message or a receive, as far as it is known.
+#[derive(Clone, Copy)]
+pub struct Envelope {
+    /// See [`Channel::uid`].
+    pub comm: u64,
+    /// See [`Channel::identity`].
+    pub identity: u64,
+    /// See [`Channel::peers`].
+    pub peers: u64,
+    /// The other side's rank.
+    pub rank: i32,
+    #[allow(missing_docs)]
+    pub tag: i32,
+    /// Number of the operation: see `Request::operation`. Only events carry it.
+    pub id: u64,
+    /// Handle of the communicator, for events.
+    pub object: u64,
+    /// Of a partitioned operation, for events.
+    pub partitions: i32,
+}
+
+impl Envelope {
+    /// On a communicator.
+    #[inline(always)]
+    pub fn new<const QUIET: bool>(channel: &Channel, rank: i32, tag: i32, id: u64) -> Self {
+        let object = if QUIET { 0 } else { channel.comm.map_or(0, |comm| comm.head.handle.get()) };
+        Self {
+            comm: channel.uid,
+            identity: channel.identity,
+            peers: channel.peers,
+            rank,
+            tag,
+            id,
+            object,
+            partitions: 0,
+        }
+    }
+
+    /// What a request was posted with.
+    #[inline(always)]
+    pub fn of<const QUIET: bool>(request: &Request) -> Self {
+        Self {
+            comm: request.head.parent.get(),
+            identity: request.comm_identity.get(),
+            peers: request.peers.get(),
+            rank: request.peer.get().cast_signed(),
+            tag: request.tag.get().cast_signed(),
+            id: if QUIET { 0 } else { request.operation() },
+            object: if QUIET { 0 } else { request.object.get() },
+            partitions: if QUIET { 0 } else { partitions_of(request) },
+        }
+    }
+}
+
+fn partitions_of(request: &Request) -> i32 {
+    let partitioned = RequestKind(request.kind.get()).is_partitioned();
+    if partitioned { request.partitions.get().cast_signed() } else { 0 }
+}
+
+/// An operation with a request, as events report it.
+#[derive(Clone, Copy)]
+pub struct Operation {
+    #[allow(missing_docs)]
+    pub kind: RequestKind,
+    /// Handle of the request.
+    pub handle: u64,
+    /// With whom; of a send and receive the receive's half.
+    pub with: Envelope,
+    /// Sent, or received so far.
+    pub bytes: u64,
+}
+
+impl Operation {
+    /// Of a persistent request that is being started: nothing has been received yet.
+    pub fn begun(request: &Request) -> Self {
+        let operation = Self::of(request);
+        Self { bytes: if operation.kind.receives() { 0 } else { operation.bytes }, ..operation }
+    }
+
+    /// Of a request.
+    #[inline(always)]
+    pub fn of(request: &Request) -> Self {
+        let kind = RequestKind(request.kind.get());
+        // What a receive without a size of its own got is known in the end.
+        let known = !matches!(kind, RequestKind::RECV | RequestKind::MRECV) || request.is(Flag::COMPLETE);
+        let bytes = if known { request.bytes.get() } else { 0 };
+        Self { kind, handle: request.head.handle.get(), with: Envelope::of::<false>(request), bytes }
+    }
+}
+
+/// When and how an operation was posted.
+#[derive(Clone, Copy)]
+pub struct Posted {
+    /// Ticks.
+    pub at: u64,
+    /// Place among all of its direction; see `Entry::order`.
+    pub order: u64,
+}
+
+#[inline(always)]
+fn add_size(sizes: &[W64], bytes: u64) {
+    if let Some(class) = sizes.get(size_class(bytes)) {
+        class.add_mine(1);
+    }
+}
+
+#[inline(always)]
+fn less(word: &W64, by: u64) {
+    word.set(word.get().saturating_sub(by));
+}
+
+/// Tags are not negative; a wrong one must not be a fault.
+#[inline(always)]
+fn add_tag(sum: &W64, tag: i32) {
+    sum.set(sum.get().wrapping_add(u64::from(tag.cast_unsigned())));
+}
+
+#[cold]
+fn take_tag(sum: &W64, tag: i32) {
+    sum.set(sum.get().wrapping_sub(u64::from(tag.cast_unsigned())));
+}
+
+/// A level is one higher.
+#[inline(always)]
+fn rise<const QUIET: bool>(level: &Level, now: &W64, high: &W64, at: u64) {
+    let value = now.get() + 1;
+    now.set(value);
+    if value > high.get() {
+        high.set(value);
+        if !QUIET {
+            events::raise(0, at, || WatermarkPassed { pvar: level.high.load(Ordering::Relaxed), value });
+        }
+    }
+    changed::<QUIET>(level, now);
+}
+
+/// A level is one lower.
+#[inline(always)]
+fn fall<const QUIET: bool>(level: &Level, now: &W64) {
+    less(now, 1);
+    changed::<QUIET>(level, now);
+}
+
+#[inline(always)]
+fn changed<const QUIET: bool>(level: &Level, now: &W64) {
+    if !QUIET && level.watch.is_watched() {
+        level.watch.note(0, 0, now.get());
+    }
+}
+
+/// The send of a message has begun. Gives the number of its ledger entry, zero for none.
+#[inline(always)]
+pub fn send_posted<const QUIET: bool>(
+    held: Held<QUIET>,
+    to: Envelope,
+    bytes: u64,
+    at: u64,
+    flags: u32,
+) -> u64 {
+    if !QUIET {
+        observe::send_posted(&to, bytes, at);
+    }
+    let totals = held.totals;
+    totals.sent.add_mine(1);
+    totals.sent_bytes.add_mine(bytes);
+    add_size(&totals.sent_sizes, bytes);
+    let mut nth = 0;
+    if let Some(peer) = peer(&held, to.peers, to.rank) {
+        nth = peer.sent.get() + 1;
+        peer.sent.set(nth);
+        peer.sent_bytes.add_mine(bytes);
+        add_tag(&peer.sent_tags, to.tag);
+    }
+    held.recently_sent.write(&totals.envelopes_sent, to.identity, to.rank, to.tag, bytes);
+    if QUIET || !ledger::recorded() {
+        return 0;
+    }
+    let order = totals.sent.get();
+    let line = Line {
+        comm: to.identity,
+        peer: to.rank,
+        tag: to.tag,
+        bytes,
+        posted: at,
+        completed: 0,
+        order,
+        nth,
+        flags,
+    };
+    held.sent.write(&held, &totals.ledger_sent, &line)
+}
+
+/// The program knows that its send is complete. The time is taken only if somebody wants to know.
+#[inline(always)]
+pub fn send_completed<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    to: Envelope,
+    bytes: u64,
+    entry: u64,
+    call: &Call<A>,
+) {
+    if !QUIET && events::anybody() {
+        observe::send_completed(&to, bytes, call.returned());
+    }
+    if entry != 0
+        && let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry)
+    {
+        let _open = entry.seq.open();
+        entry.completed.set(call.returned());
+    }
+}
+
+/// A send was cancelled in time: its message never arrives.
+#[cold]
+pub fn send_cancelled(held: &State, to: Envelope, entry: u64, at: u64) {
+    observe::send_cancelled(&to, at);
+    held.recently_sent.forget(&held.totals.envelopes_sent, to.identity, to.rank, to.tag);
+    held.totals.cancelled_sends.add_mine(1);
+    if let Some(peer) = peer(held, to.peers, to.rank) {
+        peer.cancelled.add_mine(1);
+        take_tag(&peer.sent_tags, to.tag);
+    }
+    if let Some(entry) = held.sent.entry(&held.totals.ledger_sent, entry) {
+        entry.seq.write(|| {
+            entry.completed.set(at);
+            entry.flags.set(entry.flags.get() | EntryFlag::CANCELLED.0);
+        });
+    }
+}
+
+/// A call that was to send a message failed: there is no message.
+#[cold]
+pub fn send_failed(held: &State, to: Envelope, bytes: u64, entry: u64) {
+    let totals = held.totals;
+    held.recently_sent.forget(&totals.envelopes_sent, to.identity, to.rank, to.tag);
+    less(&totals.sent, 1);
+    less(&totals.sent_bytes, bytes);
+    if let Some(class) = totals.sent_sizes.get(size_class(bytes)) {
+        less(class, 1);
+    }
+    if let Some(peer) = peer(held, to.peers, to.rank) {
+        less(&peer.sent, 1);
+        less(&peer.sent_bytes, bytes);
+        take_tag(&peer.sent_tags, to.tag);
+    }
+    if entry != 0 && entry == totals.ledger_sent.get() {
+        totals.ledger_sent.set(entry - 1);
+    }
+}
+
+/// A receive was posted. Gives its place among the receives of this process.
+#[inline(always)]
+pub fn receive_posted<const QUIET: bool>(held: Held<QUIET>, from: Envelope, at: u64) -> u64 {
+    if !QUIET {
+        observe::receive_posted(&from, at);
+    }
+    let totals = held.totals;
+    rise::<QUIET>(&levels::POSTED, &totals.posted, &totals.posted_high, at);
+    if let Some(peer) = peer(&held, from.peers, from.rank) {
+        peer.posted.add_mine(1);
+    }
+    next_order(held.totals)
+}
+
+#[inline(always)]
+fn next_order(totals: &Traffic) -> u64 {
+    let order = totals.posted_ever.get() + 1;
+    totals.posted_ever.set(order);
+    order
+}
+
+/// A posted receive is no longer posted: `named` is the envelope that it was posted with. Gives the record of the rank
+/// that it named.
+#[inline(always)]
+pub fn receive_ended<const QUIET: bool>(held: Held<QUIET>, named: Envelope) -> Option<&'static Peer> {
+    fall::<QUIET>(&levels::POSTED, &held.totals.posted);
+    let peer = peer(&held, named.peers, named.rank)?;
+    less(&peer.posted, 1);
+    Some(peer)
+}
+
+/// A posted receive was cancelled in time.
+#[cold]
+pub fn receive_cancelled<const QUIET: bool>(held: Held<QUIET>, named: Envelope, at: u64) {
+    observe::receive_cancelled(&named, at);
+    held.totals.cancelled_receives.add_mine(1);
+    receive_ended(held, named);
+}
+
+/// A message was received: `from` has its true source and tag. ([`receive_ended`] comes first for a receive that
+/// was posted, and `known` is what it gave if the receive named this rank.) When and how it was posted is asked, and the
+/// time taken, only if somebody wants to know.
+#[inline(always)]
+pub fn receive_completed<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    from: Envelope,
+    bytes: u64,
+    known: Option<&'static Peer>,
+    call: &Call<A>,
+    how: impl Fn() -> (Posted, u32),
+) {
+    let totals = held.totals;
+    totals.received.add_mine(1);
+    totals.received_bytes.add_mine(bytes);
+    add_size(&totals.received_sizes, bytes);
+    let mut nth = 0;
+    if let Some(peer) = known.or_else(|| peer(&held, from.peers, from.rank)) {
+        nth = peer.received.get() + 1;
+        peer.received.set(nth);
+        peer.received_bytes.add_mine(bytes);
+        add_tag(&peer.received_tags, from.tag);
+    }
+    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, bytes);
+    if QUIET {
+        return;
+    }
+    if events::anybody() {
+        let (posted, flags) = how();
+        observe::received(&from, nth, bytes, posted.at, call.returned(), flags & EntryFlag::PROBED.0 != 0);
+    }
+    if ledger::recorded() {
+        let (posted, flags) = how();
+        let line = Line {
+            comm: from.identity,
+            peer: from.rank,
+            tag: from.tag,
+            bytes,
+            posted: posted.at,
+            completed: call.returned(),
+            order: posted.order,
+            nth,
+            flags,
+        };
+        held.received.write(&held, &totals.ledger_received, &line);
+    }
+}
+
+/// A probe found a message, which stays where it is.
+#[inline(always)]
+pub fn probe_hit(held: &State) {
+    held.totals.probe_hits.add_mine(1);
+}
+
+/// A probe matched a message and took it out of the queue. Gives its place among the receives.
+#[inline(always)]
+pub fn message_matched(held: &State, from: &Envelope, bytes: u64, at: u64) -> u64 {
+    observe::receive_matched(from, bytes, at);
+    held.totals.probe_hits.add_mine(1);
+    held.totals.matched.add_mine(1);
+    next_order(held.totals)
+}
+
+/// The receive of a matched message was started.
+#[inline(always)]
+pub fn message_taken(held: &State, _message: &Message) {
+    less(&held.totals.matched, 1);
+}
+
+/// An operation with a request was started. Told before anything else that follows from it, so that its time is true.
+#[inline(always)]
+pub fn request_told<const QUIET: bool>(_held: Held<QUIET>, operation: impl FnOnce() -> Operation, at: u64) {
+    if !QUIET && events::anybody() {
+        observe::request_started(&operation(), at);
+    }
+}
+
+/// The same: its record says so.
+#[inline(always)]
+pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) {
+    let totals = held.totals;
+    totals.started.add_mine(1);
+    rise::<QUIET>(&levels::PENDING, &totals.pending, &totals.pending_high, request.started());
+}
+
+/// An operation was complete when its request was created; its handle is one that many requests share.
+#[inline(always)]
+pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    operation: &Operation,
+) {
+    if !QUIET && events::anybody() {
+        observe::request_completed(operation, call.since, call.returned());
+    }
+    held.totals.started.add_mine(1);
+    held.totals.complete_at_start.add_mine(1);
+}
+
+/// The program learnt that an operation is complete, or it is gone otherwise.
+#[inline(always)]
+pub fn request_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &Request) {
+    if !QUIET && events::anybody() {
+        observe::request_completed(&Operation::of(request), request.started(), call.returned());
+    }
+    fall::<QUIET>(&levels::PENDING, &held.totals.pending);
+}
+
+/// A request object is gone.
+#[inline(always)]
+pub fn request_freed<const QUIET: bool>(_held: Held<QUIET>, request: &Request) {
+    if !QUIET {
+        observe::request_freed(&Operation::of(request), request.head.freed_at.get());
+    }
+}
+
+/// The program freed a request that is still active.
+#[cold]
+pub fn request_marked(_held: &State, _request: &Request) {}
+
+/// The next collective on a communicator. Gives its number, from 1; zero if that is not known.
+#[inline(always)]
+pub fn collective_numbered(comm: Option<&Comm>, function: FunctionId) -> u64 {
+    let Some(comm) = comm else { return 0 };
+    let number = comm.collectives.get() + 1;
+    comm.collectives.set(number);
+    if let Some(counter) = function.counted().and_then(|counted| comm.entered.get(counted)) {
+        counter.add_mine(1);
+    }
+    number
+}
+
+/// A persistent collective was made: it has a number, and was not performed.
+pub fn collective_initialised(comm: Option<&Comm>) {
+    if let Some(comm) = comm {
+        comm.restarts.set(comm.restarts.get().wrapping_sub(1));
+    }
+}
+
+/// A persistent collective was started.
+pub fn collective_restarted(comm: Option<&Comm>) {
+    if let Some(comm) = comm {
+        comm.restarts.set(comm.restarts.get().wrapping_add(1));
+    }
+}
+
+/// A collective operation was entered.
+#[inline(always)]
+pub fn collective_entered(held: &State, of: &Collective, at: u64) {
+    held.totals.collectives.add_mine(1);
+    observe::collective_entered(of, at);
+}
+
+/// A blocking collective, or the call that started another, has returned.
+#[inline(always)]
+pub fn collective_left<A: Abi>(call: &Call<A>, of: &Collective, bytes: u64) {
+    if events::anybody() {
+        observe::collective_left(of, bytes, call.since, call.returned());
+    }
+}
+
+/// Partitions of a send were marked ready.
+#[inline(always)]
+pub fn partitions_ready(held: &State, request: &Request, first: i32, count: u64) {
+    observe::partitions_ready(request, first, count);
+    held.totals.partitions_ready.add_mine(count);
+}
+
+/// A partition of a receive was seen to have arrived.
+#[inline(always)]
+pub fn partition_arrived(held: &State, request: &Request, partition: i32) {
+    observe::partition_arrived(request, partition);
+    held.totals.partitions_arrived.add_mine(1);
+}

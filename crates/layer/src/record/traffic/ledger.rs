@@ -1,0 +1,151 @@
+//! The rings of messages sent and received.
+#![allow(unsafe_code)]
+
+use super::state::State;
+use crate::base::settings;
+use mpiscope_image::W64;
+use mpiscope_image::layout::{Loss, Recording, SectionKind};
+use mpiscope_image::traffic::{Entry, Traffic};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Entries of a ring unless `MPISCOPE_LEDGER` says otherwise.
+pub const DEFAULT_CAPACITY: usize = 4096;
+/// More than this is not believed.
+pub const MOST: usize = 1 << 26;
+
+/// [`CAPACITY`] before it was set.
+const UNSET: usize = usize::MAX;
+/// What [`set_capacity`] was given.
+static CAPACITY: AtomicUsize = AtomicUsize::new(UNSET);
+static MADE: AtomicBool = AtomicBool::new(false);
+
+/// One ring; empty until the first message.
+#[derive(Default)]
+pub struct Ring {
+    entries: Cell<&'static [Entry]>,
+    made: Cell<bool>,
+}
+
+/// Whether messages are written down one by one.
+#[inline(always)]
+pub fn recorded() -> bool {
+    settings::records(Recording::MESSAGES)
+}
+
+/// What the hooks know of a message.
+pub struct Line {
+    #[allow(missing_docs)]
+    pub comm: u64,
+    #[allow(missing_docs)]
+    pub peer: i32,
+    #[allow(missing_docs)]
+    pub tag: i32,
+    #[allow(missing_docs)]
+    pub bytes: u64,
+    /// Ticks.
+    pub posted: u64,
+    /// Ticks, or zero.
+    pub completed: u64,
+    #[allow(missing_docs)]
+    pub order: u64,
+    #[allow(missing_docs)]
+    pub nth: u64,
+    /// Bits of [`mpiscope_image::traffic::EntryFlag`].
+    pub flags: u32,
+}
+
+impl Ring {
+    /// Writes a message over the oldest entry; gives its place, counted without wrapping, plus one.
+    #[inline(always)]
+    pub fn write(&self, held: &State, written: &W64, line: &Line) -> u64 {
+        if !self.made.get() {
+            make(held);
+        }
+        let place = written.get();
+        let entries = self.entries.get();
+        // The capacity is a power of two.
+        let Some(entry) = entries.get(place as usize & entries.len().wrapping_sub(1)) else { return 0 };
+        if place >= entries.len() as u64
+            && let Some(lost) = held.writer.header().lost.get(Loss::MESSAGES.0 as usize)
+        {
+            lost.add_mine(1);
+        }
+        {
+            let _open = entry.seq.open();
+            entry.comm.set(line.comm);
+            entry.peer.set(line.peer.cast_unsigned());
+            entry.tag.set(line.tag.cast_unsigned());
+            entry.bytes.set(line.bytes);
+            entry.posted.set(line.posted);
+            entry.completed.set(line.completed);
+            entry.order.set(line.order);
+            entry.nth.set(line.nth as u32);
+            entry.flags.set(line.flags);
+        }
+        written.set(place.wrapping_add(1));
+        place.wrapping_add(1)
+    }
+
+    /// The entry that `write` gave the number `number` for, unless it has been overwritten.
+    #[inline(always)]
+    pub fn entry(&self, written: &W64, number: u64) -> Option<&'static Entry> {
+        let entries = self.entries.get();
+        let place = number.checked_sub(1)?;
+        if written.get().wrapping_sub(place) > entries.len() as u64 {
+            return None;
+        }
+        entries.get(place as usize & entries.len().wrapping_sub(1))
+    }
+}
+
+/// How many entries each ring has, or will have: 0 or a power of two.
+pub fn capacity() -> usize {
+    let set = CAPACITY.load(Ordering::Acquire);
+    if set != UNSET {
+        return set;
+    }
+    let wanted = settings::variable(c"MPISCOPE_LEDGER")
+        .and_then(|v| v.to_str().ok()?.parse::<usize>().ok())
+        .unwrap_or(DEFAULT_CAPACITY);
+    if wanted == 0 { 0 } else { wanted.min(MOST).next_power_of_two() }
+}
+
+/// Changes the [`capacity`], unless the rings are made already.
+pub fn set_capacity(entries: usize) {
+    CAPACITY.store(entries, Ordering::Release);
+}
+
+/// Whether the first message has been written down, so that the rings keep their size.
+pub fn is_made() -> bool {
+    MADE.load(Ordering::Acquire)
+}
+
+/// Makes both rings. Without room in the image they stay empty: every message is then a loss.
+#[cold]
+fn make(held: &State) {
+    held.sent.made.set(true);
+    held.received.made.set(true);
+    let capacity = capacity();
+    MADE.store(true, Ordering::Release);
+    if capacity == 0 {
+        return;
+    }
+    let Some((first, entry)) =
+        held.writer.new_array::<Entry>(SectionKind::LEDGER, 2 * capacity, 2 * capacity)
+    else {
+        held.writer.lose(Loss::MESSAGES, 1);
+        return;
+    };
+    // SAFETY: the writer gave this many neighbouring records, all zero, for as long as the process lives.
+    let entries = unsafe { std::slice::from_raw_parts(entry, 2 * capacity) };
+    let (sent, received) = entries.split_at(capacity);
+    held.sent.entries.set(sent);
+    held.received.entries.set(received);
+    publish(held.totals, first, capacity);
+}
+
+fn publish(totals: &Traffic, first: u64, capacity: usize) {
+    totals.ledger_first.set(first);
+    totals.ledger_capacity.set(capacity as u64);
+}

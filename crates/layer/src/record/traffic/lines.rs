@@ -1,0 +1,101 @@
+//! Communicators as the hooks of messages need them: a few words, found by handle in a nanosecond.
+use super::peers;
+use super::state::State;
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::objects::{Comm, Life};
+use std::cell::Cell;
+
+/// Communicators that are remembered.
+const PLACES: usize = 64;
+
+/// The communicators used last, by handle.
+pub struct Lines([Line; PLACES]);
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Line::default()))
+    }
+}
+
+/// A remembered communicator.
+#[derive(Default)]
+struct Line {
+    handle: Cell<u64>,
+    uid: Cell<u64>,
+    comm: Cell<Option<&'static Comm>>,
+    peers: Cell<u64>,
+}
+
+/// What a message needs to know of its communicator. All zero: nothing is known of it.
+#[derive(Clone, Copy, Default)]
+pub struct Channel {
+    /// See `Head::uid`.
+    pub uid: u64,
+    /// See `Head::identity`.
+    pub identity: u64,
+    /// Where its [`Peer`] records begin, from the start of the image; zero for none.
+    pub peers: u64,
+    /// The record.
+    pub comm: Option<&'static Comm>,
+}
+
+/// Looks a communicator up, for a message: with room for what is counted of its peers.
+#[inline(always)]
+pub fn channel<A: Abi>(held: &State, handle: A::Handle) -> Channel {
+    let channel = communicator::<A>(held, handle);
+    let peers = match channel.peers {
+        0 => make_peers(held, handle.raw(), channel.comm),
+        known => known,
+    };
+    Channel { peers, ..channel }
+}
+
+/// Looks a communicator up, for anything else. It may have no peers: most communicators never carry a message of the
+/// program's.
+#[inline(always)]
+pub fn communicator<A: Abi>(held: &State, handle: A::Handle) -> Channel {
+    let raw = handle.raw();
+    let Some(line) = line_of(held, raw) else { return Channel::default() };
+    if !line.is_of(raw) && !remember::<A>(held, line, handle) {
+        return Channel::default();
+    }
+    let comm = line.comm.get();
+    let identity = comm.map_or(0, |comm| comm.head.identity.get());
+    Channel { uid: line.uid.get(), identity, peers: line.peers.get(), comm }
+}
+
+impl Line {
+    /// Whether what is remembered is true of the communicator that has this handle now.
+    #[inline(always)]
+    fn is_of(&self, raw: u64) -> bool {
+        // The handle may have been freed and given to another communicator.
+        self.handle.get() == raw
+            && self.comm.get().is_some_and(|comm| {
+                comm.head.uid.get() == self.uid.get() && comm.head.life.get() == Life::LIVE.0
+            })
+    }
+}
+
+#[inline(always)]
+fn line_of(held: &State, raw: u64) -> Option<&Line> {
+    held.lines.0.get((raw.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PLACES)
+}
+
+/// False if no such communicator is known.
+#[cold]
+fn remember<A: Abi>(held: &State, line: &Line, handle: A::Handle) -> bool {
+    let Some(comm) = crate::record::objects::comms::find_passed::<A>(handle) else { return false };
+    line.handle.set(handle.raw());
+    line.uid.set(comm.head.uid.get());
+    line.comm.set(Some(comm));
+    line.peers.set(peers::known(held, comm).unwrap_or(0));
+    true
+}
+
+/// The peers of a communicator that has none yet.
+#[cold]
+fn make_peers(held: &State, raw: u64, comm: Option<&'static Comm>) -> u64 {
+    let (Some(comm), Some(line)) = (comm, line_of(held, raw)) else { return 0 };
+    line.peers.set(peers::of(held, comm).unwrap_or(0));
+    line.peers.get()
+}

@@ -1,0 +1,48 @@
+//! Communication as the layer follows it: messages, requests, probes, collectives.
+//!
+//! | module | has |
+//! | --- | --- |
+//! | [`facts`] | one function for each fact: counters and ledger are written, and events raised, only there |
+//! | [`requests`], [`table`] | life of request records; handle to record |
+//! | [`nonblocking`], [`completion`] | hooks of the functions that make, start, free and complete requests |
+//! | [`blocking`], [`probes`], [`collectives`] | hooks of the others |
+//! | [`lines`], [`peers`] | communicators at hand; what was exchanged with each rank |
+//! | [`ledger`], [`recent`] | the rings of messages, if they are recorded one by one; those of the last envelopes, always |
+//! | [`polling`] | loops over functions that ask and do not wait |
+//! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
+//! | [`state`] | what all share, and its lock |
+//!
+//! `hooks/traffic.tsv` says which function has which hooks. With times on, a hooked call costs two readings of the
+//! clock; the work of these hooks lies behind the second.
+//!
+//! # Threads
+//!
+//! If the program may call MPI from several threads at once, a spin lock is held around each hook's work (never
+//! around the library's). Otherwise there is no lock and no locked instruction.
+//!
+//! # The usual case
+//!
+//! Mostly one thread calls MPI, no tool has registered for events or watches a level, and no ledger is kept. One word says so
+//! ([`state::reconsider`]), and the hooks that cost most are compiled once more for it ([`state::with`]).
+
+pub mod blocking;
+pub mod collectives;
+pub mod completion;
+pub mod facts;
+pub mod ledger;
+pub mod levels;
+pub mod lines;
+pub mod nonblocking;
+pub mod peers;
+pub mod polling;
+pub mod probes;
+pub mod recent;
+pub mod requests;
+pub mod scratch;
+pub mod state;
+pub mod status;
+pub mod table;
+
+mod start;
+
+pub use start::{finalizing, initialized, session_initialized};

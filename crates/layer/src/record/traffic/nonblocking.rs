@@ -1,0 +1,452 @@
+//! Hooks of the functions that make requests.
+
+use super::collectives;
+use super::facts::{self, Envelope};
+use super::lines::channel;
+use super::requests::{self, New};
+use super::scratch::{self, Item};
+use super::state::{self, Held, Step, hold};
+use crate::interpose::frame::Call;
+use crate::record::bytes;
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::objects::Flag;
+use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
+use std::ffi::c_int;
+
+/// Kinds under short names, for the overlay.
+pub mod kind {
+    pub use mpiscope_image::traffic::RequestKind;
+    pub const SEND: RequestKind = RequestKind::SEND;
+    pub const BSEND: RequestKind = RequestKind::BSEND;
+    pub const SSEND: RequestKind = RequestKind::SSEND;
+    pub const RSEND: RequestKind = RequestKind::RSEND;
+    pub const FILE_READ: RequestKind = RequestKind::FILE_READ;
+    pub const FILE_WRITE: RequestKind = RequestKind::FILE_WRITE;
+    pub const FLUSH: RequestKind = RequestKind::FLUSH;
+    pub const GENERALIZED: RequestKind = RequestKind::GENERALIZED;
+}
+
+/// Ledger flags of a send.
+#[inline(always)]
+fn send_flags(kind: RequestKind) -> u32 {
+    match kind {
+        RequestKind::SSEND => EntryFlag::SYNCHRONOUS.0,
+        RequestKind::PSEND => EntryFlag::PARTITIONED.0,
+        _ => 0,
+    }
+}
+
+/// `MPI_Isend` and its like; `persistent`: `MPI_Send_init` and its like.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn send<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    kind: RequestKind,
+    persistent: bool,
+    buffer: usize,
+    count: i64,
+    datatype: A::Handle,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    if result != A::SUCCESS {
+        return;
+    }
+    // Before the lock: it may ask the library.
+    let bytes = if persistent { call.take_bytes() } else { call.bytes() };
+    let (buffer, peer) = (buffer as u64, dest);
+    state::with(call, || Send {
+        new: New { peer, tag, count, datatype: datatype.raw(), buffer, bytes, persistent, ..New::of(kind) },
+        comm,
+        handle: scratch::pointed(request),
+    });
+}
+
+/// [`send`] out of line, for functions that are called seldom.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+pub fn send_rare<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    kind: RequestKind,
+    persistent: bool,
+    buffer: usize,
+    count: i64,
+    datatype: A::Handle,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    send(call, result, kind, persistent, buffer, count, datatype, dest, tag, comm, request);
+}
+
+/// A send with a request.
+struct Send<A: Abi> {
+    new: New,
+    comm: A::Handle,
+    handle: u64,
+}
+
+impl<A: Abi> Step<A> for Send<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let channel = channel::<A>(&held, self.comm);
+        let new = New { operation: held.next_operation(), ..self.new };
+        let mut entry = 0;
+        if new.peer >= 0 && !new.persistent {
+            let to = Envelope::new::<QUIET>(&channel, new.peer, new.tag, new.operation);
+            entry = facts::send_posted(held, to, new.bytes, call.since, send_flags(new.kind));
+        }
+        let new = New { object: self.comm.raw(), channel, entry, ..new };
+        requests::create(held, call, self.handle, &new);
+    }
+}
+
+/// `MPI_Irecv`; `persistent`: `MPI_Recv_init`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub fn receive<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    persistent: bool,
+    buffer: usize,
+    count: i64,
+    datatype: A::Handle,
+    source: c_int,
+    tag: c_int,
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let (buffer, peer) = (buffer as u64, source);
+    let kind = RequestKind::RECV;
+    state::with(call, || Receive {
+        new: New { peer, tag, count, datatype: datatype.raw(), buffer, persistent, ..New::of(kind) },
+        comm,
+        handle: scratch::pointed(request),
+    });
+}
+
+/// [`receive`] out of line, for functions that are called seldom.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+pub fn receive_rare<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    persistent: bool,
+    buffer: usize,
+    count: i64,
+    datatype: A::Handle,
+    source: c_int,
+    tag: c_int,
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    receive(call, result, persistent, buffer, count, datatype, source, tag, comm, request);
+}
+
+/// A receive with a request.
+struct Receive<A: Abi> {
+    new: New,
+    comm: A::Handle,
+    handle: u64,
+}
+
+impl<A: Abi> Step<A> for Receive<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let channel = channel::<A>(&held, self.comm);
+        let new = New { operation: held.next_operation(), ..self.new };
+        let mut order = 0;
+        if new.peer != A::PROC_NULL && !new.persistent {
+            let from = Envelope::new::<QUIET>(&channel, new.peer, new.tag, new.operation);
+            order = facts::receive_posted(held, from, call.since);
+        }
+        let new = New { object: self.comm.raw(), channel, order, ..new };
+        requests::create(held, call, self.handle, &new);
+    }
+}
+
+/// `MPI_Isendrecv`, `MPI_Isendrecv_replace`.
+#[allow(clippy::too_many_arguments)]
+pub fn send_receive<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    send: (i64, A::Handle, c_int, c_int),
+    receive: (usize, i64, A::Handle, c_int, c_int),
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let (send_count, send_type, dest, send_tag) = send;
+    let (buffer, count, datatype, source, tag) = receive;
+    let bytes = bytes::elements::<A>(send_count, send_type);
+    let Some(held) = hold() else { return };
+    let channel = channel::<A>(&held, comm);
+    let (mut entry, mut order, operation) = (0, 0, held.next_operation());
+    if dest >= 0 {
+        let to = Envelope::new::<false>(&channel, dest, send_tag, operation);
+        entry = facts::send_posted(*held, to, bytes, call.since, 0);
+    }
+    if source != A::PROC_NULL {
+        order = facts::receive_posted(
+            *held,
+            Envelope::new::<false>(&channel, source, tag, operation),
+            call.since,
+        );
+    }
+    let new = New {
+        operation,
+        object: comm.raw(),
+        channel,
+        peer: source,
+        tag,
+        count,
+        datatype: datatype.raw(),
+        buffer: buffer as u64,
+        bytes,
+        order,
+        entry,
+        send: (dest, send_tag),
+        ..New::of(RequestKind::SENDRECV)
+    };
+    requests::create(*held, call, scratch::pointed(request), &new);
+}
+
+/// `MPI_Psend_init`, `MPI_Precv_init`.
+#[allow(clippy::too_many_arguments)]
+pub fn partitioned<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    kind: RequestKind,
+    buffer: usize,
+    partitions: c_int,
+    count: i64,
+    datatype: A::Handle,
+    peer: c_int,
+    tag: c_int,
+    comm: A::Handle,
+    request: *const A::Handle,
+) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let bytes = bytes::elements::<A>(count, datatype).wrapping_mul(u64::try_from(partitions).unwrap_or(0));
+    let Some(held) = hold() else { return };
+    let new = New {
+        operation: held.next_operation(),
+        object: comm.raw(),
+        channel: channel::<A>(&held, comm),
+        peer,
+        tag,
+        count,
+        datatype: datatype.raw(),
+        buffer: buffer as u64,
+        bytes,
+        partitions,
+        persistent: true,
+        ..New::of(kind)
+    };
+    requests::create(*held, call, scratch::pointed(request), &new);
+}
+
+/// `MPI_File_iread` and its like.
+#[allow(clippy::too_many_arguments)]
+pub fn file<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    kind: RequestKind,
+    file: usize,
+    buffer: usize,
+    count: i64,
+    datatype: A::Handle,
+    request: *const A::Handle,
+) {
+    let bytes = bytes::elements::<A>(count, datatype);
+    let object = file as u64;
+    let new = New { object, count, datatype: datatype.raw(), buffer: buffer as u64, bytes, ..New::of(kind) };
+    other(call, result, &new, request);
+}
+
+/// `MPI_Rput` and its like.
+#[allow(clippy::too_many_arguments)]
+pub fn one_sided<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    window: A::Handle,
+    buffer: usize,
+    count: i64,
+    datatype: A::Handle,
+    target: c_int,
+    request: *const A::Handle,
+) {
+    let new = New {
+        object: window.raw(),
+        peer: target,
+        count,
+        datatype: datatype.raw(),
+        buffer: buffer as u64,
+        bytes: bytes::elements::<A>(count, datatype),
+        entry: call.operation(),
+        ..New::of(RequestKind::RMA)
+    };
+    other(call, result, &new, request);
+}
+
+/// A request of which only the kind matters.
+pub fn plain<A: Abi>(call: &Call<A>, result: c_int, kind: RequestKind, request: *const A::Handle) {
+    other(call, result, &New::of(kind), request);
+}
+
+fn other<A: Abi>(call: &Call<A>, result: c_int, new: &New, request: *const A::Handle) {
+    if result == A::SUCCESS
+        && let Some(held) = hold()
+    {
+        let new = New { operation: held.next_operation(), ..*new };
+        requests::create(*held, call, scratch::pointed(request), &new);
+    }
+}
+
+/// `MPI_Start`.
+pub fn start<A: Abi>(call: &Call<A>, result: c_int, request: *const A::Handle) {
+    start_all(call, result, 1, request);
+}
+
+/// `MPI_Startall`.
+pub fn start_all<A: Abi>(call: &Call<A>, result: c_int, count: c_int, array: *const A::Handle) {
+    if result != A::SUCCESS {
+        return;
+    }
+    let Some(held) = hold() else { return };
+    for index in 0..usize::try_from(count).unwrap_or(0) {
+        if let Some(request) = held.requests.find(scratch::element(array, index)) {
+            begin(*held, call, request);
+        }
+    }
+}
+
+/// A persistent request was started.
+fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
+    let kind = RequestKind(request.kind.get());
+    request.set_operation(held.next_operation());
+    facts::request_told(held, || facts::Operation::begun(request), call.since);
+    let envelope = Envelope::of::<false>(request);
+    let (mut entry, mut order) = (0, request.order.get());
+    if kind.sends() && envelope.rank >= 0 {
+        entry = facts::send_posted(held, envelope, request.bytes.get(), call.since, send_flags(kind));
+    }
+    if kind.receives() && envelope.rank != A::PROC_NULL {
+        order = facts::receive_posted(held, envelope, call.since);
+    }
+    request.head.seq.write(|| {
+        let kept = request.head.flags.get() & !(Flag::COMPLETE.0 | Flag::CANCELLED.0);
+        request.head.flags.set(kept | Flag::STARTED.0 | Flag::ACTIVE.0);
+        request.starts.add_mine(1);
+        request.started_at.set(call.since);
+        request.started_from.set(call.return_address());
+        request.completed_at.set(0);
+        request.entry.set(entry);
+        request.order.set(order);
+        request.error.set(0);
+    });
+    facts::request_started(held, request);
+    if !kind.receives() && envelope.rank != A::PROC_NULL {
+        call.add_bytes(request.bytes.get());
+    }
+    if kind == RequestKind::COLLECTIVE {
+        collectives::restart(&held, call, request);
+    }
+}
+
+/// `MPI_Request_free`, before: the handle is null afterwards.
+pub fn before_free<A: Abi>(call: &Call<A>, request: &mut *mut A::Handle) {
+    if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {
+        scratch.single = Item::Handle(scratch::pointed(*request));
+    }
+}
+
+/// `MPI_Request_free`: an active request lives on, perhaps under another name of the handle.
+pub fn after_free<A: Abi>(call: &Call<A>, result: c_int, _: *mut A::Handle) {
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    let Item::Handle(handle) = std::mem::take(&mut scratch.single) else { return };
+    if result != A::SUCCESS || handle == held.null_request {
+        return;
+    }
+    let Some(request) = held.requests.find(handle) else { return };
+    if request.is(Flag::SHARED_HANDLE) {
+        requests::complete(*held, call, request, std::ptr::null(), A::SUCCESS);
+    } else if request.is(Flag::ACTIVE) {
+        requests::mark(*held, call, request);
+    } else {
+        requests::release(*held, call, request);
+    }
+}
+
+/// `MPI_Cancel`.
+pub fn cancel<A: Abi>(_: &Call<A>, result: c_int, request: *const A::Handle) {
+    if result == A::SUCCESS {
+        flag(scratch::pointed(request), Flag::CANCELLED);
+    }
+}
+
+/// `MPI_Grequest_complete`.
+pub fn complete<A: Abi>(_: &Call<A>, result: c_int, request: A::Handle) {
+    if result == A::SUCCESS {
+        flag(request.raw(), Flag::COMPLETE);
+    }
+}
+
+/// Sets a flag of an active request.
+fn flag(handle: u64, flag: Flag) {
+    if let Some(held) = hold()
+        && handle != held.null_request
+        && let Some(request) = held.requests.find(handle)
+        && request.is(Flag::ACTIVE)
+    {
+        request.head.seq.write(|| request.head.flags.set(request.head.flags.get() | flag.0));
+    }
+}
+
+/// `MPI_Pready`, `MPI_Pready_range`: partitions `first` to `last`.
+pub fn ready<A: Abi>(_: &Call<A>, result: c_int, request: A::Handle, first: c_int, last: c_int) {
+    let Ok(span) = u64::try_from(i64::from(last) - i64::from(first) + 1) else { return };
+    if result == A::SUCCESS
+        && let Some(held) = hold()
+        && let Some(request) = held.requests.find(request.raw())
+    {
+        facts::partitions_ready(&held, request, first, span);
+    }
+}
+
+/// `MPI_Pready_list`.
+pub fn ready_list<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    request: A::Handle,
+    count: c_int,
+    partitions: *const c_int,
+) {
+    for index in 0..usize::try_from(count).unwrap_or(0) {
+        let partition = scratch::int_at(partitions, index);
+        ready(call, result, request, partition, partition);
+    }
+}
+
+/// `MPI_Parrived`.
+pub fn arrived<A: Abi>(_: &Call<A>, result: c_int, request: A::Handle, partition: c_int, flag: *const c_int) {
+    if result == A::SUCCESS
+        && scratch::int(flag) != 0
+        && let Some(held) = hold()
+        && let Some(request) = held.requests.find(request.raw())
+    {
+        facts::partition_arrived(&held, request, partition);
+    }
+}

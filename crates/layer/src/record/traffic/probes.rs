@@ -1,0 +1,171 @@
+//! Hooks of probes and of receives of messages that a probe has matched.
+
+use super::blocking::arrived;
+use super::facts::{self, Envelope, Posted};
+use super::lines::channel;
+use super::requests::{self, New};
+use super::scratch::{self, given, lend};
+use super::state::{State, hold};
+use super::status;
+use crate::interpose::frame::Call;
+use crate::record::objects;
+use mpi_abi::{Abi, Handle};
+use mpiscope_image::layout::{Loss, SectionKind};
+use mpiscope_image::objects::{Life, serial_of, uid};
+use mpiscope_image::traffic::{Message, RequestKind};
+use std::ffi::{c_int, c_void};
+
+/// `MPI_Probe`, `MPI_Iprobe`: a message was there if `flag` is not zero.
+pub fn probed<A: Abi>(_: &Call<A>, result: c_int, source: c_int, flag: c_int) {
+    if result == A::SUCCESS
+        && flag != 0
+        && source != A::PROC_NULL
+        && let Some(held) = hold()
+    {
+        facts::probe_hit(&held);
+    }
+}
+
+/// What a flag parameter got.
+pub fn flag(place: *const c_int) -> c_int {
+    scratch::int(place)
+}
+
+/// Gives the call a status if the program gave none.
+pub fn need_status<A: Abi>(call: &Call<A>, status: &mut *mut c_void) {
+    if let (Some(_), Some(scratch)) = (hold(), scratch::of(call)) {
+        lend::<A>(scratch, status);
+    }
+}
+
+/// `MPI_Mprobe`, and `MPI_Improbe` if `flag` is not zero: the message is out of the queue.
+pub fn matched<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    source: c_int,
+    comm: A::Handle,
+    flag: c_int,
+    message: *const A::Handle,
+    status: *const c_void,
+) {
+    if result != A::SUCCESS || flag == 0 || source == A::PROC_NULL {
+        return;
+    }
+    let Some(held) = hold() else { return };
+    let (handle, status) = (scratch::pointed(message), given::<A>(status));
+    if handle == held.null_message || status.is_null() {
+        return;
+    }
+    let channel = channel::<A>(&held, comm);
+    let got = status::read::<A>(&held, status);
+    if let Some(old) = held.messages.find(handle) {
+        held.messages.remove(old);
+        held.messages.give(old);
+    }
+    let Some(record) = held.messages.take(held.writer) else {
+        held.writer.lose(Loss::OBJECTS, 1);
+        return;
+    };
+    let serial = held.next_operation();
+    let from = Envelope::new::<false>(&channel, got.source, got.tag, serial);
+    let order = facts::message_matched(&held, &from, got.bytes, call.returned());
+    {
+        let _open = record.head.seq.open();
+        let head = &record.head;
+        head.handle.set(handle);
+        head.uid.set(uid(SectionKind::MESSAGES, serial));
+        head.life.set(Life::LIVE.0);
+        head.made_by.set(call.function().0 + 1);
+        head.made_at.set(call.returned());
+        head.made_from.set(call.return_address());
+        head.freed_by.set(0);
+        head.freed_at.set(0);
+        head.parent.set(channel.uid);
+        record.comm_identity.set(channel.identity);
+        record.peers.set(channel.peers);
+        record.object.set(comm.raw());
+        record.source.set(got.source.cast_unsigned());
+        record.tag.set(got.tag.cast_unsigned());
+        record.bytes.set(got.bytes);
+        record.order.set(order);
+    }
+    held.messages.insert(handle, record);
+    objects::facts::created(SectionKind::MESSAGES, &record.head);
+}
+
+/// A matched message, for the receive that takes it.
+fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (Envelope, Posted) {
+    {
+        let _open = message.head.seq.open();
+        message.head.life.set(Life::FREED.0);
+        message.head.freed_by.set(u32::from(call.function().0) + 1);
+        message.head.freed_at.set(call.since);
+        message.head.freed_from.set(call.return_address());
+    }
+    held.messages.remove(message);
+    facts::message_taken(held, message);
+    objects::facts::freed(SectionKind::MESSAGES, &message.head);
+    held.messages.give(message);
+    let from = Envelope {
+        comm: message.head.parent.get(),
+        identity: message.comm_identity.get(),
+        peers: message.peers.get(),
+        rank: message.source.get().cast_signed(),
+        tag: message.tag.get().cast_signed(),
+        id: serial_of(message.head.uid.get()),
+        object: message.object.get(),
+        partitions: 0,
+    };
+    (from, Posted { at: message.head.made_at.get(), order: message.order.get() })
+}
+
+/// `MPI_Mrecv`, `MPI_Imrecv`, before: the handle is null afterwards.
+pub fn before_matched_receive<A: Abi>(call: &Call<A>, message: *const A::Handle) {
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    let handle = scratch::pointed(message);
+    scratch.message = if handle == held.null_message { None } else { held.messages.find(handle) };
+}
+
+/// `MPI_Mrecv`.
+pub fn after_mrecv<A: Abi>(call: &Call<A>, result: c_int, status: *const c_void) {
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    let Some(message) = scratch.message.take() else { return };
+    if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
+        let (from, posted) = taken(&held, call, message);
+        arrived(*held, call, result, (from, None), RequestKind::MRECV, posted, given::<A>(status));
+    }
+}
+
+/// `MPI_Imrecv`.
+pub fn after_imrecv<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    buffer: usize,
+    count: i64,
+    datatype: A::Handle,
+    request: *const A::Handle,
+) {
+    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
+    let message = scratch.message.take();
+    if result != A::SUCCESS {
+        return;
+    }
+    let mut new = New {
+        operation: held.next_operation(),
+        peer: A::PROC_NULL,
+        tag: A::ANY_TAG,
+        count,
+        datatype: datatype.raw(),
+        buffer: buffer as u64,
+        ..New::of(RequestKind::MRECV)
+    };
+    if let Some(message) = message {
+        new.object = message.object.get();
+        new.channel.uid = message.head.parent.get();
+        new.channel.identity = message.comm_identity.get();
+        new.channel.peers = message.peers.get();
+        let (from, posted) = taken(&held, call, message);
+        (new.peer, new.tag, new.order, new.operation) = (from.rank, from.tag, posted.order, from.id);
+    }
+    requests::create(*held, call, scratch::pointed(request), &new);
+}

@@ -1,0 +1,257 @@
+//! The operation of a request ends.
+
+use super::{bury, give_back, is_shared, release};
+use crate::interpose::frame::Call;
+use crate::record::bytes;
+use crate::record::traffic::facts::{self, Envelope, Posted};
+use crate::record::traffic::state::Held;
+use crate::record::traffic::status;
+use mpi_abi::{Abi, AbiKind, FunctionId, f};
+use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
+use std::ffi::c_void;
+
+/// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.
+#[inline(always)]
+pub fn finish<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+    status: *const c_void,
+    error: i32,
+) {
+    let cancelled = request.is(Flag::CANCELLED) && !status.is_null() && status::cancelled(status);
+    let kind = RequestKind(request.kind.get());
+    end(held, call, request, &Ending { kind, status, error, cancelled, last: false });
+}
+
+/// How the operation of a request ended.
+struct Ending {
+    /// The request's kind.
+    kind: RequestKind,
+    /// Null if there is none.
+    status: *const c_void,
+    /// Error code.
+    error: i32,
+    /// It was cancelled in time.
+    cancelled: bool,
+    /// And the request is gone.
+    last: bool,
+}
+
+/// The end of an operation. What of `how` is constant where this is called is not looked at.
+///
+/// The time is asked for after everything else: see [`Call::returned`].
+#[inline(always)]
+fn end<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+    how: &Ending,
+) {
+    let received = if how.kind.receives() { Some(receive_ended(held, call, request, how)) } else { None };
+    if how.kind.sends() {
+        send_ended(held, call, request, how.cancelled);
+    }
+    let open = request.head.seq.open();
+    let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if how.cancelled { 0 } else { Flag::CANCELLED.0 };
+    request.head.flags.set((request.head.flags.get() | Flag::COMPLETE.0) & !off);
+    if how.last {
+        bury(call, request);
+    } else {
+        request.completed_from.set(call.return_address());
+    }
+    if let Some((source, tag, bytes)) = received {
+        request.source.set(source.cast_unsigned());
+        request.actual_tag.set(tag.cast_unsigned());
+        request.bytes.set(bytes);
+    }
+    if how.error != A::SUCCESS {
+        request.error.set(how.error.cast_unsigned());
+    }
+    facts::request_completed(held, call, request);
+    if how.last {
+        give_back(held, request);
+    }
+    let at = call.returned();
+    request.completed_at.set(at);
+    if how.last {
+        request.head.freed_at.set(at);
+    }
+    drop(open);
+}
+
+#[inline(always)]
+fn send_ended<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &Request,
+    cancelled: bool,
+) {
+    let to = Envelope::of::<QUIET>(request);
+    if cancelled {
+        facts::send_cancelled(&held, to, request.entry.get(), call.returned());
+    } else if to.rank >= 0 {
+        facts::send_completed(held, to, request.bytes.get(), request.entry.get(), call);
+    }
+}
+
+/// Gives source, tag and size of the message. Without a message those of the empty status (MPI standard, 3.7.3), or that of
+/// `MPI_PROC_NULL`: else the record would show what the request before it received.
+#[inline(always)]
+fn receive_ended<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &Request,
+    how: &Ending,
+) -> (i32, i32, u64) {
+    let (kind, status, error) = (how.kind, how.status, how.error);
+    let named = Envelope::of::<QUIET>(request);
+    if named.rank == A::PROC_NULL {
+        return no_message::<A>(request, kind, A::PROC_NULL);
+    }
+    if how.cancelled {
+        facts::receive_cancelled(held, named, call.returned());
+        return no_message::<A>(request, kind, A::ANY_SOURCE);
+    }
+    let peer = if kind == RequestKind::MRECV { None } else { facts::receive_ended(held, named) };
+    let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
+    if !arrived || (status.is_null() && !kind.is_partitioned()) {
+        return no_message::<A>(request, kind, A::ANY_SOURCE);
+    }
+    // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
+    let untold = kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI;
+    let (from, bytes) = if kind.is_partitioned() {
+        // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
+        (named, request.bytes.get())
+    } else if untold {
+        (named, bytes::noted_elements::<A>(request.count.get(), request.datatype.get()))
+    } else {
+        let got = status::read::<A>(&held, status);
+        (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
+    };
+    call.add_bytes_of(mover(request), bytes);
+    let known = if from.rank == named.rank { peer } else { None };
+    facts::receive_completed(held, from, bytes, known, call, move || {
+        let failed = if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 };
+        let untold = if untold { EntryFlag::UNTOLD.0 } else { 0 };
+        let posted = Posted { at: request.started(), order: request.order.get() };
+        (posted, mode_of::<A>(kind, named) | failed | untold)
+    });
+    (from.rank, from.tag, bytes)
+}
+
+/// The function whose bytes a request's are: the one that made it, or that starts persistent ones.
+#[inline(always)]
+fn mover(request: &Request) -> FunctionId {
+    if request.is(Flag::PERSISTENT) {
+        f::MPI_Start
+    } else {
+        FunctionId(request.head.made_by.get().wrapping_sub(1))
+    }
+}
+
+/// What [`receive_ended`] gives for a receive that nothing was received by.
+#[cold]
+fn no_message<A: Abi>(request: &Request, kind: RequestKind, source: i32) -> (i32, i32, u64) {
+    // The size of a partitioned receive does not come from a status, and is needed again.
+    (source, A::ANY_TAG, if kind.is_partitioned() { request.bytes.get() } else { 0 })
+}
+
+/// Ledger flags that follow from how a receive was posted.
+#[inline(always)]
+pub fn mode_of<A: Abi>(kind: RequestKind, named: Envelope) -> u32 {
+    let mut flags = 0;
+    if named.rank == A::ANY_SOURCE {
+        flags |= EntryFlag::ANY_SOURCE.0;
+    }
+    if named.tag == A::ANY_TAG {
+        flags |= EntryFlag::ANY_TAG.0;
+    }
+    if kind == RequestKind::MRECV {
+        flags |= EntryFlag::PROBED.0;
+    }
+    if kind.is_partitioned() {
+        flags |= EntryFlag::PARTITIONED.0;
+    }
+    flags
+}
+
+/// A call has shown the program that a request is complete, and, unless it is persistent, has freed it.
+#[inline(always)]
+pub fn complete<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+    status: *const c_void,
+    error: i32,
+) {
+    const UNUSUAL: u32 = Flag::SHARED_HANDLE.0 | Flag::PERSISTENT.0 | Flag::CANCELLED.0;
+    let flags = request.head.flags.get();
+    if error == A::SUCCESS && flags & (Flag::ACTIVE.0 | UNUSUAL) == Flag::ACTIVE.0 {
+        let how = |kind| Ending { kind, status, error: A::SUCCESS, cancelled: false, last: true };
+        // Nearly all requests: each kind is compiled by itself.
+        match RequestKind(request.kind.get()) {
+            RequestKind::RECV => end(held, call, request, &how(RequestKind::RECV)),
+            RequestKind::SEND => end(held, call, request, &how(RequestKind::SEND)),
+            kind => ended_rarely(held, &call.aside(), request, &how(kind)),
+        }
+    } else if flags & Flag::SHARED_HANDLE.0 != 0 {
+        shared_completed(held, call, request);
+    } else {
+        completed_rarely(held, &call.aside(), request, status, error);
+    }
+}
+
+/// [`end`] of one of the rarer kinds, out of the way.
+#[inline(never)]
+fn ended_rarely<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+    how: &Ending,
+) {
+    end(held, call, request, how);
+}
+
+/// [`complete`] for a request that is persistent, cancelled, failed or was complete already; or is gone, because it stands
+/// twice in an array.
+#[inline(never)]
+fn completed_rarely<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+    status: *const c_void,
+    error: i32,
+) {
+    let flags = request.head.flags.get();
+    let last = flags & Flag::PERSISTENT.0 == 0;
+    if request.head.life.get() == Life::FREED.0 {
+        return;
+    }
+    if flags & Flag::ACTIVE.0 != 0 {
+        finish(held, call, request, status, error);
+    } else if !last && flags & Flag::WAITED.0 != 0 {
+        request.head.flags.set(flags & !Flag::WAITED.0);
+    }
+    if last {
+        release(held, call, request);
+    }
+}
+
+/// One of the requests of a shared handle is complete. If the library has not set the handle apart for ever, it may
+/// stand for something else after the last of them.
+#[inline(always)]
+fn shared_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+    let left = request.outstanding.get().saturating_sub(1);
+    request.outstanding.set(left);
+    if left == 0 && !is_shared::<A>(&held, request.head.handle.get()) {
+        release_rarely(held, &call.aside(), request);
+    }
+}
+
+/// [`release`], out of the way.
+#[cold]
+fn release_rarely<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+    release(held, call, request);
+}

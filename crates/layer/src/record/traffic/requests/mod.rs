@@ -1,0 +1,87 @@
+//! Life of request records.
+//!
+//! ```text
+//!  create ─► LIVE ──complete──► FREED (the record waits for the next request with the handle)
+//!             │  └ persistent: stays LIVE, start ⇄ complete, until free
+//!             └ free while active ─► MARKED ──handle seen again for another request──► FREED
+//! ```
+//!
+//! A handle does not name a request. Libraries give one handle to all requests that are complete when the call
+//! that makes them returns; it gets one record with [`Flag::SHARED_HANDLE`] that only counts. MPICH marks such
+//! handles by their bits, Open MPI has a variable. The standard ABI says nothing, and Intel MPI gives an ordinary
+//! handle to several buffered sends at once: there the second request with a live handle shows it.
+//!
+//! Between the return of a call that completes a request and our look at it, another thread may be given the
+//! handle again. So with threads, who completes requests looks their records up before the call
+//! ([`Flag::WAITED`]), and a new request with such a handle takes only the handle over ([`Flag::DISPLACED`]).
+
+mod create;
+mod end;
+
+pub use create::{New, create};
+pub use end::{complete, finish, mode_of};
+
+use super::facts;
+use super::state::{Held, State};
+use crate::interpose::frame::Call;
+use mpi_abi::{Abi, AbiKind};
+use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::traffic::Request;
+
+/// Whether the library gives this handle to every request that is complete at start.
+#[inline(always)]
+fn is_shared<A: Abi>(held: &State, handle: u64) -> bool {
+    if A::CODE == AbiKind::MPICH {
+        return handle & 0xfc00_0000 == 0x6c00_0000;
+    }
+    held.shared.iter().any(|shared| shared.get() == handle)
+}
+
+/// Ends the operation of a request without knowing how it went.
+#[cold]
+pub fn settle<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+    if request.is(Flag::ACTIVE) {
+        finish(held, call, request, std::ptr::null(), 0);
+    }
+}
+
+/// The program has freed a request that is still active.
+#[cold]
+pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+    {
+        let _open = request.head.seq.open();
+        request.head.life.set(Life::MARKED.0);
+        request.head.freed_by.set(u32::from(call.function().0) + 1);
+        request.head.freed_at.set(call.since);
+        request.head.freed_from.set(call.return_address());
+    }
+    facts::request_marked(&held, request);
+}
+
+/// The record becomes a tombstone that is used again soon.
+#[inline(always)]
+pub fn release<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+    {
+        let _open = request.head.seq.open();
+        bury(call, request);
+        request.head.freed_at.set(call.returned());
+    }
+    give_back(held, request);
+}
+
+/// Writes into the open record that its request is gone; not since when.
+#[inline(always)]
+fn bury<A: Abi>(call: &Call<A>, request: &Request) {
+    request.head.life.set(Life::FREED.0);
+    request.head.freed_by.set(u32::from(call.function().0) + 1);
+    request.head.freed_from.set(call.return_address());
+}
+
+/// The record may be used again: it waits where it is for the next request with this handle.
+#[inline(always)]
+fn give_back<const QUIET: bool>(held: Held<QUIET>, request: &'static Request) {
+    facts::request_freed(held, request);
+    if !QUIET && request.is(Flag::DISPLACED) {
+        held.requests.give(request);
+    }
+}

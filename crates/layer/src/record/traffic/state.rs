@@ -1,0 +1,258 @@
+//! What this module keeps in the process, and the lock around it.
+#![allow(unsafe_code)]
+
+use super::ledger::Ring;
+use super::levels;
+use super::lines::Lines;
+use super::recent;
+use super::table::Table;
+use crate::base::{image, settings};
+use crate::events;
+use crate::interpose::frame::Call;
+use mpi_abi::Abi;
+use mpiscope_image::Writer;
+use mpiscope_image::layout::{Recording, SectionKind};
+use mpiscope_image::traffic::{Message, Request, Traffic};
+use std::cell::Cell;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+/// Null until the process can communicate.
+static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Everything that the hooks of this module share. Fields are cells: who has it [`Held`] may use them.
+pub struct State {
+    /// Several threads may call MPI at once.
+    multiple: AtomicBool,
+    locked: AtomicBool,
+    /// Where records are made.
+    pub writer: &'static Writer,
+    /// The totals in the image.
+    pub totals: &'static Traffic,
+    /// Live requests by handle.
+    pub requests: Table<Request>,
+    /// Messages matched by probes, by handle.
+    pub messages: Table<Message>,
+    /// Communicators used last.
+    pub lines: Lines,
+    /// Messages sent.
+    pub sent: Ring,
+    /// Messages received.
+    pub received: Ring,
+    /// Envelopes of the messages sent last.
+    pub recently_sent: recent::Ring,
+    /// Envelopes of the messages received last.
+    pub recently_received: recent::Ring,
+    /// `MPI_REQUEST_NULL` and `MPI_MESSAGE_NULL`.
+    pub null_request: u64,
+    #[allow(missing_docs)]
+    pub null_message: u64,
+    /// Handles that the library gives to requests that are complete at start, as far as known; zero for none.
+    pub shared: [Cell<u64>; 4],
+    /// Operations posted so far, and messages matched by probes: their numbers are part of the uids of requests and messages.
+    pub operations: Cell<u64>,
+    /// How to read the size of a message in a status.
+    pub sizes: super::status::Sizes,
+}
+
+// SAFETY: the cells are only used by the one thread that holds the lock (`Guard`), or, while the process is not
+// allowed to call MPI from several threads at once, by the one thread that is in MPI.
+unsafe impl Sync for State {}
+
+/// Makes the state, once.
+pub fn start(make: impl FnOnce(&'static Writer, &'static Traffic) -> State) -> Option<&'static State> {
+    if let Some(state) = get() {
+        return Some(state);
+    }
+    let writer = image::writer()?;
+    let (_, totals) = writer.new_record::<Traffic>(SectionKind::TRAFFIC, 1)?;
+    let state = Box::leak(Box::new(make(writer, totals)));
+    let null = std::ptr::null_mut();
+    match STATE.compare_exchange(null, state, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Some(state),
+        // Two sessions at once in two threads: the other one was faster, and ours is left unused.
+        Err(_) => get(),
+    }
+}
+
+/// The state, once the process can communicate.
+#[inline(always)]
+pub fn get() -> Option<&'static State> {
+    // SAFETY: null, or leaked by `start`.
+    unsafe { STATE.load(Ordering::Acquire).as_ref() }
+}
+
+impl State {
+    /// A state with empty tables.
+    pub fn new(
+        writer: &'static Writer,
+        totals: &'static Traffic,
+        null_request: u64,
+        null_message: u64,
+        sizes: super::status::Sizes,
+    ) -> Self {
+        let base = std::ptr::from_ref(writer.header()) as usize;
+        let [recently_sent, recently_received] = recent::make(writer, totals);
+        Self {
+            multiple: true.into(),
+            locked: false.into(),
+            writer,
+            totals,
+            requests: Table::new(base),
+            messages: Table::new(base),
+            lines: Lines::default(),
+            sent: Ring::default(),
+            received: Ring::default(),
+            recently_sent,
+            recently_received,
+            null_request,
+            null_message,
+            shared: Default::default(),
+            operations: Cell::new(0),
+            sizes,
+        }
+    }
+
+    /// The number of an operation that is posted, or of a message that a probe matches.
+    #[inline(always)]
+    pub fn next_operation(&self) -> u64 {
+        let number = self.operations.get() + 1;
+        self.operations.set(number);
+        number
+    }
+
+    /// Whether several threads may call MPI at once.
+    #[inline(always)]
+    pub fn is_multiple(&self) -> bool {
+        self.multiple.load(Ordering::Relaxed)
+    }
+
+    /// Says whether several threads may call MPI at once.
+    pub fn set_multiple(&self, multiple: bool) {
+        self.multiple.store(multiple, Ordering::SeqCst);
+        reconsider();
+    }
+}
+
+/// Whether any of this is recorded at all.
+#[inline(always)]
+pub fn recorded() -> bool {
+    settings::recording() & (Recording::OBJECTS.0 | Recording::MESSAGES.0) != 0
+}
+
+/// The state while it is [`Held::QUIET`]; null otherwise.
+static QUIET: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
+/// How often [`reconsider`] was called.
+static RECONSIDERED: AtomicU64 = AtomicU64::new(0);
+
+/// To be called after anything has changed that makes the state quiet or not. Async-signal-safe.
+pub fn reconsider() {
+    RECONSIDERED.fetch_add(1, Ordering::SeqCst);
+    loop {
+        let seen = RECONSIDERED.load(Ordering::SeqCst);
+        let quiet = get().filter(|state| {
+            recorded()
+                && !settings::records(Recording::MESSAGES)
+                && !state.is_multiple()
+                && !events::anybody()
+                && !levels::are_watched()
+        });
+        QUIET.store(
+            quiet.map_or(std::ptr::null_mut(), |state| std::ptr::from_ref(state).cast_mut()),
+            Ordering::SeqCst,
+        );
+        // Who came meanwhile may have seen more than we did, and stored it before us.
+        if RECONSIDERED.load(Ordering::SeqCst) == seen {
+            return;
+        }
+    }
+}
+
+/// The right to use the state: handed on by value, so that it stays in a register.
+///
+/// `QUIET`: nobody wants to hear of anything, nothing is written into the ledger and no other thread can be in MPI. That is
+/// how most jobs run, and what the hooks are then is compiled without all the rest.
+#[derive(Clone, Copy)]
+pub struct Held<const QUIET: bool>(&'static State);
+
+/// The right until this is dropped. Between a thread's `hold` and the drop nothing may be called that could call MPI.
+pub struct Guard {
+    held: Held<false>,
+    locked: bool,
+}
+
+/// The state, for this thread alone. Nothing if nothing is recorded.
+#[inline(always)]
+pub fn hold() -> Option<Guard> {
+    if !recorded() {
+        return None;
+    }
+    let state = get()?;
+    let locked = state.is_multiple();
+    if locked {
+        lock(&state.locked);
+    }
+    Some(Guard { held: Held(state), locked })
+}
+
+/// What a hook does with the state.
+pub trait Step<A: Abi> {
+    /// Does it.
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>);
+}
+
+/// Runs the step that `make` makes with the state held, if anything is recorded. For the hooks that cost most: a step is
+/// written to memory only for the rarer way.
+#[inline(always)]
+pub fn with<A: Abi, S: Step<A>>(call: &Call<A>, make: impl FnOnce() -> S) {
+    // SAFETY: null, or leaked by `start`.
+    match unsafe { QUIET.load(Ordering::Acquire).as_ref() } {
+        Some(state) => make().run(Held::<true>(state), call),
+        None if recorded() => loud(&call.aside(), make()),
+        None => {}
+    }
+}
+
+#[inline(never)]
+fn loud<A: Abi>(call: &Call<A>, step: impl Step<A>) {
+    if let Some(held) = hold() {
+        step.run(*held, call);
+    }
+}
+
+#[inline]
+fn lock(locked: &AtomicBool) {
+    let mut tries = 0u32;
+    while locked.swap(true, Ordering::Acquire) {
+        tries += 1;
+        // The holder may have lost its processor.
+        if tries.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+    }
+}
+
+impl<const QUIET: bool> Deref for Held<QUIET> {
+    type Target = State;
+
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        self.0
+    }
+}
+
+impl Deref for Guard {
+    type Target = Held<false>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Held<false> {
+        &self.held
+    }
+}
+
+impl Drop for Guard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.locked {
+            self.held.locked.store(false, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Records by handle: found, made and given back in a few nanoseconds, whether there are ten or a million.
+//!
+//! The records lie in the image and never move. Buckets and the list of free records are chains through
+//! [`Head::link`], as offsets from the start of the image. The newest free record is taken first, because it is
+//! still in the cache. Where chains begin is private; their links are not, and anybody of this user may have written over
+//! them: a link leads to something in the image, and no more links are followed than there are records.
+//!
+//! A record may stay in the table when its object is gone ([`Life::FREED`]): libraries give the same handles again, and the
+//! next object with that handle finds its record where it needs it, without a single store into the table. When records
+//! run short such leftovers are [reclaimed](Table::reclaim).
+#![allow(unsafe_code)]
+
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Head, Life};
+use mpiscope_image::traffic::{Message, Request};
+use mpiscope_image::{Record, Writer};
+use std::cell::Cell;
+
+/// A record that a [`Table`] can hold.
+pub trait Linked: Record + 'static {
+    /// The section where the records are.
+    const KIND: SectionKind;
+    /// What every object's record begins with.
+    fn head(&self) -> &Head;
+}
+
+impl Linked for Request {
+    const KIND: SectionKind = SectionKind::REQUESTS;
+    #[inline(always)]
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl Linked for Message {
+    const KIND: SectionKind = SectionKind::MESSAGES;
+    #[inline(always)]
+    fn head(&self) -> &Head {
+        &self.head
+    }
+}
+
+/// Records that the first section has room for, and how many are fetched at once when none is free.
+const FIRST: usize = 256;
+const BATCH: usize = 32;
+/// Buckets at first: a power of two.
+const BUCKETS: usize = 1024;
+/// Buckets that are searched for a leftover before a batch is made: a batch costs more than that.
+const SEARCHED: usize = 64;
+
+/// The live records of one kind.
+pub struct Table<T: 'static> {
+    base: usize,
+    buckets: Cell<&'static [Bucket<T>]>,
+    shift: Cell<u32>,
+    records: Cell<usize>,
+    /// The highest offset of a record.
+    last: Cell<u64>,
+    free: Cell<Option<&'static T>>,
+    /// Where the next search for leftovers begins.
+    hand: Cell<usize>,
+}
+
+/// The first record of a chain.
+type Bucket<T> = Cell<Option<&'static T>>;
+
+fn new_buckets<T>(count: usize) -> &'static [Bucket<T>] {
+    Box::leak((0..count).map(|_| Cell::new(None)).collect())
+}
+
+impl<T: Linked> Table<T> {
+    /// An empty table over the image at `base`.
+    pub fn new(base: usize) -> Self {
+        Self {
+            base,
+            buckets: Cell::new(new_buckets(BUCKETS)),
+            shift: Cell::new(64 - BUCKETS.trailing_zeros()),
+            records: Cell::new(0),
+            last: Cell::new(0),
+            free: Cell::new(None),
+            hand: Cell::new(0),
+        }
+    }
+
+    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both.
+    #[inline(always)]
+    fn bucket(&self, handle: u64) -> Option<&'static Bucket<T>> {
+        self.buckets.get().get((handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get()) as usize)
+    }
+
+    /// Where a link leads.
+    #[inline(always)]
+    fn follow(&self, link: u64) -> Option<&'static T> {
+        if link.wrapping_sub(1) >= self.last.get() {
+            return None;
+        }
+        let offset = link as usize & !(align_of::<T>() - 1);
+        // SAFETY: no further than the last record that `fetch` got from the image's writer, and aligned; what lies there are
+        // words, valid for every bit pattern, for as long as the process lives.
+        Some(unsafe { &*((self.base + offset) as *const T) })
+    }
+
+    /// The record behind another one in its chain.
+    #[inline(always)]
+    fn behind(&self, record: &'static T) -> Option<&'static T> {
+        self.follow(record.head().link.get())
+    }
+
+    #[inline(always)]
+    fn offset(&self, record: &'static T) -> u64 {
+        (std::ptr::from_ref(record) as usize - self.base) as u64
+    }
+
+    /// The link that leads to a record, or to nothing.
+    #[inline(always)]
+    fn link(&self, record: Option<&'static T>) -> u64 {
+        record.map_or(0, |record| self.offset(record))
+    }
+
+    /// The live record with this handle.
+    #[inline(always)]
+    pub fn find(&self, handle: u64) -> Option<&'static T> {
+        self.known(handle).filter(|record| record.head().life.get() != Life::FREED.0)
+    }
+
+    /// The record with this handle, of an object that lives or is gone.
+    #[inline(always)]
+    pub fn known(&self, handle: u64) -> Option<&'static T> {
+        let record = self.bucket(handle)?.get()?;
+        if record.head().handle.get() == handle { Some(record) } else { self.known_behind(record, handle) }
+    }
+
+    fn known_behind(&self, mut record: &'static T, handle: u64) -> Option<&'static T> {
+        for _ in 0..self.records.get() {
+            record = self.behind(record)?;
+            if record.head().handle.get() == handle {
+                return Some(record);
+            }
+        }
+        None
+    }
+
+    /// Puts a record into the table under `handle`, which it holds.
+    #[inline(always)]
+    pub fn insert(&self, handle: u64, record: &'static T) {
+        let Some(bucket) = self.bucket(handle) else { return };
+        record.head().link.set(self.link(bucket.get()));
+        bucket.set(Some(record));
+    }
+
+    /// Takes a record out of the table; false if it is not in.
+    #[inline(always)]
+    pub fn remove(&self, record: &'static T) -> bool {
+        let Some(bucket) = self.bucket(record.head().handle.get()) else { return false };
+        let Some(first) = bucket.get() else { return false };
+        if std::ptr::eq(first, record) {
+            bucket.set(self.behind(record));
+            return true;
+        }
+        let mut before = first;
+        for _ in 0..self.records.get() {
+            match self.behind(before) {
+                Some(other) if std::ptr::eq(other, record) => {
+                    before.head().link.set(self.link(self.behind(record)));
+                    return true;
+                }
+                Some(other) => before = other,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// A record that is not in use. `None`: the image is full.
+    #[inline(always)]
+    pub fn take(&self, writer: &'static Writer) -> Option<&'static T> {
+        let record = match self.free.get() {
+            Some(record) => record,
+            None => match self.reclaim() {
+                Some(record) => return Some(record),
+                None => self.fetch(writer)?,
+            },
+        };
+        self.free.set(self.behind(record));
+        Some(record)
+    }
+
+    /// Gives back a record that is in no chain.
+    #[inline(always)]
+    pub fn give(&self, record: &'static T) {
+        record.head().link.set(self.link(self.free.get()));
+        self.free.set(Some(record));
+    }
+
+    /// Takes a record out of the table whose object is gone, if there is one not far from where the last was.
+    #[cold]
+    fn reclaim(&self) -> Option<&'static T> {
+        let buckets = self.buckets.get();
+        for _ in 0..SEARCHED {
+            let hand = self.hand.get() & (buckets.len() - 1);
+            self.hand.set(hand + 1);
+            let chain = std::iter::successors(buckets.get(hand)?.get(), |record| self.behind(record));
+            let gone = |record: &&'static T| record.head().life.get() == Life::FREED.0;
+            if let Some(record) = chain.take(self.records.get()).find(gone) {
+                return self.remove(record).then_some(record);
+            }
+        }
+        None
+    }
+
+    /// Makes a batch of records, all of them free.
+    #[cold]
+    fn fetch(&self, writer: &'static Writer) -> Option<&'static T> {
+        let fresh = writer.new_records::<T>(T::KIND, FIRST, BATCH)?;
+        self.last.set(fresh.last().map_or(0, |last| self.offset(last)).max(self.last.get()));
+        fresh.iter().rev().for_each(|record| self.give(record));
+        self.records.set(self.records.get() + fresh.len());
+        // There are never more records in the table than there are records.
+        if self.records.get() > self.buckets.get().len() {
+            self.grow();
+        }
+        self.free.get()
+    }
+
+    /// Twice as many buckets.
+    #[cold]
+    fn grow(&self) {
+        let old = self.buckets.replace(&[]);
+        self.buckets.set(new_buckets(old.len() * 2));
+        self.shift.set(self.shift.get() - 1);
+        let mut left = self.records.get();
+        for bucket in old {
+            let mut next = bucket.get();
+            while let Some(record) = next.filter(|_| left > 0) {
+                left -= 1;
+                next = self.behind(record);
+                self.insert(record.head().handle.get(), record);
+            }
+        }
+        // SAFETY: made by `new_buckets`, and no reference to it is left.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(old).cast_mut()) });
+    }
+
+    /// All live records, with `MARKED` ones.
+    pub fn for_each(&self, mut visit: impl FnMut(&'static T)) {
+        let mut left = self.records.get();
+        for bucket in self.buckets.get() {
+            let mut next = bucket.get();
+            while let Some(record) = next.filter(|_| left > 0) {
+                left -= 1;
+                next = self.behind(record);
+                if ![Life::EMPTY.0, Life::FREED.0].contains(&record.head().life.get()) {
+                    visit(record);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::record::objects::table::tests::image;
+    use std::collections::BTreeMap;
+
+    fn table(writer: &Writer) -> Table<Request> {
+        Table::new(std::ptr::from_ref(writer.header()) as usize)
+    }
+
+    /// As the hooks do it: the record of a request that is gone, else a new one.
+    fn make(table: &Table<Request>, writer: &'static Writer, handle: u64) -> &'static Request {
+        let record = table.known(handle).unwrap_or_else(|| {
+            let record = table.take(writer).unwrap();
+            record.head.handle.set(handle);
+            table.insert(handle, record);
+            record
+        });
+        record.head.life.set(Life::LIVE.0);
+        record
+    }
+
+    #[test]
+    fn the_next_request_with_a_handle_gets_the_record_of_the_last_one() {
+        let writer = image();
+        let table = table(writer);
+        let first = make(&table, writer, 7);
+        first.head.life.set(Life::FREED.0);
+        assert!(table.find(7).is_none());
+        assert!(std::ptr::eq(make(&table, writer, 7), first));
+        assert!(std::ptr::eq(table.find(7).unwrap(), first));
+    }
+
+    #[test]
+    fn a_library_that_never_gives_a_handle_twice_does_not_fill_the_image() {
+        let writer = image();
+        let table = table(writer);
+        for handle in 0..100_000 {
+            make(&table, writer, 16 * handle).head.life.set(Life::FREED.0);
+        }
+        assert!(table.records.get() < 4 * FIRST, "{} records for one live request", table.records.get());
+        let mut live = 0;
+        table.for_each(|_| live += 1);
+        assert_eq!(live, 0);
+    }
+
+    #[test]
+    fn random_requests_that_come_and_go_agree_with_a_map() {
+        let writer = image();
+        let table = table(writer);
+        let mut model: BTreeMap<u64, &'static Request> = BTreeMap::new();
+        let mut random = 7u64;
+        for _ in 0..300_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let handle = 0x7f00_0000_0000 + 64 * ((random >> 33) % 3000);
+            match model.remove(&handle) {
+                Some(record) => {
+                    assert!(std::ptr::eq(table.find(handle).unwrap(), record));
+                    record.head.life.set(Life::FREED.0);
+                    // Some are forgotten at once, as those whose handle another thread was given.
+                    if random >> 60 == 0 {
+                        table.remove(record);
+                        table.give(record);
+                    }
+                }
+                None => {
+                    assert!(table.find(handle).is_none());
+                    model.insert(handle, make(&table, writer, handle));
+                }
+            }
+        }
+        for (handle, record) in &model {
+            assert!(std::ptr::eq(table.find(*handle).unwrap(), *record));
+        }
+        let mut live = 0;
+        table.for_each(|_| live += 1);
+        assert_eq!(live, model.len());
+    }
+}

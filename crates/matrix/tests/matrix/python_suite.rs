@@ -1,0 +1,117 @@
+//! mpi4py's own tests, unchanged from its source package: each has the same verdict bare and under the layer.
+//!
+//! They ask for every function there is, as extension modules do: by references that may stay undefined. The full suite takes
+//! minutes on a library and runs where `MPISCOPE_EVERY_SIZE` is set; else those tests whose functions not every library has.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::{self, Library, Mpi4py};
+use mpiscope_testkit::paths;
+
+use crate::python::unusable;
+use crate::skipped;
+use crate::subject::{Form, LIMIT, Subject, word};
+
+const RANKS: [usize; 2] = [1, 2];
+/// The full suite takes two minutes on an idle machine.
+const FULL_LIMIT: Duration = Duration::from_secs(900);
+
+/// Functions that the newest standards added, that one family of libraries has, or that are large-count only.
+const SELECTION: [&str; 9] = [
+    "test_buffer",
+    "test_datatype.TestDatatype",
+    "test_datatype.TestDatatypeCreate.testVector",
+    "test_doc",
+    "test_environ",
+    "test_errorcode",
+    "test_op",
+    "test_pickle",
+    "test_request",
+];
+
+/// Arguments of the full suite: spawned processes would be a job of their own.
+const ALL_BUT_SPAWNING: [&str; 2] = ["-e", "spawn"];
+
+/// By rank and name of the test.
+type Verdicts = BTreeMap<(u32, String), String>;
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let make = |ranks: usize| {
+        let name = format!("{}::mpi4pys_own_tests_have_the_same_verdicts_on_{ranks}_ranks", library.name);
+        if let Some(reason) = unusable(library) {
+            return skipped(name, reason);
+        }
+        let (Some(mpi4py), Ok(tests)) = (mpi::mpi4py(), mpi::mpi4py_tests()) else {
+            return skipped(name, "mpi4py or its tests were not fetched");
+        };
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        Trial::test(name, move || {
+            check(&subject, &library, &mpi4py, &tests, ranks).map_err(|error| format!("{error:#}").into())
+        })
+    };
+    RANKS.map(make).into()
+}
+
+fn check(subject: &Subject, library: &Library, mpi4py: &Mpi4py, tests: &Path, ranks: usize) -> Result<()> {
+    let full = std::env::var_os("MPISCOPE_EVERY_SIZE").is_some();
+    let limit = if full { FULL_LIMIT } else { LIMIT };
+    let run = |form: Form| {
+        let program = paths::programs().join("mpi4py_verdicts.py");
+        let mut words = vec![word(&mpi4py.python), word(&program), word(tests)];
+        words
+            .extend(if full { ALL_BUT_SPAWNING.to_vec() } else { SELECTION.to_vec() }.iter().map(Into::into));
+        let adjust = |command: &mut Command| mpi4py.set_environment(library, command);
+        let ran = subject.launch_for(limit, library, ranks, form, &words, &adjust)?;
+        let found = verdicts(ran.dir.path())?;
+        ensure!(!ran.outcome.timed_out, "{form:?}, without an end: {:?}", unfinished(&found));
+        let tested = (0..ranks).all(|rank| found.keys().any(|(of, _)| *of == rank as u32));
+        ensure!(tested, "{form:?}: a rank tested nothing: {}", ran.outcome.describe());
+        anyhow::Ok((ran.outcome.code(), found))
+    };
+    let (bare, seen) = (run(Form::Bare)?, run(Form::AroundLauncher)?);
+    let changed: Vec<_> = bare
+        .1
+        .keys()
+        .chain(seen.1.keys())
+        .filter(|test| bare.1.get(*test) != seen.1.get(*test))
+        .map(|test| format!("{test:?}: {:?} bare, {:?} seen", bare.1.get(test), seen.1.get(test)))
+        .collect();
+    ensure!(changed.is_empty(), "verdicts changed: {changed:#?}");
+    ensure!(bare.0 == seen.0, "exit status {} bare, {} under the layer", bare.0, seen.0);
+    Ok(())
+}
+
+/// What every rank wrote; a test that has only begun keeps that as its verdict.
+fn verdicts(folder: &Path) -> Result<Verdicts> {
+    let mut all = Verdicts::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with("verdicts.") {
+            continue;
+        }
+        let text = fs::read_to_string(entry.path())?;
+        let mut lines = text.lines();
+        let first = lines.next().and_then(|line| line.strip_prefix("rank "));
+        let rank: u32 = first.context("a rank ended before it knew its number")?.parse()?;
+        for line in lines {
+            let (test, verdict) = line.split_once(' ').context("a line without a verdict")?;
+            let known = all.entry((rank, test.to_owned())).or_default();
+            // Of a test that fails in parts, the failure stays.
+            if known.is_empty() || known == "began" {
+                verdict.clone_into(known);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn unfinished(verdicts: &Verdicts) -> Vec<&(u32, String)> {
+    verdicts.iter().filter(|(_, verdict)| *verdict == "began").map(|(test, _)| test).collect()
+}

@@ -1,0 +1,69 @@
+//! Programs whose image somebody writes over while they run: output and exit status stay those of the bare run.
+//!
+//! What the report then says is anything; that it is made, or said to be impossible, and that nothing hangs, is tested.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::paths;
+use mpiscope_testkit::program::{Needs, PROGRAMS, Program};
+
+use crate::programs::{compared, same_behaviour};
+use crate::skipped;
+use crate::subject::{Form, Subject, word};
+
+/// Reads variables all the time; what they say is not compared.
+const TOOL: Program = Program { name: "tool_reads", ranks: 2, needs: Needs::Nothing };
+/// What is written follows from it.
+const SEED: &str = "20";
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let trial = |program: Program| {
+        let name =
+            format!("{}::{}_does_the_same_while_its_image_is_written_over", library.name, program.name);
+        if let Some(reason) = program.needs.missing_in(library).or_else(|| program.known_fault(library)) {
+            return skipped(name, reason);
+        }
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        Trial::test(name, move || {
+            check(&subject, &library, &program).map_err(|error| format!("{error:#}").into())
+        })
+    };
+    PROGRAMS.into_iter().chain([TOOL]).map(trial).collect()
+}
+
+fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> {
+    let (binary, scribbler) = (subject.binary(program, library)?, scribbler(subject)?);
+    let adjust = |command: &mut Command| {
+        command.envs(program.environment(library).iter().copied());
+    };
+    let scribbled = |command: &mut Command| {
+        adjust(command);
+        command.env("LD_PRELOAD", &scribbler).env("MPISCOPE_SCRIBBLE", SEED);
+    };
+    let run = || {
+        let bare = subject.launch(library, program.ranks, Form::Bare, &[word(&binary)], &adjust)?;
+        ensure!(bare.outcome.success(), "the bare program fails: {}", bare.outcome.describe());
+        let seen =
+            subject.launch(library, program.ranks, Form::AroundLauncher, &[word(&binary)], &scribbled)?;
+        Ok((bare, seen))
+    };
+    compared(run, same_behaviour).map(drop)
+}
+
+/// The library that writes.
+fn scribbler(subject: &Subject) -> Result<PathBuf> {
+    let file = subject.folder().join("libscribble.so");
+    let _one = subject.alone()?;
+    if !file.is_file() {
+        let source = paths::programs().join("scribble.c");
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-O1", "-pthread", "-o"]).arg(&file).arg(source);
+        ensure!(cc.status().context("cc")?.success(), "the scribbler cannot be compiled");
+    }
+    Ok(file)
+}

@@ -1,0 +1,222 @@
+//! What is told of a rank from inside and from outside, by all commands that tell it: each fact is one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+use serde_json::Value;
+
+use crate::inspected::job::{Job, json};
+use crate::subject::Subject;
+
+const ROLES: Program = Program { name: "thread_roles", ranks: 2, needs: Needs::Nothing };
+
+const LATE: Program = Program { name: "late_start", ranks: 2, needs: Needs::Nothing };
+
+type Check = fn(&Subject, &Library) -> Result<()>;
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let checks: [(&str, Check); 2] = [
+        ("a_thread_that_only_asks_hides_nothing_of_the_one_that_communicates", roles),
+        ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
+    ];
+    let trial = |(name, check): (&str, Check)| {
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        let name = format!("{}::views::{name}", library.name);
+        Trial::test(name, move || check(&subject, &library).map_err(|error| format!("{error:#}").into()))
+    };
+    checks.into_iter().map(trial).collect()
+}
+
+/// Values by name and class, elements separated by blanks.
+type Values = BTreeMap<(String, String), String>;
+
+/// What the program read through `MPI_T`.
+fn inside(job: &Job, stage: &str, rank: usize, suffix: &str) -> Result<Values> {
+    let text = fs::read_to_string(job.path().join(format!("{stage}.{rank}{suffix}")))?;
+    let line = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let key = (words.next()?.to_owned(), words.next()?.to_owned());
+        Some((key, words.next()?.to_owned()))
+    };
+    text.lines().map(|l| line(l).with_context(|| format!("strange line {l:?}"))).collect()
+}
+
+/// What `mpiscope vars` says of our variables of a rank.
+fn outside(report: &Value, rank: usize) -> Result<Values> {
+    let items = report["items"].as_array().context("no items")?;
+    let mut values = Values::new();
+    for item in items.iter().filter(|item| item["kind"] == "pvar") {
+        let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
+        for held in item["values"].as_array().into_iter().flatten() {
+            if members(held["ranks"].as_str().unwrap_or_default()).contains(&rank) {
+                let value = held["value"].as_str().unwrap_or_default();
+                values.insert((text("name"), text("class")), value.to_owned());
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// The ranks of `3` or `[0-1,3]`.
+fn members(set: &str) -> Vec<usize> {
+    let range = |part: &str| -> Option<std::ops::RangeInclusive<usize>> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    set.trim_matches(['[', ']']).split(',').filter_map(range).flatten().collect()
+}
+
+/// All variables are seen from both sides with the same values. Times are measured against the processor's speed, which the
+/// process measures once and we anew; shares move on while we look, so there is one from before and one from after.
+fn agree(job: &Job, stage: &str, rank: usize, report: &Value) -> Result<()> {
+    let (before, after) = (inside(job, stage, rank, "")?, inside(job, stage, rank, ".after")?);
+    let outside = outside(report, rank)?;
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for (key, told) in &before {
+        // The most that ever lived is known to tools inside only.
+        if key.0 == "mpiscope_live_objects_high" {
+            continue;
+        }
+        let Some(seen) = outside.get(key) else {
+            wrong.push(format!("{key:?} is not seen from outside"));
+            continue;
+        };
+        let later = after.get(key).unwrap_or(told);
+        if !same(told, later, seen) {
+            wrong.push(format!(
+                "{key:?}: inside {}, then {}; outside {}",
+                brief(told),
+                brief(later),
+                brief(seen)
+            ));
+        }
+        compared += 1;
+    }
+    ensure!(wrong.is_empty(), "rank {rank}, {stage}:\n{}", wrong.join("\n"));
+    ensure!(compared > 60, "only {compared} variables were compared");
+    Ok(())
+}
+
+fn same(before: &str, after: &str, seen: &str) -> bool {
+    let numbers = |text: &str| text.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>();
+    match (numbers(before), numbers(after), numbers(seen)) {
+        (Ok(before), Ok(after), Ok(seen)) if before.len() == seen.len() && after.len() == seen.len() => {
+            let within = |((a, b), s): ((&f64, &f64), &f64)| {
+                let slack = if a.fract() == 0.0 && s.fract() == 0.0 {
+                    0.0
+                } else {
+                    1e-6 + 2e-2 * a.abs().max(b.abs())
+                };
+                a.min(*b) - slack <= *s && *s <= a.max(*b) + slack
+            };
+            before.iter().zip(&after).zip(&seen).all(within)
+        }
+        _ => before == seen,
+    }
+}
+
+fn brief(value: &str) -> String {
+    value.chars().take(200).collect()
+}
+
+/// The thread of a rank that called `MPI_Init`, as `ps` has it.
+fn communicating(report: &Value, rank: usize) -> Result<&Value> {
+    let ranks = report["ranks"].as_array().context("no ranks")?;
+    let rank =
+        ranks.iter().find(|r| r["rank"] == rank).with_context(|| format!("no rank {rank}: {report}"))?;
+    let threads = rank["threads"].as_array().context("no threads")?;
+    threads.iter().find(|t| t["main"] == true).with_context(|| format!("no main thread: {rank}"))
+}
+
+fn roles(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&ROLES, subject, library, &[], &[])?;
+    let target = job.target();
+    // The states are those of `mpiscope_state`.
+    let stages = [
+        ("blocked", "4", "blocked in a receive or probe", "MPI_Recv"),
+        ("left", "1", "computing", "MPI_Barrier"),
+        ("polling", "9", "polling", "MPI_Iprobe"),
+    ];
+    for (stage, state, status, function) in stages {
+        job.each_has(&format!("ready.{stage}"))?;
+        let vars = json(&["vars", &target, "--json"])?;
+        let ps = json(&["ps", &target, "--here", "--json"])?;
+        job.signal(&format!("go.{stage}"))?;
+        let next = job.path().to_owned();
+        job.until("both have written their variables", || {
+            Ok((0..2).all(|rank| next.join(format!("{stage}.{rank}.after")).exists()))
+        })?;
+        for rank in 0..2 {
+            let known = inside(&job, stage, rank, "")?;
+            let key = ("mpiscope_state".to_owned(), "STATE".to_owned());
+            ensure!(
+                known.get(&key).map(String::as_str) == Some(state),
+                "{stage}: {:?} inside",
+                known.get(&key)
+            );
+            let seen = outside(&vars, rank)?;
+            ensure!(
+                seen.get(&key).map(String::as_str) == Some(state),
+                "{stage}: {:?} outside",
+                seen.get(&key)
+            );
+            if stage != "polling" {
+                agree(&job, stage, rank, &vars)?;
+            }
+            let thread = communicating(&ps, rank)?;
+            let call = if thread["call"].is_null() { &thread["last_call"] } else { &thread["call"] };
+            ensure!(call["function"] == function, "{stage}: {thread}");
+            ensure!(
+                thread["call"].is_null() != (stage == "blocked") || stage == "polling",
+                "{stage}: {thread}"
+            );
+            ensure!(thread["polling_s"].is_null() != (stage == "polling"), "{stage}: {thread}");
+            let of_rank = ps["ranks"].as_array().and_then(|ranks| ranks.iter().find(|r| r["rank"] == rank));
+            let of_rank = of_rank.context("a rank is missing")?;
+            ensure!(of_rank["activity"] == status, "{stage}: {of_rank}");
+            let last = (stage == "left").then_some(&thread["thread"]);
+            ensure!(stage == "polling" || of_rank.get("last_thread") == last, "{stage}: {of_rank}");
+        }
+    }
+    job.finish()?;
+    shares(&job.report()?)
+}
+
+/// Rank 0 waits for rank 1 in `MPI_Init`, or is through already where a library does not wait.
+fn late(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&LATE, subject, library, &[], &[])?;
+    job.all_ready()?;
+    let target = job.target();
+    let mut states = Vec::new();
+    job.until("both ranks are shown", || {
+        let Ok(ps) = json(&["ps", &target, "--here", "--json"]) else { return Ok(false) };
+        let state = |rank: usize| {
+            let ranks = ps["ranks"].as_array()?;
+            ranks.iter().find(|r| r["rank"] == rank)?["state"].as_str().map(str::to_owned)
+        };
+        states = vec![state(0), state(1)];
+        let begun = states.first().cloned().flatten().is_some_and(|s| s == "in MPI_Init" || s == "running");
+        Ok(begun && states.last() == Some(&Some("has not called MPI".to_owned())))
+    })
+    .with_context(|| format!("last seen: {states:?}"))?;
+    job.signal("go")?;
+    job.finish()
+}
+
+/// Shares are parts of a whole, and loops that poll are seen as such.
+fn shares(report: &Value) -> Result<()> {
+    for rank in report["ranks"].as_array().context("no ranks")? {
+        let part = |of: &Value, key: &str| of[key].as_f64().with_context(|| format!("no {key}: {of}"));
+        let parts = |of: &Value| Ok::<_, anyhow::Error>(part(of, "mpi_share")? + part(of, "polling_share")?);
+        ensure!(parts(rank)? <= 1.0 + 1e-9 && part(rank, "polling_share")? > 0.0, "{rank}");
+        for thread in rank["by_thread"].as_array().context("no threads")? {
+            ensure!(parts(thread)? <= 1.0 + 1e-9, "{thread}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! Jobs that hang, each in its own way, and jobs that only seem to: what `mpiscope why` says of them.
+//!
+//! The program says itself what is expected, in the comment before each scenario (see `hang.c`). A verdict may be given
+//! as soon as the ranks are where they stay, which nobody knows from outside: the trial asks again until the verdict is as
+//! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::run::Outcome;
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+
+use crate::inspected::job::Job;
+use crate::subject::Subject;
+
+/// How long the ranks may take to get where they hang, on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(45);
+/// Verdicts on a correct program.
+const LOOKS: usize = 4;
+/// Kinds of verdict of correct programs.
+const HARMLESS: [&str; 3] = ["running", "slow", "finished"];
+
+/// What a comment of the program says.
+#[derive(Debug, Clone)]
+struct Scenario {
+    name: String,
+    ranks: usize,
+    kind: String,
+    culprit: Option<String>,
+    says: Option<String>,
+    without: Vec<String>,
+    /// The line that is among the evidence.
+    line: Option<usize>,
+}
+
+/// One trial for each scenario.
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let scenarios = match scenarios() {
+        Ok(scenarios) => scenarios,
+        Err(error) => {
+            let why = format!("{error:#}");
+            return vec![Trial::test("scenarios_of_jobs_that_hang_can_be_read", move || Err(why.into()))];
+        }
+    };
+    let trial = |scenario: Scenario| {
+        let name = format!("{}::why_{}", library.name, scenario.name);
+        if scenario.without.contains(&library.name) {
+            return crate::skipped(name, "this library does not hang there, or lets the odd rank leave");
+        }
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        Trial::test(name, move || one(&subject, &library, &scenario).map_err(|e| format!("{e:#}").into()))
+    };
+    let mut trials: Vec<Trial> = scenarios.into_iter().map(trial).collect();
+    let checks: [(&str, Check); 2] = [
+        ("run_says_by_itself_that_a_job_hangs_and_calls_a_command", says_so),
+        ("run_says_nothing_of_a_job_that_computes", keeps_quiet),
+    ];
+    trials.extend(checks.map(|(name, check)| {
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        let name = format!("{}::{name}", library.name);
+        if library.family == Family::Intel {
+            return crate::skipped(name, "a launcher that is ended leaves processes that hold the output");
+        }
+        Trial::test(name, move || check(&subject, &library).map_err(|e| format!("{e:#}").into()))
+    }));
+    trials
+}
+
+type Check = fn(&Subject, &Library) -> Result<()>;
+
+/// A scenario under the watcher, with a directory for `--out`.
+fn watched(
+    subject: &Subject,
+    library: &Library,
+    (scenario, ranks): (&str, usize),
+    options: &[&str],
+    limit: Duration,
+) -> Result<(Outcome, tempfile::TempDir)> {
+    let program = Program { name: "hang", ranks, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let dir = tempfile::tempdir()?;
+    let mut command = Command::new(paths::mpiscope().context("no mpiscope command")?);
+    command.arg("run").args(options).arg("--out").arg(dir.path());
+    library.set_environment(&mut command);
+    command.arg(&library.mpirun).args(library.launch_arguments(ranks)).arg(binary).arg(scenario);
+    Ok((run::bounded(&mut command, limit)?, dir))
+}
+
+fn says_so(subject: &Subject, library: &Library) -> Result<()> {
+    // The command ends the job: its parent is `mpiscope run`, which passes the signal on.
+    let options =
+        ["--hang-after", "0.5", "--on-hang", "echo called of $MPISCOPE_VERDICT_KIND >&2; kill -TERM $PPID"];
+    let (outcome, dir) = watched(subject, library, ("two_receives", 2), &options, LIMIT)?;
+    ensure!(!outcome.timed_out, "the command was not called\n{}", outcome.describe());
+    let said = outcome.stderr.matches("deadlock: 0 -> 1 -> 0").count();
+    ensure!(said == 1, "said {said} times\n{}", outcome.describe());
+    ensure!(outcome.stderr.contains("called of deadlock"), "{}", outcome.describe());
+    let kept: Value = serde_json::from_slice(&fs::read(dir.path().join("why.json"))?)?;
+    ensure!(kept["kind"] == "deadlock" && kept["schema"] == "mpiscope.why/1", "{kept:#}");
+    Ok(())
+}
+
+fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {
+    let limit = Duration::from_secs(6);
+    let (outcome, dir) = watched(subject, library, ("one_computes", 2), &["--hang-after", "0.3"], limit)?;
+    // At the end of the time ranks are killed one by one, and of that the last look may speak.
+    drop(dir);
+    ensure!(!outcome.stderr.contains("no rank has completed"), "{}", outcome.describe());
+    Ok(())
+}
+
+const SOURCE: &str = "hang.c";
+
+fn scenarios() -> Result<Vec<Scenario>> {
+    let text = fs::read_to_string(paths::programs().join(SOURCE))?;
+    let lines = || text.lines().enumerate();
+    let here =
+        |name: &str| lines().find(|(_, line)| line.contains(&format!("here: {name} "))).map(|(at, _)| at + 1);
+    let scenarios = lines().filter_map(|(_, line)| line.strip_prefix("/* scenario ")?.strip_suffix(" */"));
+    let found: Result<Vec<_>> = scenarios.map(|words| scenario(words, &here)).collect();
+    let found = found?;
+    ensure!(!found.is_empty(), "{SOURCE} has no scenario");
+    Ok(found)
+}
+
+fn scenario(text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Scenario> {
+    let (head, says) = match text.split_once(" says ") {
+        Some((head, says)) => (head, Some(says.to_owned())),
+        None => (text, None),
+    };
+    let mut words = head.split(' ');
+    let mut next = || words.next().with_context(|| format!("too few words: {text}"));
+    let (name, ranks, kind) = (next()?.to_owned(), next()?.parse()?, next()?.to_owned());
+    let rest: Vec<&str> = words.collect();
+    let after = |word: &str| {
+        let at = rest.iter().position(|w| *w == word)?;
+        rest.get(at + 1).map(|value| (*value).to_owned())
+    };
+    let without = after("without").map_or_else(Vec::new, |list| list.split(',').map(str::to_owned).collect());
+    Ok(Scenario { line: here(&name), culprit: after("culprit"), says, without, name, ranks, kind })
+}
+
+fn one(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<()> {
+    let program = Program { name: "hang", ranks: scenario.ranks, needs: Needs::Nothing };
+    let mut job = Job::start_of(&program, subject, library, &[&scenario.name], &[])?;
+    if HARMLESS.contains(&scenario.kind.as_str()) {
+        return harmless(&mut job, scenario);
+    }
+    let end = Instant::now() + LIMIT;
+    loop {
+        let (said, status) = ask(&mut job)?;
+        let wrong = said.as_ref().map_or_else(|| Some("nothing".to_owned()), |said| differs(said, scenario));
+        match wrong {
+            None => {
+                ensure!(status == 1, "exit status {status} for a problem");
+                return Ok(());
+            }
+            Some(wrong) => ensure!(Instant::now() < end, "{wrong}\n{said:#?}\n{}", job.stderr()),
+        }
+    }
+}
+
+/// A correct program: never a problem, and in the end what is expected.
+fn harmless(job: &mut Job, scenario: &Scenario) -> Result<()> {
+    let (mut last, mut right) = (None, 0);
+    let end = Instant::now() + LIMIT;
+    while right < LOOKS {
+        let (said, status) = ask(job)?;
+        let Some(said) = said else { continue };
+        let kind = said["kind"].as_str().unwrap_or_default().to_owned();
+        ensure!(HARMLESS.contains(&kind.as_str()) && status == 0, "status {status}: {said:#?}");
+        let wrong = differs(&said, scenario);
+        right += usize::from(wrong.is_none());
+        last = wrong.or(last);
+        ensure!(Instant::now() < end, "{last:?}\n{said:#?}");
+    }
+    Ok(())
+}
+
+/// What `mpiscope why` says now; nothing while there is nothing to be looked at.
+fn ask(job: &mut Job) -> Result<(Option<Value>, i32)> {
+    let mpiscope = paths::mpiscope().context("no mpiscope command")?;
+    let mut command = Command::new(mpiscope);
+    command.args(["why", &job.target(), "--json", "--for", "0.4"]);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    match outcome.code() {
+        2 => {
+            job.until("there is something to look at", || Ok(true))?;
+            std::thread::sleep(Duration::from_millis(100));
+            Ok((None, 2))
+        }
+        code @ (0 | 1) => Ok((Some(serde_json::from_str(&outcome.stdout)?), code)),
+        _ => bail!("{}", outcome.describe()),
+    }
+}
+
+/// In what a verdict is not as expected.
+fn differs(said: &Value, scenario: &Scenario) -> Option<String> {
+    let text = |key: &str| said[key].as_str().unwrap_or_default();
+    if text("kind") != scenario.kind {
+        return Some(format!("kind {} instead of {}", text("kind"), scenario.kind));
+    }
+    if let Some(says) = scenario.says.as_ref().filter(|says| !text("verdict").contains(*says)) {
+        return Some(format!("the sentence does not say '{says}'"));
+    }
+    let culprits: Vec<&str> =
+        said["culprits"].as_array().into_iter().flatten().filter_map(|c| c["ranks"].as_str()).collect();
+    if let Some(culprit) = scenario.culprit.as_ref().filter(|culprit| !culprits.contains(&culprit.as_str())) {
+        return Some(format!("rank {culprit} is not among the culprits {culprits:?}"));
+    }
+    let line = scenario.line.map(|line| format!("hang.c:{line}"));
+    let shown = |line: &String| said["evidence"].to_string().contains(line.as_str());
+    line.filter(|line| !shown(line)).map(|line| format!("{line} is not among the evidence"))
+}

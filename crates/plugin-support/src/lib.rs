@@ -1,0 +1,71 @@
+//! What a plug-in needs to use its debugger's callbacks safely: the debugger as memory, as a source of bytes, as a listener.
+//!
+//! A plug-in holds no more than the addresses of the callback tables, which belong to the debugger and live as long as it
+//! needs them, and asks anew for every question: whether the process ran in between is not known to it.
+
+mod allocations;
+mod containment;
+mod view;
+
+pub use allocations::{Allocations, NoMemory};
+pub use containment::caught;
+pub use view::{ImageMemory, Unavailable, View};
+
+use mpiscope_debug_interfaces::mqs::BasicCallbacks;
+use std::ffi::{CString, c_char};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The interface gives these once, for the whole plug-in.
+static BASIC: AtomicPtr<BasicCallbacks> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Remembers the debugger's basic callbacks. From then on this copy of the standard library is silent about panics.
+pub fn set_basic(callbacks: *const BasicCallbacks) {
+    containment::be_silent();
+    BASIC.store(callbacks.cast_mut(), Ordering::Release);
+}
+
+/// The debugger's basic callbacks, once they were given.
+#[allow(unsafe_code)]
+pub fn basic() -> Option<BasicCallbacks> {
+    let table = BASIC.load(Ordering::Acquire);
+    // SAFETY: the debugger keeps the table as long as it uses the plug-in.
+    (!table.is_null()).then(|| unsafe { table.read() })
+}
+
+/// Says something to the debugger's user.
+#[allow(unsafe_code)]
+pub fn say(text: &str) {
+    let Some(dprints) = basic().and_then(|basic| basic.dprints) else { return };
+    if let Ok(text) = CString::new(text) {
+        // SAFETY: a C string that outlives the call.
+        unsafe { dprints(text.as_ptr()) };
+    }
+}
+
+/// Text in a field of fixed length: what fits, always ended, the rest zero.
+pub fn chars<const N: usize>(text: &str) -> [c_char; N] {
+    let mut field = [0; N];
+    let mut room = N.saturating_sub(1);
+    // A character is never cut in two.
+    while !text.is_char_boundary(room.min(text.len())) {
+        room -= 1;
+    }
+    for (to, from) in field.iter_mut().take(room).zip(text.bytes()) {
+        *to = c_char::from_ne_bytes([from]);
+    }
+    field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_too_long_ends_at_a_whole_character() {
+        let field: [c_char; 4] = chars("aäöü");
+        assert_eq!(field.map(c_char::cast_unsigned), [b'a', 0xc3, 0xa4, 0]);
+        let field: [c_char; 4] = chars("aaäb");
+        assert_eq!(field.map(c_char::cast_unsigned), [b'a', b'a', 0, 0]);
+        assert_eq!(chars::<8>("ab"), [97, 98, 0, 0, 0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,171 @@
+//! With a core file that the kernel, or gdb where the kernel's go elsewhere, wrote.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
+
+use mpiscope_target::{Core, Segment, Symbolizer, Target};
+use mpiscope_testkit::damage::Dice;
+use mpiscope_testkit::trials::{self, trial};
+
+fn main() -> ExitCode {
+    trials::run(vec![
+        trial!(a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols, needs trials::core_files),
+        trial!(a_core_by_gdb_which_leaves_out_segments_shows_the_same, needs gcore),
+        trial!(a_core_by_the_kernel_that_is_damaged_gives_answers_or_errors, needs trials::core_files),
+        trial!(a_core_by_gdb_that_is_damaged_gives_answers_or_errors, needs gcore),
+    ])
+}
+
+/// gdb may take a core file of a child.
+fn gcore() -> Option<String> {
+    static TAKEN: OnceLock<bool> = OnceLock::new();
+    let take = || taken_by_gdb(&program()).is_some();
+    (!TAKEN.get_or_init(take)).then(|| "there is no gcore, or it may not trace".to_owned())
+}
+
+const PROGRAM: &str = r#"
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+const char constant_text[] = "only in the file";
+int written = 0x1234567;
+int main(int argc, char **argv) {
+    written += argc;
+    int fd = memfd_create("image", 0);
+    ftruncate(fd, 8192);
+    strcpy(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), "MAGIC of an image");
+    puts("ready"); fflush(stdout);
+    if (argc > 1) { sleep(60); return 0; }
+    *(volatile int *)16 = 1;
+    return 0;
+}
+"#;
+
+fn program() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("app.c"), PROGRAM).unwrap();
+    let built = Command::new("cc").arg("-g").arg("-o").arg(at("app")).arg(at("app.c")).status();
+    assert!(built.expect("a C compiler is needed").success());
+    folder
+}
+
+/// `None` when this system's core files do not go into the folder of the program that dies.
+fn written_by_kernel(folder: &tempfile::TempDir) -> Option<PathBuf> {
+    let script = "ulimit -c unlimited; exec ./app";
+    let run = Command::new("sh").args(["-c", script]).current_dir(folder.path()).output().unwrap();
+    assert!(!run.status.success());
+    let written = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.path());
+    let is_core = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("core");
+    written.into_iter().find(is_core)
+}
+
+/// `None` when there is no gdb, or it may not trace.
+fn taken_by_gdb(folder: &tempfile::TempDir) -> Option<PathBuf> {
+    use std::io::Read;
+    let mut child = Command::new(folder.path().join("app"))
+        .arg("wait")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    let pid = child.id().to_string();
+    let taken = Command::new("gcore").arg("-o").arg(folder.path().join("core")).arg(&pid).output();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    taken.ok().filter(|taken| taken.status.success())?;
+    Some(folder.path().join(format!("core.{pid}")))
+}
+
+/// What both kinds of core file must give. Returns the address of `main`.
+fn check(core: &Core, app: &Path, written_value: u32) -> u64 {
+    assert_eq!(core.executable().as_deref(), Some(app));
+    let written = core.symbol("written").unwrap().expect("in the full symbol table");
+    assert_eq!(core.read_u32(written).unwrap(), written_value);
+    let text = core.symbol("constant_text").unwrap().unwrap();
+    assert_eq!(core.read_c_string(text, 100).unwrap(), b"only in the file");
+    let main = core.symbol("main").unwrap().unwrap();
+    let modules = core.modules().unwrap();
+    assert!(modules[0].executable.contains(&main) && modules[0].path == app);
+    assert!(!modules[0].executable.contains(&text));
+    // An image in shared memory without a name is found by its magic at the start of a segment.
+    let magic =
+        |segment: &&Segment| core.read_bytes(segment.address, 5, 5).is_ok_and(|bytes| bytes == b"MAGIC");
+    let images: Vec<_> = core.segments().iter().filter(magic).collect();
+    assert_eq!(images.len(), 1);
+    assert_eq!(core.read_c_string(images[0].address, 100).unwrap(), b"MAGIC of an image");
+    let thread = &core.threads()[0];
+    assert_eq!(core.pid(), Some(thread.tid));
+    assert_eq!(core.process().unwrap().name, "app");
+    assert!(core.read_u64(thread.sp.unwrap()).is_ok());
+    assert!(modules.iter().any(|module| module.executable.contains(&thread.pc.unwrap())));
+    main
+}
+
+fn a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols() {
+    let folder = program();
+    let app = folder.path().join("app").canonicalize().unwrap();
+    let path = written_by_kernel(&folder).unwrap();
+    let core = Core::open(&path).unwrap();
+    let main = check(&core, &app, 0x0123_4568);
+    let crash = core.crash().unwrap();
+    assert_eq!((crash.signal_name(), crash.fault_address), (Some("SIGSEGV"), Some(16)));
+    let pc = core.threads()[0].pc.unwrap();
+    assert!((main..main + 200).contains(&pc));
+    let place = Symbolizer::new().locate(&app, core.modules().unwrap()[0].address_in_file(pc));
+    let line = 1 + PROGRAM.lines().position(|line| line.contains("(volatile int *)16")).unwrap();
+    assert_eq!(format!("{place:#}"), format!("main at app.c:{line}"));
+
+    // Another program under the same path must not stand in for the one that died.
+    std::fs::copy("/bin/true", folder.path().join("other")).unwrap();
+    std::fs::rename(folder.path().join("other"), &app).unwrap();
+    let core = Core::open(&path).unwrap();
+    assert!(core.read_u64(main).unwrap_err().to_string().contains("gone or another"));
+    assert_eq!(core.symbol("main").unwrap_or_default(), None);
+}
+
+fn a_core_by_gdb_which_leaves_out_segments_shows_the_same() {
+    let folder = program();
+    let app = folder.path().join("app").canonicalize().unwrap();
+    let path = taken_by_gdb(&folder).unwrap();
+    check(&Core::open(&path).unwrap(), &app, 0x0123_4569);
+}
+
+fn a_core_by_the_kernel_that_is_damaged_gives_answers_or_errors() {
+    let folder = program();
+    damaged(&written_by_kernel(&folder).unwrap());
+}
+
+fn a_core_by_gdb_that_is_damaged_gives_answers_or_errors() {
+    let folder = program();
+    damaged(&taken_by_gdb(&folder).unwrap());
+}
+
+/// Asks everything of the file, damaged again and again; whatever the answers are, they come.
+fn damaged(path: &Path) {
+    let whole = std::fs::read(path).unwrap();
+    let mut dice = Dice(0x1234_5678_9abc_def1);
+    // The tables are at the front; damage to mere memory changes nothing.
+    let tables = whole.len().min(8192);
+    for round in 0..300 {
+        let mut bytes = whole.clone();
+        let at = dice.below(tables);
+        match round % 3 {
+            0 => bytes.truncate(at),
+            1 => bytes[at] ^= 1 << dice.below(8),
+            _ => bytes[at..(at + 8).min(tables)].fill(0xff),
+        }
+        std::fs::write(path, &bytes).unwrap();
+        let Ok(core) = Core::open(path) else { continue };
+        let _asked = (core.modules(), core.symbol("environ"), core.executable(), core.crash().cloned());
+        for segment in core.segments().iter().take(64) {
+            for address in [segment.address, segment.address.wrapping_add(segment.stored), u64::MAX] {
+                let _asked = (core.read_u64(address), core.read_c_string(address, 4096));
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/* The unexpected-message queue step by step: which messages wait though receives are posted.
+ *
+ * Rank 0 sends, rank 1 posts receives and asks; the messages are so small that no send waits for its receive.
+ */
+#include "tinfo.h"
+
+#define MANY 40
+
+static MPI_T_pvar_session session;
+static struct gauge twins[2];
+static MPI_Comm comm;
+
+/* Rank 0 sends messages with these tags; rank 1 goes on when they have been sent. */
+static void sent(const int *tags, int count)
+{
+    if (conform_rank == 0)
+        for (int i = 0; i < count; i++)
+            MPI_Send(&tags[i], 1, MPI_INT, 1, tags[i], comm);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void waiting(int wanted, const char *label, const char *what)
+{
+    for (int i = 0; i < 2; i++) {
+        double now = gauge_sum(&twins[i]);
+        CHECKF(label, now == wanted, what, "%s: %g, not %d", twins[i].variable.name, now, wanted);
+    }
+}
+
+static void post(int source, int tag, MPI_Request *request)
+{
+    static int words[MANY], next;
+    MPI_Irecv(&words[next++ % MANY], 1, MPI_INT, source, tag, comm, request);
+}
+
+static void check_tags(void)
+{
+    MPI_Request nine, two, three;
+    MPI_Message message;
+    int word;
+    if (conform_rank == 1) {
+        post(0, 9, &nine);
+        post(0, 2, &two);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    sent((int[]) { 1, 2, 3 }, 3);
+    if (conform_rank == 1) {
+        waiting(2, "UN-1", "a posted receive of another tag hides no message");
+        MPI_Wait(&two, MPI_STATUS_IGNORE);
+        waiting(2, "UN-2", "nor does one that is complete");
+        post(MPI_ANY_SOURCE, 3, &three);
+        waiting(1, "UN-3", "a receive from any source takes the message of its tag");
+        MPI_Mprobe(0, 1, comm, &message, MPI_STATUS_IGNORE);
+        waiting(0, "UN-4", "a message that a probe has matched waits no longer");
+        MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+        waiting(0, "UN-4", "nor once it is received");
+        MPI_Wait(&three, MPI_STATUS_IGNORE);
+    }
+    sent((int[]) { 9 }, 1);
+    if (conform_rank == 1)
+        MPI_Wait(&nine, MPI_STATUS_IGNORE);
+}
+
+static void check_wildcards(void)
+{
+    MPI_Request any, matched, fifth;
+    MPI_Message message;
+    int word;
+    if (conform_rank == 1)
+        post(MPI_ANY_SOURCE, MPI_ANY_TAG, &any);
+    MPI_Barrier(MPI_COMM_WORLD);
+    sent((int[]) { 5, 6, 7 }, 3);
+    if (conform_rank == 1) {
+        waiting(2, "UN-5", "a receive of any message takes one");
+        MPI_Mprobe(MPI_ANY_SOURCE, 7, comm, &message, MPI_STATUS_IGNORE);
+        MPI_Imrecv(&word, 1, MPI_INT, &message, &matched);
+        waiting(1, "UN-6", "the receive of a matched message has one already");
+        MPI_Wait(&any, MPI_STATUS_IGNORE);
+        MPI_Wait(&matched, MPI_STATUS_IGNORE);
+        waiting(1, "UN-6", "and so once it is complete");
+        MPI_Recv(&word, 1, MPI_INT, 0, 6, comm, MPI_STATUS_IGNORE);
+        waiting(0, "UN-6", "none is left in the end");
+        post(0, MPI_ANY_TAG, &any);
+        post(0, 5, &fifth);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    sent((int[]) { 5, 6 }, 2);
+    if (conform_rank == 1)
+        waiting(1, "UN-7", "receives match in the order in which they were posted");
+    sent((int[]) { 5 }, 1);
+    if (conform_rank == 1) {
+        MPI_Wait(&any, MPI_STATUS_IGNORE);
+        MPI_Wait(&fifth, MPI_STATUS_IGNORE);
+        MPI_Recv(&word, 1, MPI_INT, 0, 6, comm, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Received in another order than they were sent in: every second one first. */
+static void check_order(void)
+{
+    MPI_Request known, gone;
+    int tags[MANY], word;
+    for (int i = 0; i < MANY; i++)
+        tags[i] = 100 + i * i;
+    sent(tags, MANY);
+    if (conform_rank == 1) {
+        for (int i = 0; i < MANY; i += 2)
+            MPI_Recv(&word, 1, MPI_INT, 0, tags[i], comm, MPI_STATUS_IGNORE);
+        post(0, tags[1], &known);
+        post(0, tags[0], &gone);
+        waiting(MANY / 2 - 1, "UN-8", "which messages are left is known whatever the order");
+        for (int i = 3; i < MANY; i += 2)
+            MPI_Recv(&word, 1, MPI_INT, 0, tags[i], comm, MPI_STATUS_IGNORE);
+        waiting(0, "UN-8", "and in the end none is");
+        MPI_Wait(&known, MPI_STATUS_IGNORE);
+    }
+    sent(tags, 1);
+    if (conform_rank == 1)
+        MPI_Wait(&gone, MPI_STATUS_IGNORE);
+}
+
+static int open_gauges(void)
+{
+    static const char *const names[] = { "MPI_T_UMQ_LENGTH", "mpiscope_unexpected_messages" };
+    for (int i = 0; i < 2; i++) {
+        struct pvar p;
+        if (!CHECK("UN-1", pvar_find(names[i], MPI_T_PVAR_CLASS_LEVEL, &p) && gauge_open(&twins[i], session, &p, &comm),
+                   "the variables are found and bound to a communicator"))
+            return 0;
+        if (!p.continuous)
+            MPI_T_pvar_start(session, twins[i].handle);
+    }
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    conform_signals();
+    alarm(60);
+    conform_phase = BETWEEN;
+    MPI_Init(&argc, &argv);
+    conform_signals();
+    MPI_Comm_rank(MPI_COMM_WORLD, &conform_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &conform_size);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_T_pvar_session_create(&session);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (open_gauges()) {
+        check_tags();
+        check_wildcards();
+        check_order();
+    }
+    MPI_T_pvar_session_free(&session);
+    MPI_T_finalize();
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    return conform_summary();
+}

@@ -1,0 +1,111 @@
+//! Tests that may be impossible where they run: reported as ignored with the reason, never as passed.
+//!
+//! The harness of the compiler decides at compile time what is ignored. A test file with `harness = false` and
+//!
+//! ```ignore
+//! fn main() -> ExitCode {
+//!     trials::run(vec![trial!(names_cannot_control_the_terminal, needs gdb), trial!(other::test)])
+//! }
+//! ```
+//!
+//! looks before it runs: a requirement (`fn() -> Option<String>`) gives the reason why a test cannot be run here, which
+//! then stands in parentheses after the test's name. Everything else is as usual: names, filters, panics.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
+
+use libtest_mimic::{Arguments, Trial};
+
+use crate::mpi::{self, Library, Skipped};
+use crate::paths;
+
+/// Why a test cannot be run here, if it cannot.
+pub type Requirement = fn() -> Option<String>;
+
+/// A test, by the path of its function, with what it needs: `trial!(module::test, needs gdb, second_user)`.
+#[macro_export]
+macro_rules! trial {
+    ($test:path $(, needs $($requirement:path),+)?) => {
+        $crate::trials::trial(stringify!($test), &[$($($requirement),+)?], || $test())
+    };
+}
+pub use crate::trial;
+
+/// A test under this name, ignored with the first reason that a requirement gives.
+pub fn trial(name: &str, requirements: &[Requirement], test: impl FnOnce() + Send + 'static) -> Trial {
+    match requirements.iter().find_map(|requirement| requirement()) {
+        Some(reason) => ignored(name, &reason),
+        None => Trial::test(name, || {
+            test();
+            Ok(())
+        }),
+    }
+}
+
+/// A test that cannot be run, and why.
+pub fn ignored(name: &str, reason: &str) -> Trial {
+    Trial::test(format!("{name} ({reason})"), || Ok(())).with_ignored_flag(true)
+}
+
+/// Runs what the arguments of the program choose.
+pub fn run(trials: Vec<Trial>) -> ExitCode {
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// An ignored test for each library that is not here, for files whose tests go through all libraries.
+pub fn missing_libraries() -> Vec<Trial> {
+    let missing = |library: &Skipped| ignored(&format!("on::{}", library.name), &library.reason);
+    survey().1.iter().map(missing).collect()
+}
+
+/// The libraries at hand and those that are not, looked for once.
+pub fn survey() -> &'static (Vec<Library>, Vec<Skipped>) {
+    static SURVEY: OnceLock<(Vec<Library>, Vec<Skipped>)> = OnceLock::new();
+    SURVEY.get_or_init(mpi::survey)
+}
+
+/// Some MPI library.
+pub fn a_library() -> Option<String> {
+    survey().0.is_empty().then(|| "no MPI library here; `cargo xtask mpi` fetches some".to_owned())
+}
+
+/// The preload library.
+pub fn the_layer() -> Option<String> {
+    let lacks = || "libmpiscope.so is not built: cargo build -p mpiscope-layer".to_owned();
+    paths::libmpiscope().is_none().then(lacks)
+}
+
+/// A gdb that speaks Python.
+pub fn gdb() -> Option<String> {
+    static PYTHON: OnceLock<bool> = OnceLock::new();
+    let ask = || {
+        let mut gdb = Command::new("gdb");
+        gdb.args(["-nx", "-batch", "-ex", "python print('speaks Python')"]);
+        gdb.output().is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("speaks Python"))
+    };
+    (!PYTHON.get_or_init(ask)).then(|| "there is no gdb with Python".to_owned())
+}
+
+/// Programs may be run as another user.
+pub fn another_user() -> Option<String> {
+    let root = rustix::process::geteuid().is_root();
+    (!root).then(|| "only root can be another user".to_owned())
+}
+
+/// Core files of a program are written into the folder where it runs.
+pub fn core_files() -> Option<String> {
+    static WRITTEN: OnceLock<bool> = OnceLock::new();
+    let written = || -> Option<bool> {
+        let folder = tempfile::tempdir().ok()?;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "ulimit -c unlimited; exec sh -c 'kill -SEGV $$'"]);
+        shell.current_dir(folder.path()).output().ok()?;
+        let files = std::fs::read_dir(folder.path()).ok()?.flatten();
+        let mut names = files.map(|entry| PathBuf::from(entry.file_name()));
+        Some(names.any(|name| name.to_string_lossy().starts_with("core")))
+    };
+    let lacks =
+        || "this system writes core files elsewhere than into the directory of the program".to_owned();
+    (!WRITTEN.get_or_init(|| written().unwrap_or(false))).then(lacks)
+}

@@ -1,0 +1,206 @@
+//! What ARCHITECTURE.md says of crates and floors, held against manifests and sources.
+//!
+//! Crates: a row of the table for each crate of the workspace, knowing exactly the crates that its manifest names, all of
+//! them above it. Floors of the preload library: a floor names in its code only floors below it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mpiscope_testkit::paths;
+
+fn architecture() -> String {
+    fs::read_to_string(paths::workspace().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md")
+}
+
+/// The rows of the table whose first heading is `heading`, cell by cell.
+fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
+    let head = format!("| {heading} |");
+    let lines = text.lines().skip_while(|line| !line.starts_with(&head)).skip(2);
+    lines
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+/// The names in backquotes.
+fn names(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Folder names of the workspace's crates, each with those that its manifest names, but for tests.
+fn manifests() -> BTreeMap<String, BTreeSet<String>> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version=1"]).current_dir(paths::workspace());
+    let output = cargo.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    let folder = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut all = BTreeMap::new();
+    for package in list(&metadata["packages"]) {
+        let manifest = PathBuf::from(package["manifest_path"].as_str().expect("a path"));
+        let known = list(&package["dependencies"])
+            .iter()
+            .filter(|dependency| dependency["kind"].as_str() != Some("dev"))
+            .filter_map(|dependency| folder(Path::new(dependency["path"].as_str()?)))
+            .collect();
+        all.insert(manifest.parent().and_then(folder).expect("a folder"), known);
+    }
+    all
+}
+
+#[test]
+fn crates_know_whom_the_table_says_and_all_of_them_stand_above() {
+    let manifests = manifests();
+    let mut above = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for row in table(&architecture(), "crate") {
+        let crates = names(&row[0]);
+        let said: BTreeSet<String> = names(&row[2]).into_iter().collect();
+        for name in &crates {
+            let Some(known) = manifests.get(name) else {
+                wrong.push(format!("{name}: there is no such crate"));
+                continue;
+            };
+            if row[2] == "all" {
+                continue;
+            }
+            if *known != said {
+                wrong.push(format!("{name}: its manifest names {known:?}, the table {said:?}"));
+            }
+            wrong.extend(
+                said.difference(&above).map(|below| format!("{name}: {below} does not stand above it")),
+            );
+        }
+        above.extend(crates);
+    }
+    wrong.extend(
+        manifests
+            .keys()
+            .filter(|name| !above.contains(*name))
+            .map(|name| format!("{name}: not in the table")),
+    );
+    assert!(wrong.is_empty(), "ARCHITECTURE.md, table of the crates:\n{}", wrong.join("\n"));
+}
+
+/// The floors of the preload library, the lowest first.
+fn floors() -> Vec<String> {
+    let mut floors: Vec<String> =
+        table(&architecture(), "floor").iter().flat_map(|row| names(&row[0])).collect();
+    floors.reverse();
+    floors
+}
+
+/// Rust files below a folder.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// How many modules a file is below the root of its crate: `base/clock.rs` 2, `base/mod.rs` 1.
+fn depth(file: &Path) -> usize {
+    file.components().count() - usize::from(file.ends_with("mod.rs"))
+}
+
+/// The modules of the crate's root that code names, with the line: `crate::a`, `crate::{a, b}`, and `super::a` as often as
+/// it takes to get to the root. Comments are left aside.
+fn named(code: &str, depth: usize) -> Vec<(usize, String)> {
+    let to_root = "super::".repeat(depth);
+    let mut found = Vec::new();
+    let without_comments: Vec<&str> =
+        code.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code)).collect();
+    let text = without_comments.join("\n");
+    for root in ["crate::", &to_root] {
+        for (at, _) in text.match_indices(root) {
+            let line = text[..at].matches('\n').count() + 1;
+            let rest = &text[at + root.len()..];
+            for name in first_names(rest) {
+                found.push((line, name));
+            }
+        }
+    }
+    found
+}
+
+/// The name that a path begins with; of a group in braces, those that its paths begin with.
+fn first_names(path: &str) -> Vec<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let first = |path: &str| path.trim_start().chars().take_while(|c| is_name(*c)).collect::<String>();
+    let Some(group) = path.strip_prefix('{') else { return vec![first(path)] };
+    let (mut level, mut begin, mut names) = (0usize, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => level += 1,
+            '}' if level > 0 => level -= 1,
+            ',' if level == 0 => {
+                names.push(first(&group[begin..at]));
+                begin = at + 1;
+            }
+            '}' => {
+                names.push(first(&group[begin..at]));
+                break;
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+#[test]
+fn no_floor_of_the_preload_library_names_one_above_it() {
+    let source = paths::workspace().join("crates/layer/src");
+    let floors = floors();
+    assert!(floors.len() > 4, "the table of the floors is understood: {floors:?}");
+    let mut wrong = Vec::new();
+    for (height, floor) in floors.iter().enumerate() {
+        let mut files = Vec::new();
+        sources(&source.join(floor), &mut files);
+        for file in files {
+            let below = file.strip_prefix(&source).expect("a file of the library");
+            let code = fs::read_to_string(&file).expect("a source file");
+            for (line, name) in named(&code, depth(below)) {
+                if floors.iter().position(|floor| *floor == name).is_some_and(|named| named > height) {
+                    let known = floors[..height].join(", ");
+                    wrong.push(format!(
+                        "crates/layer/src/{}:{line}: names `{name}`; the floor `{floor}` knows only: {known}",
+                        below.display()
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "a floor knows only those below it (ARCHITECTURE.md):\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_of_the_preload_library_is_on_a_floor() {
+    let library = fs::read_to_string(paths::workspace().join("crates/layer/src/lib.rs")).expect("lib.rs");
+    let modules: BTreeSet<String> = library
+        .lines()
+        .filter_map(|line| {
+            line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned)
+        })
+        .collect();
+    assert_eq!(modules, floors().into_iter().collect());
+}
+
+#[test]
+fn a_path_to_another_floor_is_found_however_it_is_written() {
+    let found = |code: &str, depth| {
+        named(code, depth).into_iter().map(|(line, name)| format!("{line} {name}")).collect::<Vec<_>>()
+    };
+    assert_eq!(found("use crate::record::threads;\n", 2), ["1 record"]);
+    assert_eq!(found("\nuse crate::{base::{image, clock}, mpi_t};\n", 2), ["2 base", "2 mpi_t"]);
+    assert_eq!(found("sym $crate::hooks::f // crate::debugger\n", 2), ["1 hooks"]);
+    assert_eq!(found("use super::super::mpi_t::pvar;\n", 2), ["1 mpi_t"]);
+    assert_eq!(depth(Path::new("base/clock.rs")), 2);
+    assert_eq!(depth(Path::new("base/mod.rs")), 1);
+}

@@ -1,0 +1,140 @@
+//! `cargo xtask check`: what can be said of the sources without running a job.
+//!
+//! Formatting, lints, generated files, the lock-free parts under loom's model checker, the other architecture, the oldest
+//! Rust that the manifests promise, licences and sources of dependencies. What a machine cannot do is reported as
+//! skipped, with the reason and what would mend it.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{build, r#gen};
+
+/// The architecture that is only compiled.
+const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// Nothing to be chosen.
+#[derive(clap::Args)]
+pub struct Args {}
+
+/// One check: its name, and what it does or why it cannot be done here.
+type Check = (&'static str, fn() -> Result<Outcome>);
+
+/// How a check ended, other than by failing.
+enum Outcome {
+    Passed,
+    Skipped(String),
+}
+
+const CHECKS: [Check; 7] = [
+    ("format", format),
+    ("lints", lints),
+    ("generated files", generated),
+    ("models (loom)", models),
+    ("other architecture", other_architecture),
+    ("oldest Rust", oldest_rust),
+    ("dependencies", dependencies),
+];
+
+pub fn run(_: &Args) -> Result<()> {
+    let mut failed = Vec::new();
+    for (name, check) in CHECKS {
+        match check() {
+            Ok(Outcome::Passed) => println!("check: {name}: passed"),
+            Ok(Outcome::Skipped(why)) => println!("check: {name}: skipped: {why}"),
+            Err(error) => {
+                println!("check: {name}: failed: {error:#}");
+                failed.push(name);
+            }
+        }
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn passed(mut command: Command) -> Result<Outcome> {
+    build::run(&mut command).map(|()| Outcome::Passed)
+}
+
+fn format() -> Result<Outcome> {
+    let mut command = build::cargo();
+    command.args(["fmt", "--all", "--check"]);
+    passed(command)
+}
+
+fn lints() -> Result<Outcome> {
+    let mut command = build::cargo();
+    command.args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]);
+    passed(command)
+}
+
+fn generated() -> Result<Outcome> {
+    r#gen::run(&r#gen::Args::check()).map(|()| Outcome::Passed)
+}
+
+/// The engine's lock-free parts, in every order that the memory model allows.
+fn models() -> Result<Outcome> {
+    let mut command = build::cargo();
+    command.args(["test", "--quiet", "--package", "mpit", "--lib", "--release"]);
+    command.args(["--target-dir", "target/loom"]).env("RUSTFLAGS", "--cfg loom");
+    passed(command)
+}
+
+fn other_architecture() -> Result<Outcome> {
+    if !rustup(&["target", "add", OTHER_TARGET])? {
+        return Ok(Outcome::Skipped(format!("`rustup target add {OTHER_TARGET}` does not work here")));
+    }
+    let mut command = build::cargo();
+    command.args(["check", "--quiet", "--workspace", "--target", OTHER_TARGET]);
+    passed(command)
+}
+
+fn oldest_rust() -> Result<Outcome> {
+    let oldest = oldest_version()?;
+    if !rustup(&["toolchain", "install", &oldest, "--profile", "minimal", "--no-self-update"])? {
+        return Ok(Outcome::Skipped(format!("`rustup toolchain install {oldest}` does not work here")));
+    }
+    let mut command = Command::new("rustup");
+    command.current_dir(mpiscope_testkit::paths::workspace());
+    command.args([
+        "run",
+        &oldest,
+        "cargo",
+        "check",
+        "--quiet",
+        "--workspace",
+        "--target-dir",
+        "target/oldest",
+    ]);
+    passed(command)
+}
+
+/// `rust-version` of the workspace.
+fn oldest_version() -> Result<String> {
+    let manifest = mpiscope_testkit::paths::workspace().join("Cargo.toml");
+    let text =
+        std::fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("rust-version = "));
+    Ok(line.context("Cargo.toml has no rust-version")?.trim_matches('"').to_owned())
+}
+
+/// Licences, sources and duplicates; advisories need a data base that is not fetched here.
+fn dependencies() -> Result<Outcome> {
+    let mut asked = Command::new("cargo");
+    asked.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !asked.status().is_ok_and(|status| status.success()) {
+        return Ok(Outcome::Skipped("cargo-deny is not installed (cargo install cargo-deny)".into()));
+    }
+    let mut command = build::cargo();
+    command.args(["deny", "--log-level", "error", "check", "licenses", "bans", "sources"]);
+    passed(command)
+}
+
+/// Whether rustup is there and does as it is asked.
+fn rustup(args: &[&str]) -> Result<bool> {
+    let mut command = Command::new("rustup");
+    command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.status().is_ok_and(|status| status.success()))
+}
