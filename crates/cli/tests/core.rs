@@ -1,7 +1,7 @@
 //! `mpiscope core` on core files of ranks that sample images stand for, and on everything that is none.
 
 use mpiscope_image::layout::{SectionKind, State};
-use mpiscope_image::objects::{Flag, Life};
+use mpiscope_image::objects::{Comm, Flag, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
 use mpiscope_job::sample::Sample;
 use serde_json::Value;
@@ -113,9 +113,24 @@ impl Cores {
     }
 }
 
+/// The communicator, the same on all ranks.
+const SHARED: u64 = 0x5eed_5eed_5eed_5eed;
+
 fn rank(rank: u32) -> Sample {
+    member(rank).0
+}
+
+/// A rank, and the communicator as it has it.
+fn member(rank: u32) -> (Sample, &'static Comm) {
     let sample = Sample::new("postmortem", rank, 4);
-    sample.has_comm(SOLVER, "solver", 4);
+    let comm = sample.shares_comm(SOLVER, "solver", 4, SHARED);
+    (sample, comm)
+}
+
+/// A rank in a collective that has this number on the communicator.
+fn inside(rank: u32, function: &str, number: u64, root: i32) -> Sample {
+    let (sample, comm) = member(rank);
+    sample.enters_collective(function, (SOLVER, comm), number, root);
     sample
 }
 
@@ -130,7 +145,7 @@ fn four() -> Cores {
     receive.enters("MPI_Recv", [SOLVER, INT, 100], 2, 7);
     cores.add("core.0", &receive, Some(TERM), 900);
     for r in [1, 3] {
-        let reduce = rank(r);
+        let reduce = inside(r, "MPI_Allreduce", 1, 0);
         reduce.enters("MPI_Allreduce", [SOLVER, INT, 10], 0, 0);
         cores.add(&format!("core.{r}"), &reduce, Some(TERM), 300);
     }
@@ -150,19 +165,21 @@ fn the_first_to_fail_is_the_one_whose_death_was_its_own_doing() {
 }
 
 #[test]
-fn equal_ranks_share_a_row_and_everybody_who_waited_is_told_with_whom_for() {
+fn equal_ranks_share_a_row_and_the_verdict_names_everybody_who_waited_and_for_whom() {
     let told = four().told();
     let row: Vec<&str> =
         told.lines().find(|line| line.starts_with("[1,3]")).unwrap().split_whitespace().collect();
     assert_eq!(row[..4], ["[1,3]", "samplehost", "SIGTERM", "-"], "{told}");
     assert_eq!(row[4..10], ["MPI_Allreduce", "-", "-", "\"solver\"", "10", "INT"], "{told}");
-    let receive = "rank 0 in MPI_Recv on \"solver\" (0x1234): was waiting for a message from rank 2 \
-                   (outside of MPI, died of SIGSEGV)";
-    assert!(told.contains(receive), "{told}");
-    let reduce = "ranks [1,3] in MPI_Allreduce on \"solver\" (0x1234): had not entered it: rank 0 (in MPI_Recv), \
-                  rank 2 (outside of MPI, died of SIGSEGV)";
-    assert!(told.contains(reduce), "{told}");
-    assert!(told.contains("-> ranks [0-1,3] waited, directly or through others, for rank 2"), "{told}");
+    for wanted in [
+        "\nranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV\n",
+        "  rank 0: in MPI_Recv at 0x1234, waiting for a message from rank 2 with tag 7 on \"solver\"\n",
+        "  ranks [1,3]: in MPI_Allreduce at 0x1234, collective 1 on \"solver\", not entered by ranks [0,2]\n",
+        "  rank 2: has ended: it died of SIGSEGV\n",
+    ] {
+        assert!(told.contains(wanted), "no {wanted:?} in\n{told}");
+    }
+    assert!(!told.contains("mpiscope core"), "what to try next is what is being read: {told}");
 }
 
 #[test]
@@ -187,21 +204,17 @@ fn an_abort_is_the_cause_although_the_signal_came_from_outside() {
     cores.add("core.0", &rank(0), Some(TERM), 0);
     let told = cores.told();
     assert!(told.contains("failed: rank 1 on samplehost: called MPI_Abort with code 42"), "{told}");
-    assert!(told.contains("no core file here of ranks [2-3]: what they did is not known"), "{told}");
+    assert!(told.contains("not seen: ranks [2-3]: no file of it was given"), "{told}");
+    assert_eq!(cores.json()["why"]["unseen"], "[2-3]");
 }
 
 #[test]
 fn ranks_that_waited_for_each_other_in_a_circle_are_a_deadlock_and_no_one_is_to_blame() {
-    let cores = Cores::new();
-    for r in 0..4 {
-        let ring = rank(r);
-        ring.enters("MPI_Recv", [SOLVER, INT, 1], (r as i32 + 1) % 4, 7);
-        cores.add(&format!("core.{r}"), &ring, Some(TERM), 100 * u64::from(r));
-    }
+    let cores = ring(Some(TERM));
     let told = cores.told();
-    let cycle = "-> deadlock: 4 ranks waited for each other in a cycle, 0 -> 1 -> 2 -> 3 -> 0\n";
-    assert!(told.contains(cycle) && !told.contains("directly or through others"), "{told}");
-    assert_eq!(cores.json()["circles"], serde_json::json!([[0, 1, 2, 3]]));
+    assert!(told.contains("\ndeadlock: 0 -> 1 -> 2 -> 3 -> 0 (4 ranks wait for each other)\n"), "{told}");
+    assert!(told.contains("\nnext: break the ring"), "{told}");
+    assert_eq!(cores.json()["why"]["cycle"], serde_json::json!(["0", "1", "2", "3"]));
 }
 
 #[test]
@@ -215,7 +228,7 @@ fn a_rank_that_died_outside_of_mpi_shows_its_last_call_and_where_that_was() {
     let row = told.lines().find(|line| line.starts_with("2 ")).unwrap();
     assert!(row.contains("  after MPI_Recv  ") && row.trim_end().ends_with("  0x1234"), "{told}");
     assert!(told.contains("\n  last call: MPI_Recv at 0x1234\n"), "{told}");
-    assert!(told.contains("rank 2 (outside of MPI after MPI_Recv, died of SIGSEGV)"), "{told}");
+    assert!(told.contains("\n  rank 2: has ended: it died of SIGSEGV\n"), "{told}");
     let thread = &cores.json()["deaths"][2]["threads"][0];
     assert_eq!((&thread["call"], &thread["last_call"]["function"]), (&Value::Null, &"MPI_Recv".into()));
     assert_eq!((&thread["last_call"]["peer"]["rank"], &thread["last_call"]["tag"]), (&0.into(), &"7".into()));
@@ -247,7 +260,7 @@ fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others()
     }
     let told = cores.told();
     assert!(told.contains("\n  ranks [0-1,3]: MPI_Ibarrier on \"solver\"\n"), "{told}");
-    assert!(told.contains("\n  ranks [0-1,3]: MPI_Ibcast root 2 on \"solver\", 3 x MPI_INT\n"), "{told}");
+    assert!(told.contains("\n  ranks [0-1,3]: MPI_Ibcast root 2 on \"solver\" 3 x MPI_INT\n"), "{told}");
 }
 
 /// A receive from rank 2 under way.
@@ -265,6 +278,7 @@ fn started(sample: &Sample, handle: u64, kind: RequestKind, by: &str) {
         request.head.flags.set(Flag::STARTED.0 | Flag::ACTIVE.0);
         request.kind.set(kind.0);
         request.object.set(SOLVER);
+        request.comm_identity.set(SHARED);
         request.peer.set(2);
         request.tag.set(9);
         request.count.set(3);
@@ -277,15 +291,18 @@ fn a_rank_in_waitall_waits_for_the_peers_of_its_requests() {
     let cores = four();
     let waiting = rank(1);
     receive(&waiting, 0xac00_0000);
+    waiting.thread.waited[0].set(0xac00_0000);
     waiting.enters("MPI_Waitall", [0, 0, 1], 0, 0);
     cores.add("core.1", &waiting, Some(TERM), 300);
     let told = cores.told();
-    let wait =
-        "rank 1 in MPI_Waitall on \"solver\" (0x1234): was waiting for a message from rank 2 (outside of MPI";
+    let wait = "rank 1: in MPI_Waitall at 0x1234, waiting for a message from rank 2 with tag 9 on \"solver\"";
     assert!(told.contains(wait), "{told}");
-    assert!(told.contains("  rank 1: receive from 2 tag 9 on \"solver\", 3 x MPI_INT"), "{told}");
-    assert!(told.contains("-> ranks [0-1,3] waited"), "{told}");
-    assert_eq!(cores.json()["deaths"][1]["pending"][0]["tag"], "9");
+    assert!(told.contains("  rank 1: receive from 2 tag 9 on \"solver\" 3 x MPI_INT"), "{told}");
+    assert!(told.contains("\nranks [0-1,3] wait for rank 2, which has ended"), "{told}");
+    let pending = &cores.json()["deaths"][1]["pending"][0];
+    assert_eq!((&pending["tag"], &pending["peer"]["value"]), (&9.into(), &2.into()), "{pending}");
+    assert_eq!((&pending["object"]["name"], &pending["object"]["kind"]), (&"solver".into(), &"comm".into()));
+    assert_eq!(pending["datatype"]["name"], "MPI_INT", "{pending}");
 }
 
 #[test]
@@ -295,7 +312,7 @@ fn a_core_file_of_a_process_that_lived_on_is_no_problem_found() {
     let output = core(&[file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let postmortem: Value = serde_json::from_slice(&core(&["--json", cores.path()]).stdout).unwrap();
-    assert_eq!((&postmortem["schema"], &postmortem["first"]), (&"mpiscope.core/1".into(), &Value::Null));
+    assert_eq!((&postmortem["schema"], &postmortem["first"]), (&"mpiscope.core/2".into(), &Value::Null));
     assert_eq!(postmortem["deaths"][0]["state"], format!("{:?}", State::INITIALIZED));
 }
 
@@ -309,7 +326,7 @@ fn what_is_no_core_file_of_a_rank_is_told_and_the_others_are_still_read() {
     let output = core(&[file.to_str().unwrap(), other.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("1 core file: rank 2 of 4"));
-    assert!(text(&output.stderr).contains("notes.txt"));
+    assert!(text(&output.stdout).contains("not seen: ") && text(&output.stdout).contains("notes.txt"));
 }
 
 #[test]
@@ -373,65 +390,96 @@ fn names_of_programs_cannot_control_the_terminal() {
     assert!(!cores.told().contains('\u{1b}'));
 }
 
-/// A rank that has entered so many collectives on the solver.
-fn entered(rank: u32, collectives: u64) -> Sample {
-    let sample = Sample::new("story", rank, 4);
-    sample.has_comm(SOLVER, "solver", 4).collectives.set(collectives);
-    sample
-}
-
 #[test]
 fn a_rank_that_has_left_a_collective_is_not_waited_for_and_makes_no_deadlock() {
     let cores = Cores::new();
     // The first leaf of a reduction has gone on to the barrier; the others are where they were.
     for r in [0, 1, 2] {
-        let sample = entered(r, 5);
-        sample.enters("MPI_Reduce", [SOLVER, INT, 1], 0, 0);
-        cores.add(&format!("core.{r}"), &sample, Some(TERM), 300);
+        cores.add(&format!("core.{r}"), &inside(r, "MPI_Reduce", 5, 0), Some(TERM), 300);
     }
-    let ahead = entered(3, 6);
-    ahead.enters("MPI_Barrier", [SOLVER, 0, 0], 0, 0);
-    cores.add("core.3", &ahead, Some(TERM), 300);
+    cores.add("core.3", &inside(3, "MPI_Barrier", 6, 0), Some(TERM), 300);
     let told = cores.told();
-    assert!(
-        told.contains("ranks [0-2] in MPI_Reduce #5 on \"solver\" (0x1234): all members had entered"),
-        "{told}"
-    );
-    assert!(told.contains(
-        "rank 3 in MPI_Barrier #6 on \"solver\" (0x1234): had not entered it: ranks [0-2] (in MPI_Reduce)"
-    ));
+    assert!(told.contains("ranks [0-2]: in MPI_Reduce at 0x1234, collective 5 on \"solver\"\n"), "{told}");
+    let barrier =
+        "rank 3: in MPI_Barrier at 0x1234, collective 6 on \"solver\", not entered by ranks [0-2]\n";
+    assert!(told.contains(barrier), "{told}");
     assert!(!told.contains("deadlock"), "{told}");
-    assert_eq!(cores.json()["circles"], serde_json::json!([]));
+    assert_eq!(cores.json()["why"]["cycle"], serde_json::json!([]));
 }
 
 #[test]
 fn another_function_or_root_under_the_same_number_is_a_mismatch() {
     for (function, root, wanted) in [
-        ("MPI_Reduce", 2, "rank 3 in MPI_Reduce with root 2"),
-        ("MPI_Bcast", 0, "rank 3 in MPI_Bcast with root 0"),
-        ("MPI_Barrier", 0, "rank 3 in MPI_Barrier"),
+        (
+            "MPI_Reduce",
+            2,
+            "(root) on \"solver\", collective 5: ranks [0-2] are in MPI_Reduce with root 0 at 0x1234, rank 3 is in MPI_Reduce with root 2 at 0x1234",
+        ),
+        (
+            "MPI_Bcast",
+            0,
+            "(function) on \"solver\", collective 5: ranks [0-2] are in MPI_Reduce at 0x1234, rank 3 is in MPI_Bcast at 0x1234",
+        ),
+        (
+            "MPI_Barrier",
+            0,
+            "(function) on \"solver\", collective 5: ranks [0-2] are in MPI_Reduce at 0x1234, rank 3 is in MPI_Barrier at 0x1234",
+        ),
     ] {
         let cores = Cores::new();
         for r in 0..4 {
-            let sample = entered(r, 5);
             let (function, root) = if r == 3 { (function, root) } else { ("MPI_Reduce", 0) };
-            sample.enters(function, [SOLVER, INT, 1], root, 0);
-            cores.add(&format!("core.{r}"), &sample, Some(TERM), 300);
+            cores.add(&format!("core.{r}"), &inside(r, function, 5, root), Some(TERM), 300);
         }
         let told = cores.told();
-        let line = format!(
-            "ranks [0-2] in MPI_Reduce with root 0 #5 on \"solver\" (0x1234): mismatched collectives, {wanted}\n"
-        );
-        assert!(told.contains(&line), "{told}");
+        assert!(told.contains(&format!("\ncollective mismatch {wanted}\n")), "{told}");
         assert!(!told.contains("deadlock"), "{told}");
     }
+}
+
+#[test]
+fn core_and_why_give_one_verdict_on_the_same_files() {
+    for cores in [four(), ring(Some(TERM)), ring(None)] {
+        let why = Command::new(MPISCOPE).args(["why", "--json", cores.path()]).output().unwrap();
+        let why: Value = serde_json::from_slice(&why.stdout).unwrap();
+        assert_eq!(cores.json()["why"], why);
+        let shown =
+            Command::new(MPISCOPE).env("COLUMNS", "400").args(["why", cores.path()]).output().unwrap();
+        let shown = text(&shown.stdout);
+        let core = text(&core(&[cores.path()]).stdout);
+        for line in shown.lines().filter(|line| !line.starts_with("next: ")) {
+            assert!(core.lines().any(|other| other == line), "no {line:?} in\n{core}");
+        }
+    }
+}
+
+/// Ranks that receive from each other.
+fn ring(killer: Option<Killer>) -> Cores {
+    let cores = Cores::new();
+    for r in 0..4 {
+        let ring = rank(r);
+        ring.enters("MPI_Recv", [SOLVER, INT, 1], (r as i32 + 1) % 4, 7);
+        cores.add(&format!("core.{r}"), &ring, killer, 100 * u64::from(r));
+    }
+    cores
+}
+
+#[test]
+fn a_rank_that_died_while_nobody_waited_is_what_the_verdict_says() {
+    let cores = Cores::new();
+    cores.add("core.0", &rank(0), Some(TERM), 0);
+    cores.add("core.2", &rank(2), Some(SEGV), 500);
+    let told = cores.told();
+    assert!(told.contains("\nrank 2 has ended: it died of SIGSEGV; no rank waits for it\n"), "{told}");
+    let why = Command::new(MPISCOPE).args(["why", cores.path()]).output().unwrap();
+    assert_eq!(why.status.code(), Some(1), "{}", text(&why.stdout));
 }
 
 #[test]
 fn core_files_that_a_debugger_took_of_living_ranks_are_snapshots_and_nobody_failed() {
     let cores = Cores::new();
     for r in 0..4 {
-        let sample = entered(r, 1);
+        let sample = rank(r);
         sample.enters("MPI_Recv", [SOLVER, INT, 1], (r as i32 + 1) % 4, 7);
         let stopped = Killer(libc::SIGSTOP, 0, u64::from(std::process::id()));
         let file = cores.add(&format!("core.{r}"), &sample, Some(stopped), 200_000);
@@ -444,12 +492,15 @@ fn core_files_that_a_debugger_took_of_living_ranks_are_snapshots_and_nobody_fail
     }
     let output = core(&[cores.path()]);
     let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert_eq!(output.status.code(), Some(1), "nobody died, but nobody could have gone on: {told}");
     assert!(!told.contains("SIGSTOP") && !told.contains("first to"), "{told}");
-    assert!(told.contains("deadlock: 4 ranks"), "what they wait for is there all the same: {told}");
-    let story = cores.json();
-    assert_eq!((&story["first"], &story["deaths"][0]["signal"]), (&Value::Null, &Value::Null));
-    assert!(story["deaths"][0]["threads"][0]["age_s"].as_f64().is_some(), "{story}");
+    assert!(
+        told.contains("deadlock: 0 -> 1 -> 2 -> 3 -> 0"),
+        "what they wait for is there all the same: {told}"
+    );
+    let postmortem = cores.json();
+    assert_eq!((&postmortem["first"], &postmortem["deaths"][0]["signal"]), (&Value::Null, &Value::Null));
+    assert!(postmortem["deaths"][0]["threads"][0]["age_s"].as_f64().is_some(), "{postmortem}");
 }
 
 #[test]

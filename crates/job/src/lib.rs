@@ -21,6 +21,7 @@ mod error;
 pub mod fortran_frames;
 pub mod identity;
 pub mod image_source;
+pub mod kept;
 pub mod leaks;
 pub mod merge;
 pub mod names;

@@ -7,7 +7,7 @@ use mpi_abi::AbiKind;
 use mpiscope_image::layout::{
     Chars, ClockKind, FunctionName, Process, Recording, SectionKind, State, Thread,
 };
-use mpiscope_image::objects::{Comm, Flag, Life};
+use mpiscope_image::objects::{Comm, Flag, Life, uid};
 use mpiscope_image::{Grow, NewImage, Writer};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
@@ -158,6 +158,15 @@ impl Sample {
         });
     }
 
+    /// The rank is in the collective that has this number on its communicator.
+    pub fn enters_collective(&self, name: &str, comm: (u64, &Comm), number: u64, root: i32) {
+        comm.1.collectives.set(number);
+        self.enters(name, [comm.0, 0, 0], root, 0);
+        let call = &self.thread.call;
+        let [.., noted] = &call.extra;
+        call.seq.write(|| noted.set(number));
+    }
+
     /// The rank has left the call.
     pub fn leaves(&self) {
         let call = &self.thread.call;
@@ -175,13 +184,15 @@ impl Sample {
 
     /// The same with an identity that other ranks know it by.
     pub fn shares_comm(&self, handle: u64, name: &str, size: u32, identity: u64) -> &'static Comm {
-        let (_, comm) = self.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
+        let (index, comm) = self.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
         comm.head.seq.write(|| {
+            comm.head.uid.set(uid(SectionKind::COMMS, index + 1));
             comm.head.handle.set(handle);
             comm.head.identity.set(identity);
             comm.head.life.set(Life::LIVE.0);
             comm.head.flags.set(Flag::COMMITTED.0);
             comm.size.set(size);
+            comm.rank.set(self.process.rank.get());
             self.writer.put_chars(&comm.name, &Chars::new(name.as_bytes()));
         });
         comm

@@ -5,7 +5,7 @@ mod output;
 mod requests;
 
 use crate::exit;
-use crate::render::{Screen, complain};
+use crate::render::Screen;
 use anyhow::{Result, bail};
 use mpiscope_job::postmortem::{Death, Postmortem};
 use mpiscope_job::symbols::FileSymbols;
@@ -13,16 +13,16 @@ use mpiscope_target::Symbolizer;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Show from core files which rank died of what, in which call, and who was waiting for whom
+/// Show from core files which rank died of what, in which call, and why the others could not go on
 ///
 /// Name the core files of a job, or a directory that contains them, also in one folder per rank. The program must have run
-/// under `mpiscope run`. Exit status: 0 nobody died, 1 somebody did, 2 no core file could be read.
+/// under `mpiscope run`. Exit status: 0 nothing is wrong, 1 a rank died or waited for ever, 2 no core file could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// Core files, or directories with core files
     #[arg(required = true, value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
-    /// Print everything as JSON
+    /// Everything as JSON (schema mpiscope.core/2)
     #[arg(long)]
     json: bool,
 }
@@ -45,11 +45,9 @@ pub fn core(options: &Options) -> Result<ExitCode> {
     let mut screen = Screen::stdout();
     if options.json {
         screen.json(&postmortem)?;
-        screen.finish()?;
     } else {
         screen.page(&output::page(&postmortem))?;
-        screen.finish()?;
-        postmortem.errors.iter().for_each(|error| complain("core", error));
     }
+    screen.finish()?;
     Ok(ExitCode::from(if postmortem.problem() { exit::PROBLEM } else { exit::FINE }))
 }

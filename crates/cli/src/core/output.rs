@@ -1,10 +1,12 @@
-//! The postmortem as text: who failed first, a row for each kind of end, who waited for whom.
+//! The postmortem as text: who failed first, a row for each kind of end, and the verdict of `mpiscope why`.
 
 use super::requests;
 use crate::ps::rows;
 use crate::render::{Block, Table, age, or_dash, span};
+use crate::why::output as verdict;
 use mpiscope_job::RankSet;
-use mpiscope_job::postmortem::{Death, FirstFailure, Place, Postmortem, Wait, WaitFor};
+use mpiscope_job::postmortem::{Death, FirstFailure, FrameText, Postmortem};
+use mpiscope_job::questions::why::Kind;
 use mpiscope_job::rank_status::ThreadStatus;
 
 /// Messages that are shown.
@@ -26,40 +28,16 @@ pub fn page(postmortem: &Postmortem) -> Vec<Block> {
     page
 }
 
-/// Who waited for whom, and what was under way.
+/// Why the ranks could not go on, and what was under way.
 fn conclusions(postmortem: &Postmortem) -> Vec<String> {
-    let mut lines = Vec::new();
-    if !postmortem.waits.is_empty() {
-        lines.push(String::new());
-        lines.extend(postmortem.waits.iter().map(wait));
-    }
-    lines.extend(postmortem.cycles.iter().map(|cycle| closed(cycle)));
-    let circled = |rank: u32| postmortem.cycles.iter().any(|cycle| cycle.contains(&rank));
-    let first_rank = postmortem.first.as_ref().and_then(|first| first.rank).filter(|rank| !circled(*rank));
-    if let (Some(rank), 1..) = (first_rank, postmortem.held_up.0.len()) {
-        lines.push(format!(
-            "-> {} waited, directly or through others, for rank {rank}",
-            who(&postmortem.held_up)
-        ));
-    }
+    let mut lines = vec![String::new()];
+    // Where a rank has ended, the next thing to try is the core file, which is shown above.
+    let shown = postmortem.why.kind == Kind::RANK_GONE && postmortem.first.is_some();
+    lines.extend(if shown { verdict::reasons(&postmortem.why) } else { verdict::lines(&postmortem.why) });
     lines.extend(requests::lines(postmortem));
     lines.extend(messages(postmortem));
     lines.extend(left_out(postmortem));
     lines
-}
-
-/// A cycle of ranks, shortened in the middle if it is long.
-fn closed(cycle: &[u32]) -> String {
-    const ENDS: usize = 8;
-    let mut steps: Vec<String> = cycle.iter().chain(cycle.first()).map(u32::to_string).collect();
-    if let [rank, _] = steps.as_slice() {
-        return format!("-> rank {rank} waited for itself: it could not have gone on");
-    }
-    if steps.len() > 2 * ENDS {
-        let hidden = steps.len() - 2 * ENDS;
-        steps.splice(ENDS..steps.len() - ENDS, [format!("({hidden} more)")]);
-    }
-    format!("-> deadlock: {} ranks waited for each other in a cycle, {}", cycle.len(), steps.join(" -> "))
 }
 
 pub(super) fn who(ranks: &RankSet) -> String {
@@ -118,12 +96,12 @@ fn first_lines(postmortem: &Postmortem, first: &FirstFailure) -> Vec<String> {
 
 /// The frames that the program's own called, innermost first. The layer between the program and the MPI library is of no
 /// interest.
-fn below<'a>(stack: &'a [Place], own: Option<&'a Place>) -> impl Iterator<Item = &'a Place> {
-    let others = |frame: &&Place| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
+fn below<'a>(stack: &'a [FrameText], own: Option<&'a FrameText>) -> impl Iterator<Item = &'a FrameText> {
+    let others = |frame: &&FrameText| !frame.module.is_empty() && !frame.module.starts_with(LAYER);
     stack.iter().take_while(move |frame| Some(*frame) != own).filter(others).take(FRAMES)
 }
 
-fn shown(place: &Place) -> String {
+fn shown(place: &FrameText) -> String {
     let named =
         |function: &&String| place.place.strip_prefix(function.as_str()).is_some_and(|p| p.starts_with('+'));
     match place.function.as_ref().filter(|function| !named(function)) {
@@ -134,7 +112,7 @@ fn shown(place: &Place) -> String {
 
 /// The signal with what it means.
 fn killed(death: &Death) -> String {
-    match (death.abort_code, death.killer()) {
+    match (death.end.abort_code, death.end.killer()) {
         (Some(code), _) => format!("called MPI_Abort with code {code}"),
         (None, Some(signal)) => format!("{}, {}", signal.name, signal.meaning),
         (None, None) => "alive when the core file was taken".to_owned(),
@@ -193,7 +171,7 @@ fn main_thread(death: &Death) -> Option<&ThreadStatus> {
 }
 
 fn cells(death: &Death) -> Vec<String> {
-    let end = match (death.abort_code, death.killer()) {
+    let end = match (death.end.abort_code, death.end.killer()) {
         (Some(code), _) => format!("MPI_Abort {code}"),
         (None, Some(signal)) => signal.name.clone(),
         (None, None) => "-".to_owned(),
@@ -204,39 +182,6 @@ fn cells(death: &Death) -> Vec<String> {
     let host = if death.now.host.is_empty() { "-".to_owned() } else { death.now.host.clone() };
     call.splice(0..0, [host, end, at]);
     call
-}
-
-fn wait(wait: &Wait) -> String {
-    let number = wait.number.map_or_else(String::new, |n| format!(" #{n}"));
-    let place = wait.place.as_ref().map_or_else(String::new, |p| format!(" ({p})"));
-    let root = wait.root.filter(|_| !wait.mismatched.is_empty());
-    let root = root.map_or_else(String::new, |root| format!(" with root {root}"));
-    let call = format!("{} in {}{root}{number} on {}{place}", who(&wait.ranks), wait.function, wait.comm);
-    let missing: Vec<String> =
-        wait.missing.iter().map(|m| format!("{} ({})", who(&m.ranks), m.did)).collect();
-    let verb = if wait.ranks.0.len() == 1 { "was" } else { "were" };
-    let mismatched: Vec<String> =
-        wait.mismatched.iter().map(|m| format!("{} in {}", who(&m.ranks), m.did)).collect();
-    let mismatch = match (wait.missing.is_empty(), mismatched.is_empty()) {
-        (_, true) => String::new(),
-        (true, false) => ": mismatched collectives, ".to_owned() + &mismatched.join(", "),
-        (false, false) => "; mismatched collectives, ".to_owned() + &mismatched.join(", "),
-    };
-    match (wait.what, missing.is_empty()) {
-        (WaitFor::Others, true) if !mismatched.is_empty() => format!("{call}{mismatch}"),
-        (WaitFor::Others, true) => {
-            format!("{call}: all members had entered, as far as their core files are here")
-        }
-        (WaitFor::Others, false) => {
-            format!("{call}: had not entered it: {}{mismatch}", missing.join(", "))
-        }
-        (_, true) => format!("{call}: {verb} waiting for a rank that is not known"),
-        (WaitFor::Any, false) => {
-            format!("{call}: {verb} waiting for a message from any of: {}", missing.join(", "))
-        }
-        (WaitFor::From, false) => format!("{call}: {verb} waiting for a message from {}", missing.join(", ")),
-        (WaitFor::To, false) => format!("{call}: {verb} sending to {}", missing.join(", ")),
-    }
 }
 
 /// The last messages of the first to fail.
@@ -261,9 +206,6 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
 /// What could not be seen.
 fn left_out(postmortem: &Postmortem) -> Vec<String> {
     let mut lines = Vec::new();
-    if !postmortem.absent.0.is_empty() {
-        lines.push(format!("no core file here of {}: what they did is not known", who(&postmortem.absent)));
-    }
     for death in &postmortem.deaths {
         let rank: RankSet = death.now.rank.into_iter().collect();
         if let Some(missing) = death.missing_bytes {
@@ -293,7 +235,7 @@ mod tests {
 
     #[test]
     fn frames_of_the_layer_stand_in_no_stack_and_those_of_the_library_end_at_the_program() {
-        let frame = |place: &str, module: &str| Place {
+        let frame = |place: &str, module: &str| FrameText {
             function: None,
             place: place.to_owned(),
             module: module.to_owned(),

@@ -1,9 +1,10 @@
 //! What the ranks had under way: a line for each kind of request.
 
 use super::output::who;
+use crate::inspect::describe::request;
 use crate::render::{self, span};
 use mpiscope_job::RankSet;
-use mpiscope_job::call_fields::Role;
+use mpiscope_job::objects::{Kind, Reference};
 use mpiscope_job::postmortem::{PendingRequest, Postmortem};
 
 /// Requests of one process that are shown.
@@ -53,18 +54,17 @@ pub fn lines(postmortem: &Postmortem) -> Vec<String> {
 }
 
 /// What it is, and where it was started.
-fn described(request: &PendingRequest) -> (String, String) {
-    let way = match (request.role, &request.peer) {
-        (Some(Role::Source), Some(peer)) => format!(" from {peer}"),
-        (Some(_), Some(peer)) => format!(" to {peer}"),
-        (None, Some(peer)) if request.root => format!(" root {peer}"),
-        (None, Some(peer)) => format!(" target {peer}"),
-        (_, None) => String::new(),
-    };
-    let tag = request.tag.as_ref().map_or_else(String::new, |tag| format!(" tag {tag}"));
-    let datatype = request.datatype.as_ref().map(|d| d.split(" 0x").next().unwrap_or(d));
-    let datatype = datatype.map_or_else(String::new, |d| format!(", {} x {d}", request.count));
-    let place = request.place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
-    let on = request.on.as_ref().map_or_else(String::new, |on| format!(" on {on}"));
-    (format!("{}{way}{tag}{on}{datatype}", request.operation), place)
+fn described(pending: &PendingRequest) -> (String, String) {
+    let start = pending.request.start.as_ref();
+    let place = start.and_then(|start| start.place.as_ref());
+    let place = place.map_or_else(String::new, |place| format!(" ({place})"));
+    (request::what(&pending.request, &alike), place)
+}
+
+/// An object as all ranks may call it: handles differ from rank to rank.
+fn alike(object: &Reference) -> String {
+    match (&object.name, object.kind) {
+        (None, Kind::Datatype) => "a derived type".to_owned(),
+        _ => object.label(),
+    }
 }

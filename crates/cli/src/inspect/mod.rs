@@ -9,7 +9,7 @@
 
 mod collect;
 mod counts;
-mod describe;
+pub mod describe;
 mod handle;
 mod json;
 mod list;

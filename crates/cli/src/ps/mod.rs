@@ -10,12 +10,12 @@ use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::discover::{Found, Job};
+use mpiscope_job::kept::Kept;
 use mpiscope_job::names::Locate;
-use mpiscope_job::postmortem::as_of_core;
 use mpiscope_job::rank::{Rank, SymbolContext};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::{Process, RankSet, Worlds};
-use mpiscope_target::{Core, Files, Live};
+use mpiscope_target::{Files, Live};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -161,24 +161,9 @@ fn rank(found: &Found, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Optio
 
 /// A saved image or a core file: the process is not there any more, but that is no problem found.
 fn file(path: &std::path::Path) -> Result<Report> {
-    let image = selection::open(path)?;
-    let core = Core::open(path).ok();
-    // The core file of a process of this host has the host's clock.
-    let mut process = Process::read(&image, core.is_some().then(Moment::now))
-        .map_err(|why| mpiscope_job::Error::Image { what: path.display().to_string(), why })?;
-    if process.calls_through_binding()
-        && let Some(core) = &core
-    {
-        process.see_through_bindings(&image, core);
-    }
-    let symbols = selection::symbols();
-    let context = SymbolContext::new(&process, &*symbols);
-    let mut report = empty(&process.job);
-    let mut status = RankStatus::new(&Rank::new(&image, &process, &context), true);
-    if core.is_some() {
-        as_of_core(&mut status, &process, path);
-    }
-    report.ranks.push(status);
+    let kept = Kept::open(path)?;
+    let mut report = empty(&kept.process.job);
+    report.ranks.push(kept.status(&*selection::symbols(), true));
     Ok(report)
 }
 

@@ -8,10 +8,11 @@ use crate::render::Screen;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
+use mpiscope_job::kept::Kept;
 use mpiscope_job::names::Locate;
+use mpiscope_job::questions::observation::Observation;
 use mpiscope_job::questions::observation::live::{Look, look};
-use mpiscope_job::questions::observation::{Observation, file};
-use mpiscope_job::questions::why::{Verdict, snapshot, verdict};
+use mpiscope_job::questions::why::{self as question, Verdict, snapshot, verdict};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
@@ -107,16 +108,13 @@ fn nothing(look: &Look) -> String {
 fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Verdict> {
     let (mut observations, mut errors): (Vec<Observation>, Vec<String>) = Default::default();
     for path in files::expand(paths)? {
-        match file::open(&path, symbols) {
-            Ok(observation) => observations.push(observation),
+        match Kept::open(&path) {
+            Ok(kept) => observations.push(kept.observation(symbols)),
             Err(error) => errors.push(error.to_string()),
         }
     }
     if observations.is_empty() {
         bail!("{}", errors.join("\nmpiscope: "));
     }
-    let kept = snapshot(&observations, "no file of it was given, or it could not be read");
-    let mut found = verdict(&kept, &kept, 0.0);
-    found.not_seen.append(&mut errors);
-    Ok(found)
+    Ok(question::of_files(observations, &errors))
 }

@@ -8,13 +8,19 @@ const MOST_LINES: usize = 12;
 
 /// The lines to print.
 pub fn lines(found: &Verdict) -> Vec<String> {
+    let mut lines = reasons(found);
+    lines.push(format!("next: {}", found.next));
+    lines
+}
+
+/// The same without what to try next.
+pub fn reasons(found: &Verdict) -> Vec<String> {
     let mut lines = vec![found.verdict.clone()];
     lines.extend(found.evidence.iter().take(MOST_LINES).map(evidence));
     if let Some(more @ 1..) = found.evidence.len().checked_sub(MOST_LINES) {
         lines.push(format!("  ... and {} (--json has them all)", render::count(more, "more line")));
     }
     lines.extend(found.not_seen.iter().map(|what| format!("not seen: {what}")));
-    lines.push(format!("next: {}", found.next));
     lines
 }
 

@@ -85,6 +85,15 @@ pub struct Request {
     pub several: bool,
 }
 
+impl Request {
+    /// Whether its messages go to nobody and come from nobody: nothing is waited for, even if its completion was not yet seen.
+    pub fn is_with_nobody(&self) -> bool {
+        let nobody = self.peer.as_ref().filter(|peer| peer.name == Some("MPI_PROC_NULL"));
+        let of_messages = RequestKind(self.code).is_point_to_point();
+        nobody.is_some_and(|nobody| of_messages && self.send.is_none_or(|(to, _)| to == nobody.value))
+    }
+}
+
 /// A rank, or a word for one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,5 +1,7 @@
 //! What is told of a rank from inside and from outside, by all commands that tell it: each fact is one.
 
+pub mod cores;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, Program};
 use serde_json::Value;
 
@@ -17,16 +20,23 @@ const ROLES: Program = Program { name: "thread_roles", ranks: 2, needs: Needs::N
 
 const LATE: Program = Program { name: "late_start", ranks: 2, needs: Needs::Nothing };
 
+const CORES: &str = "core_files_of_a_hung_job_are_the_same_to_core_why_ps_and_inspect";
+
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 2] = [
+    let checks: [(&str, Check); 3] = [
         ("a_thread_that_only_asks_hides_nothing_of_the_one_that_communicates", roles),
         ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
+        (CORES, cores::check),
     ];
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        let missing = paths::in_path("gcore").is_none() && name == CORES;
         let name = format!("{}::views::{name}", library.name);
+        if missing {
+            return crate::skipped(name, "there is no gcore, which comes with gdb");
+        }
         Trial::test(name, move || check(&subject, &library).map_err(|error| format!("{error:#}").into()))
     };
     checks.into_iter().map(trial).collect()

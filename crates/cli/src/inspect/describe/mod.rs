@@ -18,7 +18,7 @@ mod info;
 mod keyval;
 mod merge;
 mod operation;
-mod request;
+pub mod request;
 mod session;
 mod type_map;
 mod window;

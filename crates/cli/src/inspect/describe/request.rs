@@ -2,26 +2,30 @@
 
 use super::{Context, Fact, field, when};
 use mpiscope_job::objects::request::{Rank, When};
-use mpiscope_job::objects::{Lifetime, Message, Request};
+use mpiscope_job::objects::{Lifetime, Message, Reference, Request};
 
 /// In one line.
 pub fn brief(context: &Context<'_>, request: &Request) -> String {
     if request.common.standing == Lifetime::Null {
         return String::new();
     }
+    format!("{}, {}", what(request, &|object| context.call(object)), state(request))
+}
+
+/// `receive from 0 tag 42 on "solver" 10 x MPI_INT`, with the names that `name` gives to other objects.
+pub fn what(request: &Request, name: &dyn Fn(&Reference) -> String) -> String {
     let mut parts = vec![operation(request).to_owned()];
     if let Some(way) = way(request) {
         parts.push(way);
     }
     if let Some(object) = &request.object {
-        parts.push(format!("on {}", context.call(object)));
+        parts.push(format!("on {}", name(object)));
     }
     if request.count > 0 || request.datatype.is_some() {
-        let datatype =
-            request.datatype.as_ref().map_or_else(String::new, |d| format!(" x {}", context.call(d)));
+        let datatype = request.datatype.as_ref().map_or_else(String::new, |d| format!(" x {}", name(d)));
         parts.push(format!("{}{datatype}", request.count));
     }
-    format!("{}, {}", parts.join(" "), state(request))
+    parts.join(" ")
 }
 
 /// What it stands for: of what is no message, the function says more than its kind.

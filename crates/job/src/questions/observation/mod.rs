@@ -6,7 +6,6 @@
 mod calls;
 mod communicators;
 mod envelopes;
-pub mod file;
 pub mod live;
 mod read;
 mod requests;
@@ -18,6 +17,9 @@ use serde::{Deserialize, Serialize};
 /// What one look at one process saw.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
+    /// Name of the job.
+    #[serde(default)]
+    pub job: String,
     /// Name of its world, the same on all its ranks.
     pub world: String,
     /// Rank in its `MPI_COMM_WORLD`, if it knows it.

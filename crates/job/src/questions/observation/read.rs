@@ -38,6 +38,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     let envelopes = envelopes::read(rank.image());
     let ended = context.ended().filter(|_| !process.finalized());
     let mut observation = Observation {
+        job: process.job.clone(),
         world: process.world.clone(),
         rank: process.rank,
         size: process.size,

@@ -31,6 +31,7 @@ mod cause;
 mod collectives;
 mod cycle;
 mod evidence;
+mod files;
 mod join;
 mod messages;
 mod progress;
@@ -43,6 +44,7 @@ mod verdict;
 mod words;
 
 pub use blocked::{Blocked, blocked};
+pub use files::{of_files, one_world};
 pub use join::snapshot;
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,

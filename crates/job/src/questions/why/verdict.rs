@@ -72,7 +72,9 @@ pub struct Verdict {
     pub stuck: Members,
     /// What was seen, ranks that do the same in one entry.
     pub evidence: Vec<Evidence>,
-    /// What could not be seen, and so is not part of the verdict.
+    /// Ranks that could not be seen.
+    pub unseen: Members,
+    /// What could not be seen, and so is not part of the verdict, for people.
     pub not_seen: Vec<String>,
     /// Seconds between the two looks; 0 if there was only one to be had.
     pub looked_s: f64,

@@ -131,6 +131,9 @@ impl<'a> Words<'a> {
             (_, [Need::Collective(collective)]) if collective.signature.function == call.function => {
                 if collective.number != super::collectives::FINALIZE {
                     said += &format!(", collective {} on {}", collective.number, self.comm(collective.comm));
+                    if let Some(missing) = self.missing(collective) {
+                        said += &format!(", not entered by {missing}");
+                    }
                 }
             }
             (_, [need]) => said += &format!(", waiting for {}", self.need(need)),

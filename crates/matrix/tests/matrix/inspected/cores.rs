@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::job::{Job, json, mpiscope, text, words};
 use crate::subject::Subject;
+use crate::views::cores::without_ages;
 
 /// Why the kernel's core files cannot be had here.
 pub fn missing() -> Option<&'static str> {
@@ -73,11 +74,12 @@ fn postmortem(files: &[String]) -> Result<()> {
         "at crash at inspected.c:",
         "  last call: MPI_Allgather at inspected.c:",
         " before it died\n",
-        "rank 0 in MPI_Recv on \"solver\" (inspected.c:",
-        "was waiting for a message from rank 2 (outside of MPI after MPI_Allgather, died of SIGSEGV)",
-        "ranks [1,3] in MPI_Allreduce ",
-        "had not entered it: rank 0 (in MPI_Recv), rank 2 (outside of MPI after MPI_Allgather, died of SIGSEGV)",
-        "-> ranks [0-1,3] waited, directly or through others, for rank 2",
+        "\nranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV\n",
+        "  rank 0: in MPI_Recv at inspected.c:",
+        ", waiting for a message from rank 2 with tag 7 on \"solver\", for ",
+        "  ranks [1,3]: in MPI_Allreduce at inspected.c:",
+        ", not entered by ranks [0,2], for ",
+        "  rank 2: has ended: it died of SIGSEGV\n",
     ] {
         ensure!(told.contains(wanted), "no {wanted:?} in\n{told}{}", outcome.stderr);
     }
@@ -93,6 +95,12 @@ fn postmortem(files: &[String]) -> Result<()> {
     ensure!(
         call["peer"]["rank"] == 2 && call["tag"] == "7" && call["datatype"]["name"] == "MPI_INT",
         "{call}"
+    );
+    let why = json(&[&["why", "--json"][..], &files].concat())?;
+    ensure!(
+        without_ages(&postmortem["why"]) == without_ages(&why),
+        "core: {}\nwhy: {why}",
+        postmortem["why"]
     );
     Ok(())
 }

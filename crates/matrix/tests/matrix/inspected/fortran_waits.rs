@@ -60,7 +60,7 @@ fn call(ranks: &Value, rank: u64) -> &Value {
 }
 
 /// The core file of a process that goes on.
-fn core_of(pid: &Value, dir: &Path) -> Result<String> {
+pub fn core_of(pid: &Value, dir: &Path) -> Result<String> {
     let (pid, core) = (pid.to_string(), dir.join("core"));
     let outcome = run::bounded(Command::new("gcore").arg("-o").arg(&core).arg(&pid), LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());

@@ -4,7 +4,7 @@ mod cores;
 mod debugger;
 mod fortran;
 mod fortran_lines;
-mod fortran_waits;
+pub mod fortran_waits;
 mod freed;
 pub mod job;
 mod live;

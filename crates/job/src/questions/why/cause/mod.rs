@@ -11,9 +11,12 @@ use super::progress;
 use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
 use super::verdict::{Culprit, Kind, SCHEMA, Verdict};
 use super::words::{Words, ranks};
+use crate::worlds::Members;
 
 /// Links of a ring that a sentence shows; more are only counted.
 const MOST_LINKS: usize = 8;
+/// What to try where a rank has ended.
+const WHY_GONE: &str = "find out why it ended: its output, its exit status, its core file (mpiscope core)";
 
 /// A reason: what a [`Verdict`] says beside the evidence.
 struct Reason {
@@ -75,6 +78,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
         cycle: reason.cycle.iter().map(|process| case.words.rank(*process)).collect(),
         stuck: case.words.members(found.stuck()),
         evidence: evidence(second, &found),
+        unseen: case.all(|process| matches!(process.condition, Condition::Unseen(_))),
         not_seen: not_seen(&case.words, second),
         looked_s: seconds,
         next: reason.next,
@@ -108,6 +112,12 @@ fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
 impl Case<'_> {
     fn process(&self, index: ProcessIndex) -> Option<&Process> {
         self.snapshot.processes.get(index as usize)
+    }
+
+    /// All processes of which something is true.
+    fn all(&self, is: impl Fn(&Process) -> bool) -> Members {
+        let all = (0..).zip(&self.snapshot.processes).filter(|(_, process)| is(process));
+        self.words.members(all.map(|(index, _)| index))
     }
 
     fn culprit(&self, index: ProcessIndex) -> Culprit {

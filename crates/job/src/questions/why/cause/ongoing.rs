@@ -1,28 +1,59 @@
 //! Nobody is stuck for certain: who is waited for, and what for.
 
-use super::{Case, MOST_LINKS, Reason};
+use super::{Case, MOST_LINKS, Reason, WHY_GONE};
 use crate::questions::why::cycle;
 use crate::questions::why::snapshot::{Condition, Need, Process, ProcessIndex};
-use crate::questions::why::verdict::Kind;
+use crate::questions::why::verdict::{Culprit, Kind};
 use crate::questions::why::words::{ranks, verb};
 
 impl Case<'_> {
     /// Nobody is stuck for certain.
     pub(super) fn going_on(&self) -> Reason {
         if !self.snapshot.processes.is_empty() && self.snapshot.processes.iter().all(Process::is_gone) {
-            let verdict = "finished: no rank is in MPI any more".to_owned();
-            return Reason::new(Kind::FINISHED, verdict, "nothing to do");
+            let finished = || {
+                let verdict = "finished: no rank is in MPI any more".to_owned();
+                Reason::new(Kind::FINISHED, verdict, "nothing to do")
+            };
+            return self.ended().unwrap_or_else(finished);
         }
-        self.waited_for().or_else(|| self.outside()).unwrap_or_else(|| {
-            let members = self.words.members((0..).zip(&self.snapshot.processes).map(|(index, _)| index));
-            let verdict = format!(
-                "running: {} completed {} MPI calls in {:.1} s",
-                ranks(&members),
-                self.completed,
-                self.seconds
-            );
-            Reason::new(Kind::RUNNING, verdict, "mpiscope ps shows what each rank does")
-        })
+        self.waited_for()
+            .or_else(|| self.outside())
+            .or_else(|| self.ended())
+            .unwrap_or_else(|| self.running())
+    }
+
+    /// Nobody waits for them, but ranks have ended that should not have.
+    fn ended(&self) -> Option<Reason> {
+        // A process that never knew its rank has not been through MPI_Init: it may have been none of the job's.
+        let how = |process: &'_ Process| match &process.condition {
+            Condition::Ended(how) if process.rank != u32::MAX => Some(how.clone()),
+            _ => None,
+        };
+        let (one, process) =
+            (0..).zip(&self.snapshot.processes).find(|(_, process)| how(process).is_some())?;
+        let (who, how) = (self.all(|process| how(process).is_some()), how(process)?);
+        let verdict = match who.len() {
+            1 => format!("{} has ended: {how}; no rank waits for it", ranks(&who)),
+            _ => format!(
+                "{} have ended (rank {}: {how}); no rank waits for them",
+                ranks(&who),
+                self.words.rank(one)
+            ),
+        };
+        let reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
+        Some(reason.blaming(Culprit { ranks: who, ..self.culprit(one) }))
+    }
+
+    fn running(&self) -> Reason {
+        let members = self.all(|_| true);
+        let who = ranks(&members);
+        let verdict = if self.seconds > 0.0 {
+            format!("running: {who} completed {} MPI calls in {:.1} s", self.completed, self.seconds)
+        } else {
+            // There was one look: of what went on then, nothing is known.
+            format!("{who} {} for no other rank", verb(&members, "waits", "wait"))
+        };
+        Reason::new(Kind::RUNNING, verdict, "mpiscope ps shows what each rank does")
     }
 
     /// Processes that completed no call and wait, for one that is free to act.
@@ -53,10 +84,12 @@ impl Case<'_> {
             ranks(&held),
             self.words.activity(first)
         );
-        let next = if kind == Kind::RANK_STOPPED {
-            "let it continue (kill -CONT, or in the debugger that stopped it)"
-        } else {
-            "look at what that rank does: mpiscope attach PID --batch bt, a profiler"
+        let unseen = self.process(first).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
+        let next = match kind {
+            Kind::RANK_STOPPED => "let it continue (kill -CONT, or in the debugger that stopped it)",
+            _ if unseen => "find out what that rank does: it could not be seen",
+            _ if self.seconds > 0.0 => "look at what that rank does: mpiscope attach PID --batch bt, a profiler",
+            _ => "look at the stack of that rank: a debugger shows it of a core file",
         };
         let mut reason = Reason::new(kind, verdict, next);
         reason.culprits.extend(culprits.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));

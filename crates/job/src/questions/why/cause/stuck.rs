@@ -1,6 +1,6 @@
 //! Somebody can never go on.
 
-use super::{Case, MOST_LINKS, Reason};
+use super::{Case, MOST_LINKS, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
 use crate::questions::why::snapshot::{Condition, Message, Need, Peer, Process, ProcessIndex, Receive, Wait};
@@ -45,8 +45,7 @@ impl Case<'_> {
             ranks(&gone),
             self.words.activity(one)
         );
-        let next = "find out why it ended: its output, its exit status, a core file (mpiscope core)";
-        let mut reason = Reason::new(Kind::RANK_GONE, verdict, next);
+        let mut reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
         reason.culprits.extend(missed.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
         Some(reason)
     }

@@ -1,4 +1,13 @@
-//! The image inside a core file: a shared mapping of an unlinked file is dumped with its content.
+//! Core files: the image inside (a shared mapping of an unlinked file is dumped with its content), what killed the process,
+//! and its stack.
+
+mod end;
+mod signal;
+mod stack;
+
+pub use end::End;
+pub use signal::Signal;
+pub use stack::{Frame, Stack, walk};
 
 use crate::Error;
 use crate::image_source::Bytes;

@@ -1,0 +1,100 @@
+//! Core files of ranks that hang: every command that reads them says the same, and what was said of the living ranks.
+
+use anyhow::{Context, Result, ensure};
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+use serde_json::Value;
+
+use crate::inspected::fortran_waits::core_of;
+use crate::inspected::job::{Job, json};
+use crate::subject::Subject;
+
+const HANG: Program = Program { name: "hang", ranks: 4, needs: Needs::Nothing };
+
+/// Ranks that wait with two requests each: calls, requests and a ring are there to be compared.
+const SCENARIO: &str = "waitall_in_a_ring";
+
+/// Facts of a call that `ps` shows of a living rank and of its core file.
+const CALL: [&str; 5] = ["function", "object", "count", "place", "return_address"];
+
+/// Facts of a request that `inspect` and `core` show.
+const REQUEST: [&str; 8] = ["handle", "uid", "operation", "object", "peer", "tag", "count", "datatype"];
+
+pub fn check(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&HANG, subject, library, &[SCENARIO], &[])?;
+    let target = job.target();
+    let mut live = Value::Null;
+    job.until("the ranks hang", || {
+        live = json(&["why", &target, "--for", "0.3", "--json"]).unwrap_or_default();
+        Ok(live["kind"] == "deadlock")
+    })?;
+    let ranks = json(&["ps", &target, "--here", "--json"])?["ranks"].take();
+    let ranks = ranks.as_array().filter(|ranks| ranks.len() == HANG.ranks).context("ranks are missing")?;
+    let folder = job.path().join("cores");
+    std::fs::create_dir(&folder)?;
+    let files: Vec<String> =
+        ranks.iter().map(|rank| core_of(&rank["pid"], &folder)).collect::<Result<_>>()?;
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let core = json(&[&["core", "--json"][..], &files].concat())?;
+    verdicts(&live, &core["why"], &json(&[&["why", "--json"][..], &files].concat())?)?;
+    for (rank, file) in ranks.iter().zip(&files) {
+        let deaths = core["deaths"].as_array().context("no deaths")?;
+        let death = deaths.iter().find(|d| d["rank"] == rank["rank"]).context("a rank is missing")?;
+        let kept = json(&["ps", file, "--json"])?["ranks"][0].take();
+        calls(rank, &kept, death)?;
+        requests(&json(&["inspect", file, "--kind", "request", "--json"])?, death)?;
+    }
+    Ok(())
+}
+
+/// `core` has the verdict of `why` on the files, and both have that on the living ranks.
+fn verdicts(live: &Value, core: &Value, why: &Value) -> Result<()> {
+    ensure!(without_ages(core) == without_ages(why), "core: {core:#}\nwhy: {why:#}");
+    for key in ["verdict", "kind", "cycle", "stuck"] {
+        ensure!(live[key] == why[key], "{key}, live: {}, of core files: {}", live[key], why[key]);
+    }
+    let seen = |verdict: &Value| -> Vec<Value> {
+        let facts = |line: &Value| ["ranks", "what", "place", "stuck"].map(|key| line[key].clone());
+        verdict["evidence"].as_array().into_iter().flatten().flat_map(facts).collect()
+    };
+    ensure!(seen(live) == seen(why), "live: {:#?}\nof core files: {:#?}", seen(live), seen(why));
+    Ok(())
+}
+
+/// Ages are counted by the processor's speed, which every command measures anew.
+pub fn without_ages(verdict: &Value) -> Value {
+    let mut verdict = verdict.clone();
+    for line in verdict["evidence"].as_array_mut().into_iter().flatten() {
+        line["since_s"].take();
+    }
+    verdict
+}
+
+/// The open call of a rank's main thread is the same in `ps` of the job, `ps` of the core file, and `core`.
+fn calls(live: &Value, kept: &Value, death: &Value) -> Result<()> {
+    let call = |rank: &Value| rank["threads"].as_array()?.iter().find(|t| t["main"] == true).cloned();
+    let call = |rank: &Value| call(rank).map(|thread| thread["call"].clone()).context("no main thread");
+    let (live, kept, dead) = (call(live)?, call(kept)?, call(death)?);
+    ensure!(kept == dead, "ps: {kept:#}\ncore: {dead:#}");
+    for key in CALL {
+        ensure!(live[key] == kept[key], "{key}, live: {}, of the core file: {}", live[key], kept[key]);
+    }
+    Ok(())
+}
+
+/// The requests under way are the same in `inspect` and in `core`.
+fn requests(inspected: &Value, death: &Value) -> Result<()> {
+    let objects = inspected["objects"].as_array().or(inspected["ranks"][0]["objects"].as_array());
+    let objects = objects.with_context(|| format!("no objects: {inspected:#}"))?;
+    let pending = death["pending"].as_array().context("no requests")?;
+    ensure!(pending.len() == 2, "two requests are under way: {pending:#?}");
+    for request in pending {
+        let same = |object: &&Value| object["uid"] == request["uid"];
+        let object = objects.iter().find(same).with_context(|| format!("not in inspect: {request:#}"))?;
+        for key in REQUEST {
+            let (one, other) = (&object[key], &request[key]);
+            ensure!(one == other && !one.is_null(), "{key}, inspect: {one}, core: {other}");
+        }
+    }
+    Ok(())
+}
