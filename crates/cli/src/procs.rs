@@ -3,11 +3,8 @@
 use crate::exit;
 use crate::render::{Screen, Table, complain, or_dash};
 use anyhow::{Result, bail};
-use mpiscope_image::Image;
-use mpiscope_image::layout::State;
-use mpiscope_job::Bytes;
 use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
-use mpiscope_job::discover::discover;
+use mpiscope_job::discover::{KeptImage, LastStage, discover};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -85,7 +82,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
 /// The images of processes that are watched. They outlive the processes, and tell how far each came: a launcher that ends the
 /// others takes them out of all tables at once.
 #[derive(Default)]
-struct Watched(BTreeMap<u32, (Entry, Option<Image<Bytes>>)>);
+struct Watched(BTreeMap<u32, (Entry, Option<KeptImage>)>);
 
 impl Watched {
     /// Notes the processes of a look; opens the images of new ones on this host.
@@ -103,24 +100,27 @@ impl Watched {
         for entry in new {
             let pid = entry.place.pid;
             let image = jobs.iter().flat_map(|job| &job.images).find(|image| image.is_of(pid));
-            self.0.insert(pid, (entry.clone(), image.and_then(|image| image.open().ok())));
+            self.0.insert(pid, (entry.clone(), image.and_then(|image| KeptImage::of(image).ok())));
         }
     }
 
     /// Processes that are there no more and did not come to the end of `MPI_Finalize`.
     fn lost(&self, last: &Acquired) -> Vec<String> {
         let listed = |pid: u32| last.processes.iter().find(|entry| entry.place.pid == pid);
-        let line = |(entry, image): &(Entry, Option<Image<Bytes>>)| {
+        let line = |(entry, image): &(Entry, Option<KeptImage>)| {
             let ended = !Path::new(&format!("/proc/{}", entry.place.pid)).exists();
-            let state = image.as_ref().and_then(|image| Some(State(image.header().ok()?.state.get())));
-            let finished = match state {
-                Some(state) => matches!(state, State::FINALIZED | State::UNCLAIMED),
+            let stage = image.as_ref().and_then(KeptImage::stage);
+            let finished = match stage {
+                Some(stage) => matches!(stage, LastStage::Finalized | LastStage::Silent),
                 // Without an image only the tables can tell: who was taken out of them left.
                 None => listed(entry.place.pid).is_none_or(|entry| !entry.gone),
             };
             let rank = entry.rank.map_or_else(|| "a process".to_owned(), |rank| format!("rank {rank}"));
-            let how =
-                if state == Some(State::ABORTED) { "called MPI_Abort" } else { "ended without MPI_Finalize" };
+            let how = if stage == Some(LastStage::Aborted) {
+                "called MPI_Abort"
+            } else {
+                "ended without MPI_Finalize"
+            };
             (ended && !finished)
                 .then(|| format!("{rank} of {} (process {}) {how}", entry.world, entry.place.pid))
         };
@@ -155,9 +155,8 @@ fn start(targets: &[String]) -> Result<(Start, Users)> {
     match (numbers, targets) {
         (Some(pids), _) => Ok((Start::Pids(pids), Users::default())),
         (None, [file]) if Path::new(file).is_file() => {
-            let core = mpiscope_target::Core::open(file)?;
             let owner = std::fs::metadata(file)?.uid();
-            Ok((Start::Target(Box::new(core)), Users::only(owner)))
+            Ok((Start::core(Path::new(file))?, Users::only(owner)))
         }
         (None, [name]) if !Path::new(name).exists() => {
             bail!("{name}: no such file; name process ids, or one core file")

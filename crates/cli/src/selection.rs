@@ -1,12 +1,10 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
 use anyhow::{Result, bail};
-use mpiscope_image::Image;
 use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::living;
 use mpiscope_job::names::Locate;
 use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Bytes, Error, open_file};
-use mpiscope_target::Live;
 use std::path::{Path, PathBuf};
 
 /// What to look at.
@@ -65,7 +63,7 @@ pub fn full_name(job: &Job) -> String {
 
 /// Why a process is in none of the jobs.
 fn no_job_of(pid: u32) -> String {
-    match Live::open(pid) {
+    match living::may_read(pid) {
         Err(why) => why.to_string(),
         Ok(_) => format!("process {pid} runs without the layer, or has not called MPI yet; {START_ONE}"),
     }
@@ -99,11 +97,6 @@ fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
         [only] => Ok(Some(*only)),
         _ => bail!("{name}: several jobs begin like this; name more of it (`mpiscope ps` lists the jobs)"),
     }
-}
-
-/// The image in a file.
-pub fn open(path: &Path) -> Result<Image<Bytes>, Error> {
-    open_file(path)
 }
 
 /// What turns addresses into source lines.

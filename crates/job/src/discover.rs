@@ -10,7 +10,8 @@
 
 use crate::Error;
 use crate::image_source::{Bytes, open_fd, sealed};
-use mpiscope_image::Image;
+use mpiscope_image::layout::State;
+use mpiscope_image::{Image, Source};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -101,6 +102,52 @@ impl Found {
     /// Whether process `pid` (in its own name space) is there.
     pub fn alive(&self, pid: u32) -> bool {
         self.outer_pid(pid).is_some() || maps(pid, self.file.inode)
+    }
+}
+
+/// An image that is held open: it outlives its process and says how far that came.
+pub struct KeptImage(Image<Bytes>);
+
+/// How far a process came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastStage {
+    /// It never called MPI.
+    Silent,
+    /// `MPI_Init` has not returned.
+    Starting,
+    /// Between `MPI_Init` and the end of `MPI_Finalize`.
+    Running,
+    /// `MPI_Finalize` has returned.
+    Finalized,
+    /// It called `MPI_Abort`.
+    Aborted,
+}
+
+impl KeptImage {
+    /// Opens an image that was found.
+    ///
+    /// # Errors
+    /// When nobody has it any more.
+    pub fn of(found: &Found) -> Result<Self, Error> {
+        found.open().map(Self)
+    }
+
+    /// How far the process has come; nothing if the image cannot be read.
+    pub fn stage(&self) -> Option<LastStage> {
+        LastStage::of(&self.0)
+    }
+}
+
+impl LastStage {
+    /// That of the process of an image; nothing if it cannot be read.
+    pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
+        Some(match State(image.header().ok()?.state.get()) {
+            State::UNCLAIMED => Self::Silent,
+            State::STARTED => Self::Starting,
+            State::FINALIZED => Self::Finalized,
+            State::ABORTED => Self::Aborted,
+            _ => Self::Running,
+        })
     }
 }
 

@@ -25,3 +25,18 @@ pub enum Error {
     #[error("{0}")]
     NotFound(String),
 }
+
+impl Error {
+    /// Whether it says that nobody has written to the image yet.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        matches!(self, Self::Image { why: mpiscope_image::Error::NotAnImage, .. })
+    }
+}
+
+/// Of an image that is open.
+impl From<mpiscope_image::Error> for Error {
+    fn from(why: mpiscope_image::Error) -> Self {
+        Self::Image { what: "the image".to_owned(), why }
+    }
+}

@@ -9,6 +9,21 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
+/// The function that begins at an address of a process, for people: its name and line, else module and offset.
+#[must_use]
+pub fn function_at(modules: &[ModuleFacts], address: u64) -> String {
+    let Some(module) = modules.iter().find(|m| (m.start..m.end).contains(&address)) else {
+        return format!("{address:#x}");
+    };
+    let name = module.path.rsplit('/').next().unwrap_or_default();
+    let offset = address.wrapping_sub(module.bias);
+    let found = Symbolizer::new().locate(Path::new(&module.path), offset);
+    match found.function {
+        Some(_) => format!("{found:#}"),
+        None => format!("{name}+{offset:#x}"),
+    }
+}
+
 /// Exported objects of a file by their address in it.
 type Exports = Rc<HashMap<u64, String>>;
 

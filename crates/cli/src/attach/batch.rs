@@ -7,7 +7,7 @@ use crate::render::{Screen, complain};
 use crate::{exit, procs};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::acquire::{Entry, Hosts};
-use mpiscope_target::Live;
+use mpiscope_job::living::may_read;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -124,7 +124,7 @@ fn all_here(entries: &[Entry], debugger: &Debugger, command: &str) -> Result<Vec
 /// One process.
 fn one(pid: u32, debugger: &Debugger, command: &str) -> Result<String> {
     // Says which rule forbids it, where the debugger would only say that it is not permitted.
-    Live::open(pid)?;
+    may_read(pid)?;
     if let Some(tracer) = tracer(pid) {
         bail!("process {pid} has a debugger already (process {tracer}); leave that one first");
     }

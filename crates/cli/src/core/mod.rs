@@ -7,9 +7,7 @@ mod requests;
 use crate::exit;
 use crate::render::Screen;
 use anyhow::{Result, bail};
-use mpiscope_job::postmortem::{Death, Postmortem};
-use mpiscope_job::symbols::FileSymbols;
-use mpiscope_target::Symbolizer;
+use mpiscope_job::postmortem::Postmortem;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -29,19 +27,10 @@ pub struct Options {
 
 /// Reads the files and shows the postmortem.
 pub fn core(options: &Options) -> Result<ExitCode> {
-    let symbols = FileSymbols::default();
-    let symbolizer = Symbolizer::new();
-    let (mut deaths, mut errors) = (Vec::new(), Vec::new());
-    for file in files::expand(&options.files)? {
-        match Death::open(&file, &symbols, &symbolizer) {
-            Ok(death) => deaths.push(death),
-            Err(e) => errors.push(e.to_string()),
-        }
+    let postmortem = Postmortem::open(&files::expand(&options.files)?);
+    if postmortem.deaths.is_empty() {
+        bail!("{}", postmortem.errors.join("\nmpiscope: "));
     }
-    if deaths.is_empty() {
-        bail!("{}", errors.join("\nmpiscope: "));
-    }
-    let postmortem = Postmortem::new(deaths, errors);
     let mut screen = Screen::stdout();
     if options.json {
         screen.json(&postmortem)?;

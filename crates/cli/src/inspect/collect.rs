@@ -1,24 +1,17 @@
 //! Collecting the processes and objects that the user asked for.
 
 use super::describe::{self, Fact};
-use super::handle;
-use super::process_context::{Around, Beyond};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_image::Image;
-use mpiscope_image::layout::{self, Recording, SectionKind, State};
-use mpiscope_image::objects::Head;
-use mpiscope_job::clock::Moment;
 use mpiscope_job::discover::{Found as FoundImage, Job};
-use mpiscope_job::leaks::{self, Count, Site};
-use mpiscope_job::objects::{FileContext, Kind, Lifetime, Object, Reader};
+use mpiscope_job::inspected::Inspected;
+use mpiscope_job::leaks::{Count, Site};
+use mpiscope_job::objects::{Kind, Object, Outline, by_handle};
 use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Bytes, Error, Process, RankSet, Worlds};
-use mpiscope_target::Core;
-use std::cell::OnceCell;
+use mpiscope_job::{Error, Process, RankSet, Worlds, living};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
 
 /// What the user wants to see.
 pub struct Wanted {
@@ -40,14 +33,9 @@ pub struct Wanted {
 
 /// A process and what of its objects is wanted.
 pub struct Look {
-    image: Image<Bytes>,
-    beyond: Beyond,
-    /// The process.
-    pub process: Process,
+    inspected: Inspected,
     /// Number of its world, in the order in which they began.
     pub world: usize,
-    /// Whether it is there; `None` for a file.
-    pub alive: Option<bool>,
     /// How many of each kind.
     pub counts: BTreeMap<Kind, Count>,
     /// The objects with the handle that was asked for.
@@ -87,6 +75,14 @@ pub struct Found {
     pub problems: Vec<String>,
 }
 
+impl Deref for Look {
+    type Target = Inspected;
+
+    fn deref(&self) -> &Inspected {
+        &self.inspected
+    }
+}
+
 impl Look {
     /// Places that made what is not freed, of one kind or of all.
     pub fn leaks(&self, kind: Option<Kind>) -> Vec<Site> {
@@ -105,18 +101,15 @@ impl Found {
         look: &Look,
         kind: Kind,
         freed: bool,
-        choose: &mut dyn FnMut(&Head) -> bool,
+        choose: &mut dyn FnMut(&Outline<'_>) -> bool,
         each: &mut dyn FnMut(Shown),
-    ) -> Result<(), mpiscope_image::Error> {
-        let around = Around { files: FileContext::new(&look.process, &self.symbols), beyond: &look.beyond };
-        let reader = Reader::new(&look.image, &around)?;
-        let context = describe::Context { reader: &reader, process: &look.process };
-        let wanted = |standing| freed || standing != Lifetime::Freed;
-        reader.visit(kind, &mut |head| wanted(reader.standing(head)) && choose(head), &mut |object| {
-            if wanted(object.common().standing) {
+    ) -> Result<(), Error> {
+        look.look(&self.symbols, |reader, _| {
+            let context = describe::Context { reader, process: &look.process };
+            reader.visit_standing(kind, freed, choose, &mut |object| {
                 each(Shown { brief: context.brief(&object), facts: Vec::new(), object });
-            }
-        })
+            })
+        })?
     }
 }
 
@@ -143,7 +136,7 @@ pub fn look(targets: &[String], wanted: &Wanted) -> Result<Found> {
     }
     for look in &mut looks {
         look.world = worlds.number(&look.process.world);
-        look.blind = blind(&look.image, &look.process);
+        look.blind = look.blind();
         if look.blind.is_none()
             && let Err(e) = fill(look, wanted, &found.symbols)
         {
@@ -180,62 +173,37 @@ fn all(job: &Job, name: Option<&str>, found: &mut Found) {
     let is_named = |image: &FoundImage, process: &Process| {
         Some(process.pid) == pid || one_alone.is_some_and(|pid| holds(image, pid))
     };
-    let mut read = Vec::new();
+    let (mut read, reader) = (Vec::new(), living::Reader::default());
     for image in &job.images {
-        match open(image) {
-            Ok(Some((bytes, process))) => read.push((image, bytes, process)),
+        match Inspected::of_job(&reader, image) {
+            Ok(Some(inspected)) => read.push((image, inspected)),
             Ok(None) => found.silent += 1,
             Err(e) => found.problems.push(e.to_string()),
         }
     }
     // Who holds all images is the launcher or `mpiscope run`: that means the whole job.
-    if read.iter().any(|(image, _, process)| is_named(image, process)) {
-        read.retain(|(image, _, process)| is_named(image, process));
+    if read.iter().any(|(image, one)| is_named(image, &one.process)) {
+        read.retain(|(image, one)| is_named(image, &one.process));
     }
-    for (image, bytes, process) in read {
-        let alive = image.alive(process.pid);
-        let beyond = if alive { Beyond::Process(process.pid, OnceCell::new()) } else { Beyond::None };
-        found.looks.push(Look::new(bytes, process, Some(alive), beyond));
-    }
-}
-
-fn open(found: &FoundImage) -> Result<Option<(Image<Bytes>, Process)>> {
-    let image = match found.open() {
-        Ok(image) => image,
-        Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(None),
-        Err(e) => return Err(e.into()),
-    };
-    let process = Process::read(&image, Some(Moment::now()))?;
-    Ok(process.called_mpi().then_some((image, process)))
+    found.looks.extend(read.into_iter().map(|(_, inspected)| Look::new(inspected)));
 }
 
 /// A core file, or a saved image.
 fn file(path: &Path, found: &mut Found) -> Result<()> {
-    let (image, beyond) = match Core::open(path) {
-        Ok(core) => {
-            let core = Arc::new(core);
-            (mpiscope_job::core::image(&core)?, Beyond::Core(core))
-        }
-        Err(_) => (mpiscope_job::open_file(path)?, Beyond::None),
-    };
-    let process =
-        Process::read(&image, None).map_err(|why| Error::Image { what: path.display().to_string(), why })?;
+    let inspected = Inspected::open(path)?;
     if found.job.is_empty() {
-        found.job.clone_from(&process.job);
+        found.job.clone_from(&inspected.process.job);
     }
-    found.looks.push(Look::new(image, process, None, beyond));
+    found.looks.push(Look::new(inspected));
     Ok(())
 }
 
 impl Look {
     /// A process of which nothing was looked at yet.
-    fn new(image: Image<Bytes>, process: Process, alive: Option<bool>, beyond: Beyond) -> Self {
+    fn new(inspected: Inspected) -> Self {
         Self {
-            image,
-            beyond,
-            process,
+            inspected,
             world: 0,
-            alive,
             counts: BTreeMap::new(),
             objects: Vec::new(),
             sites: Vec::new(),
@@ -245,35 +213,23 @@ impl Look {
     }
 }
 
-/// Why a process has no objects to show.
-fn blind(image: &Image<Bytes>, process: &Process) -> Option<String> {
-    if process.state.0 < State::INITIALIZED.0 {
-        return Some("it has not been through MPI_Init yet: there are no objects".into());
-    }
-    let table = image.table::<layout::Process>(SectionKind::PROCESS).ok()?;
-    let facts = image.get::<layout::Process>(&table, 0).ok()?.value;
-    let records = facts.recording.get() & Recording::OBJECTS.0 != 0;
-    (!records)
-        .then(|| "objects are not recorded in it: leave MPISCOPE_RECORD unset, or add `objects` to it".into())
-}
-
-fn fill(look: &mut Look, wanted: &Wanted, symbols: &FileSymbols) -> Result<(), mpiscope_image::Error> {
-    let around = Around { files: FileContext::new(&look.process, symbols), beyond: &look.beyond };
-    let reader = Reader::new(&look.image, &around)?;
-    for kind in Kind::ALL {
-        look.counts.insert(*kind, leaks::count(&reader, *kind)?);
-    }
+fn fill(look: &mut Look, wanted: &Wanted, symbols: &FileSymbols) -> Result<(), Error> {
+    look.counts = look.inspected.counts(symbols)?;
     if wanted.leaks {
-        look.sites = leaks::sites(&look.image, &look.process, symbols)?;
+        look.sites = look.inspected.sites(symbols)?;
     }
     let Some(text) = &wanted.handle else { return Ok(()) };
-    let (objects, why) = handle::find(&reader, &around, wanted.kind, text, wanted.fortran);
+    let process = &look.inspected.process;
+    let (objects, why) = look.inspected.look(symbols, |reader, around| {
+        let (objects, why) = by_handle::find(reader, around, wanted.kind, text, wanted.fortran);
+        let context = describe::Context { reader, process };
+        let shown = |object| Shown { brief: context.brief(&object), facts: context.facts(&object), object };
+        (objects.into_iter().map(shown).collect::<Vec<_>>(), why)
+    })?;
     look.missing = why.filter(|_| objects.is_empty());
     if objects.is_empty() && look.missing.is_none() {
         look.missing = Some(format!("no object has the handle or name {text}"));
     }
-    let context = describe::Context { reader: &reader, process: &look.process };
-    let shown = |object| Shown { brief: context.brief(&object), facts: context.facts(&object), object };
-    look.objects = objects.into_iter().map(shown).collect();
+    look.objects = objects;
     Ok(())
 }

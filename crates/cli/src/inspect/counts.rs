@@ -3,9 +3,9 @@
 use super::collect::{Found, Look};
 use super::{ranks_cell, who};
 use crate::render::{Block, Table};
-use mpiscope_image::layout::State;
 use mpiscope_job::Members;
 use mpiscope_job::leaks::{self, Count, Leak, Site};
+use mpiscope_job::losses::is_tombstones;
 use mpiscope_job::objects::Kind;
 
 /// Who is looked at, and what cannot be seen.
@@ -19,7 +19,7 @@ pub fn head(found: &Found, freed: bool) -> Vec<String> {
         _ => format!("rank {ranks}{of}"),
     };
     let mut lines = vec![format!("job {}: {rank}", found.job)];
-    let ended = |look: &&Look| look.process.state == State::FINALIZED;
+    let ended = |look: &&Look| look.process.finalized();
     if found.looks.iter().any(|look| ended(&look)) {
         lines.push(format!("  rank {}: after MPI_Finalize", who(found.looks.iter().filter(ended))));
     }
@@ -46,7 +46,7 @@ pub fn losses(found: &Found, freed: bool) -> Vec<String> {
     let mut lost: Vec<(&str, u64, u64, Members)> = Vec::new();
     for look in &found.looks {
         let losses = look.process.losses.iter().filter(|(what, _)| of_objects(what));
-        for (what, count) in losses.filter(|(what, _)| freed || !is_tombstone(what)) {
+        for (what, count) in losses.filter(|(what, _)| freed || !is_tombstones(what)) {
             match lost.iter_mut().find(|(known, ..)| known == what) {
                 Some((_, least, most, ranks)) => {
                     *least = (*least).min(*count);
@@ -60,17 +60,13 @@ pub fn losses(found: &Found, freed: bool) -> Vec<String> {
     let line = |(what, least, most, ranks): &(&str, u64, u64, Members)| {
         let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let rank = if ranks.is_empty() { "?".to_owned() } else { ranks.to_string() };
-        if is_tombstone(what) {
+        if is_tombstones(what) {
             let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
             return format!("  no longer known on rank {rank}: {count} freed objects ({more})");
         }
         format!("  not seen on rank {rank}: {count} {what}")
     };
     lost.iter().map(line).collect()
-}
-
-fn is_tombstone(what: &str) -> bool {
-    what.contains("tombstone")
 }
 
 /// Losses that concern objects.
@@ -118,7 +114,7 @@ pub fn page(found: &Found, freed: bool) -> Vec<Block> {
 pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
     let mut lines = head(found, false);
     let leaks = joined(found, kind);
-    let running = found.looks.iter().any(|look| look.process.state != State::FINALIZED);
+    let running = found.looks.iter().any(|look| !look.process.finalized());
     if leaks.is_empty() {
         if found.looks.iter().any(|look| look.blind.is_none()) {
             lines.push("  everything that was made has been freed".into());

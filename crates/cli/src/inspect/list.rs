@@ -7,9 +7,8 @@ use super::collect::{Found, Look, Shown};
 use super::shared::{Groups, Place};
 use super::{counts, ranks_cell};
 use crate::render::{Block, Table};
-use mpiscope_image::objects::{Flag, Head};
 use mpiscope_job::identity;
-use mpiscope_job::objects::{Hex, Kind, Lifetime};
+use mpiscope_job::objects::{Hex, Kind, Lifetime, Outline};
 use mpiscope_job::worlds::Members;
 use std::cell::RefCell;
 
@@ -83,7 +82,7 @@ impl List {
         number: usize,
         look: &Look,
         freed: bool,
-    ) -> Result<(), mpiscope_image::Error> {
+    ) -> Result<(), mpiscope_job::Error> {
         self.shown = 0;
         let kind = self.kind;
         let list = RefCell::new(self);
@@ -93,9 +92,8 @@ impl List {
     }
 
     /// Whether there may be room for an object.
-    fn may_take(&self, head: &Head) -> bool {
-        let predefined = head.flags.get() & Flag::PREDEFINED.0 != 0 || head.made_by.get() == 0;
-        predefined || !self.full || self.groups.may_know(self.kind, head)
+    fn may_take(&self, outline: &Outline<'_>) -> bool {
+        outline.predefined || !self.full || self.groups.may_know(self.kind, outline.identity)
     }
 
     fn add(&mut self, number: usize, look: &Look, shown: &Shown) {

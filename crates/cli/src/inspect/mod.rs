@@ -10,10 +10,8 @@
 mod collect;
 mod counts;
 pub mod describe;
-mod handle;
 mod json;
 mod list;
-mod process_context;
 mod shared;
 
 use crate::exit;

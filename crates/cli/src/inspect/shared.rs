@@ -1,7 +1,6 @@
 //! Objects that several processes share, joined.
 
 use super::collect::{Found, Look, Shown};
-use mpiscope_image::objects::Head;
 use mpiscope_job::objects::{Common, Kind};
 use mpiscope_job::worlds::Members;
 use std::collections::HashMap;
@@ -47,9 +46,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Whether an object with this head may belong to a group that is there.
-    pub fn may_know(&self, kind: Kind, head: &Head) -> bool {
-        let identity = head.identity.get();
+    /// Whether an object with this identity may belong to a group that is there.
+    pub fn may_know(&self, kind: Kind, identity: u64) -> bool {
         identity != 0 && self.known.contains_key(&Key::Identity(kind, identity))
     }
 

@@ -8,17 +8,13 @@ use crate::exit;
 use crate::render::{Screen, Table, complain, or_dash};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::clock::Moment;
 use mpiscope_job::discover::{Found, Job};
 use mpiscope_job::kept::Kept;
-use mpiscope_job::names::Locate;
-use mpiscope_job::rank::{Rank, SymbolContext};
+use mpiscope_job::living;
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::{Process, RankSet, Worlds};
-use mpiscope_target::{Files, Live};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Show what every rank is doing: call, peer, tag, communicator, since when, where
 ///
@@ -102,18 +98,18 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 fn look(job: &Job, elsewhere: bool) -> Report {
     let mut report = empty(&job.name);
     let symbols = selection::symbols();
-    let files = Arc::new(Files::default());
+    let reader = living::Reader::default();
     let mut processes = Vec::new();
     for found in &job.images {
-        match rank(found, &*symbols, &files) {
-            Ok(Some((process, rank))) => {
-                processes.push(process);
-                report.ranks.push(rank);
+        match reader.read_calls(found) {
+            Ok(Some(living)) => {
+                report.ranks.push(living.status(&*symbols));
+                processes.push(living.process);
             }
             Ok(None) => report.silent += 1,
             // The process ended since the list was made: nothing is wrong, and nothing is there to be shown.
             Err(_) if !found.held() => {}
-            Err(e) => report.errors.push(format!("{e:#}")),
+            Err(e) => report.errors.push(e.to_string()),
         }
     }
     silent::add(&mut report, job);
@@ -134,29 +130,6 @@ fn empty(job: &str) -> Report {
         ranks: Vec::new(),
         errors: Vec::new(),
     }
-}
-
-fn rank(found: &Found, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Option<(Process, RankStatus)>> {
-    let image = match found.open() {
-        Ok(image) => image,
-        // A wrapper made the file and nobody has written to it.
-        Err(mpiscope_job::Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(None),
-        Err(e) => return Err(e.into()),
-    };
-    let mut process = Process::read(&image, Some(Moment::now()))?;
-    if !process.called_mpi() {
-        return Ok(None);
-    }
-    if process.calls_through_binding()
-        && let Some(Ok(live)) = found.outer_pid(process.pid).map(|pid| Live::open_among(pid, files.clone()))
-    {
-        process.see_through_bindings(&image, &live);
-    }
-    let now = {
-        let context = SymbolContext::new(&process, symbols);
-        RankStatus::new(&Rank::new(&image, &process, &context), found.alive(process.pid))
-    };
-    Ok(Some((process, now)))
 }
 
 /// A saved image or a core file: the process is not there any more, but that is no problem found.

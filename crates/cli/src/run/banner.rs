@@ -3,9 +3,9 @@
 
 use super::Options;
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten};
-use mpiscope_image::layout::Loss;
 use mpiscope_job::Members;
 use mpiscope_job::leaks::Leak;
+use mpiscope_job::losses;
 use mpiscope_job::process::Ending;
 use mpiscope_job::report::{Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent};
 use std::collections::BTreeMap;
@@ -239,7 +239,7 @@ fn totals(report: &JobReport) -> String {
 fn losses(report: &JobReport) -> Vec<String> {
     let mut kinds: BTreeMap<&str, (u64, Members)> = BTreeMap::new();
     for rank in &report.ranks {
-        let lost = rank.losses.iter().filter(|(kind, _)| Some(kind.as_str()) != Loss::TOMBSTONES.name());
+        let lost = rank.losses.iter().filter(|(kind, _)| !losses::is_tombstones(kind));
         for (kind, count) in lost {
             let (sum, members) = kinds.entry(kind).or_default();
             *sum = sum.saturating_add(*count);
@@ -247,8 +247,7 @@ fn losses(report: &JobReport) -> Vec<String> {
         }
     }
     let line = |(kind, (count, members)): (&str, (u64, Members))| {
-        let known = Loss::ALL.iter().find(|loss| loss.name() == Some(kind));
-        let why = known.map_or_else(String::new, |loss| format!(": {}", loss.why()));
+        let why = losses::why(kind).map_or_else(String::new, |why| format!(": {why}"));
         format!("  lost on rank {members}: {count} {kind}{why}")
     };
     kinds.into_iter().map(line).collect()

@@ -147,11 +147,7 @@ impl Peer {
                 }
                 process
             }
-            Err(mpiscope_job::Error::Image { why: mpiscope_image::Error::NotAnImage, .. })
-                if self.wrapped =>
-            {
-                Process::untouched()
-            }
+            Err(error) if self.wrapped && error.is_untouched() => Process::untouched(),
             Err(e) => return Err(e),
         };
         // Its parent may have waited for it before we looked.

@@ -5,15 +5,13 @@
 
 use super::item::{self, Item};
 use super::query::{self, Environment};
-use super::{Options, built_in, output};
+use super::{Options, output};
 use crate::render::complain;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_image::layout::SectionKind;
-use mpiscope_image::variables::{Provenance, Variable};
-use mpiscope_image::{Image, Source};
-use mpiscope_job::clock::Moment;
-use mpiscope_job::discover::Found;
+use mpiscope_job::kept::Kept;
+use mpiscope_job::living::{self, Living};
+use mpiscope_job::variables::{Control, LONGEST_NAME, Value, controls, values};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -28,17 +26,9 @@ struct Rank {
     /// `None` if the process has ended.
     environment: Option<Environment>,
     /// Control variables as its image has them: ours, and those that a tool has written.
-    cvars: Vec<Recorded>,
+    cvars: Vec<Control>,
     /// Our performance variables.
-    pvars: Vec<built_in::Value>,
-}
-
-struct Recorded {
-    name: String,
-    value: String,
-    from: &'static str,
-    environment: String,
-    desc: String,
+    pvars: Vec<Value>,
 }
 
 /// Looks and shows.
@@ -67,16 +57,24 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
     let mut ranks = Vec::new();
     match selection::find(options.target.as_deref())? {
         Target::Job(job) => {
+            let reader = living::Reader::default();
             for found in &job.images {
-                // A process that ended since, or that has not called MPI yet, has nothing to show.
-                let Ok(image) = found.open() else { continue };
-                let rank = Rank::read(&image, Some(Moment::now()))?;
-                if rank.process.called_mpi() {
-                    ranks.push(Rank { environment: environment_of(found, &rank.process), ..rank });
+                // A process that ended since has nothing to show.
+                let read = reader.read(found);
+                if read.is_err() && !found.held() {
+                    continue;
                 }
+                // One that has not called MPI yet neither.
+                let Some(Living { image, process, outer_pid, .. }) = read? else { continue };
+                let (cvars, pvars) = (controls(&image)?, values(&image, &process, true)?);
+                ranks.push(Rank::new(process, cvars, pvars, outer_pid.and_then(environment_of)));
             }
         }
-        Target::File(path) => ranks.push(Rank::read(&selection::open(&path)?, None)?),
+        Target::File(path) => {
+            let Kept { image, process, .. } = Kept::open(&path)?;
+            let (cvars, pvars) = (controls(&image)?, values(&image, &process, false)?);
+            ranks.push(Rank::new(process, cvars, pvars, None));
+        }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("there are several jobs; name one of them: {}", names.join(", "));
@@ -90,23 +88,13 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
 }
 
 impl Rank {
-    fn read<S: Source>(image: &Image<S>, now: Option<Moment>) -> Result<Self> {
-        let process = Process::read(image, now)?;
-        let variables = image.all::<Variable>(SectionKind::VARIABLES)?;
-        let recorded = |variable: &Variable| Recorded {
-            name: variable.name.text().into_owned(),
-            value: variable.value.text().into_owned(),
-            from: Provenance(variable.provenance.get()).name().unwrap_or("other"),
-            environment: variable.environment.text().into_owned(),
-            desc: image.text(&variable.desc, 1024).unwrap_or_default(),
-        };
-        Ok(Self {
-            number: process.rank.unwrap_or(0),
-            cvars: variables.iter().map(|snapshot| recorded(&snapshot.value)).collect(),
-            pvars: built_in::values(image, &process, now.is_some())?,
-            process,
-            environment: None,
-        })
+    fn new(
+        process: Process,
+        cvars: Vec<Control>,
+        pvars: Vec<Value>,
+        environment: Option<Environment>,
+    ) -> Self {
+        Self { number: process.rank.unwrap_or(0), process, environment, cvars, pvars }
     }
 
     /// What tells ranks apart whose libraries have other values: the library, and its settings.
@@ -123,8 +111,8 @@ impl Rank {
 }
 
 /// The environment that a living process was started in.
-fn environment_of(found: &Found, process: &Process) -> Option<Environment> {
-    let bytes = fs::read(format!("/proc/{}/environ", found.outer_pid(process.pid)?)).ok()?;
+fn environment_of(pid: u32) -> Option<Environment> {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let words = bytes.split(|byte| *byte == 0).filter_map(|word| {
         let equals = word.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (word.get(..equals)?, word.get(equals + 1..)?);
@@ -230,10 +218,10 @@ impl List {
         }
     }
 
-    /// Names in images are cut off behind 63 bytes.
+    /// Names in images are cut off.
     fn full_name(&self, name: &str) -> String {
         let is_it = |item: &&Item| item.kind == "cvar" && item.name.starts_with(name);
-        let longer = (name.len() == 63).then(|| self.items.iter().find(is_it)).flatten();
+        let longer = (name.len() == LONGEST_NAME).then(|| self.items.iter().find(is_it)).flatten();
         longer.map_or_else(|| name.to_owned(), |item| item.name.clone())
     }
 }

@@ -2,9 +2,12 @@
 //! is gone, as long as `mpiscope run` keeps its image.
 
 use super::{Entry, ProcessLocation};
-use crate::discover;
-use mpiscope_image::layout::{Process, SectionKind, State};
+use crate::discover::{self, LastStage};
+use crate::image_source::open_fd;
+use mpiscope_image::layout::{Process, SectionKind};
+use mpiscope_image::{Image, Source};
 use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
 
 /// What an image says about its process.
 #[derive(Debug, Clone)]
@@ -25,29 +28,48 @@ pub fn all() -> Vec<ImageEntry> {
 }
 
 fn record(job: &discover::Job, found: &discover::Found) -> Option<ImageEntry> {
-    let image = found.open().ok()?;
-    let state = State(image.header().ok()?.state.get());
-    let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
-    let facts = image.get::<Process>(&table, 0).ok()?.value;
-    let pid = facts.pid.get();
-    let alive = found.alive(pid);
-    let size = facts.size.get();
-    let rank = Some(facts.rank.get()).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0));
-    if state == State::UNCLAIMED || (state == State::FINALIZED && !alive) {
+    let WhoIs { stage, mut entry, .. } = WhoIs::of(&found.open().ok()?)?;
+    entry.gone = !found.alive(entry.place.pid);
+    if stage == LastStage::Silent || (stage == LastStage::Finalized && entry.gone) {
         return None;
     }
-    Some(ImageEntry {
-        job: job.name.clone(),
-        owner: job.owner,
-        entry: Entry {
-            world: if state == State::STARTED { String::new() } else { facts.world.text().into_owned() },
-            rank,
-            place: ProcessLocation { host: facts.host.text().into_owned(), pid },
+    Some(ImageEntry { job: job.name.clone(), owner: job.owner, entry })
+}
+
+/// Who a process is, as its image says.
+#[derive(Debug, Clone)]
+pub struct WhoIs {
+    /// How far it has come.
+    pub stage: LastStage,
+    /// Processes in its world.
+    pub size: u32,
+    /// The process. Before `MPI_Init` has returned its world has no name: it would be the launcher's, which may be another on
+    /// each host.
+    pub entry: Entry,
+}
+
+impl WhoIs {
+    /// Reads it; nothing from what is no image.
+    pub fn of<S: Source>(image: &Image<S>) -> Option<Self> {
+        let stage = LastStage::of(image)?;
+        let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
+        let facts = image.get::<Process>(&table, 0).ok()?.value;
+        let (rank, size) = (facts.rank.get(), facts.size.get());
+        let entry = Entry {
+            world: if stage == LastStage::Starting { String::new() } else { facts.world.text().into_owned() },
+            rank: Some(rank).filter(|rank| *rank != u32::MAX && (size != 0 || *rank != 0)),
+            place: ProcessLocation { host: facts.host.text().into_owned(), pid: facts.pid.get() },
             executable: facts.executable.text().into_owned().into(),
             spawned: None,
-            gone: !alive,
-        },
-    })
+            gone: false,
+        };
+        Some(Self { stage, size, entry })
+    }
+
+    /// The same of an image by its descriptor.
+    pub fn of_descriptor(fd: OwnedFd) -> Option<Self> {
+        Self::of(&open_fd(fd, "image").ok()?)
+    }
 }
 
 /// What images say about the jobs to which the processes belong. The number of a process that is gone may be another's

@@ -26,9 +26,12 @@ mod release;
 mod traversal;
 mod users;
 
+/// The layouts that a program fills in to be known to debuggers as the starter of a job.
+pub use mpiscope_debug_interfaces as layouts;
+
 pub use error::Error;
 pub use hosts::{Hosts, SystemHosts};
-pub use images::ImageEntry;
+pub use images::{ImageEntry, WhoIs};
 pub use model::{Acquired, Entry, ProcessLocation, Spawned};
 pub use release::release;
 pub use traversal::{Scope, Start, acquire};

@@ -7,7 +7,7 @@
 use super::{Error, ProcessLocation, Spawned};
 use mpiscope_debug_interfaces::mpi2dd::{Address, Layout, MAGIC, Number, VERSION};
 pub use mpiscope_debug_interfaces::mpi2dd::{SYMBOL, mpi_flag};
-use mpiscope_target::{Cached, Target};
+use mpiscope_target::{Cached, Live, Target};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -77,6 +77,11 @@ pub fn read(target: &dyn Target) -> Result<Option<Block>, Error> {
         Some(address) => read_at(target, address).map(Some),
         None => Ok(None),
     }
+}
+
+/// Reads the block of a process of this host; nothing if it has none, or may not be read.
+pub fn read_process(pid: u32) -> Option<Block> {
+    read(&Live::open(pid).ok()?).ok()?
 }
 
 /// Reads the block at an address.

@@ -3,7 +3,7 @@
 use super::images;
 use super::mpi2dd::{self, Block};
 use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
-use mpiscope_target::Target;
+use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,17 @@ pub enum Start {
     Pids(Vec<u32>),
     /// A core file (or anything else that holds a block).
     Target(Box<dyn Target>),
+}
+
+impl Start {
+    /// A core file.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn core(path: &Path) -> Result<Self, crate::Error> {
+        let core = Core::open(path).map_err(|why| crate::Error::NotFound(why.to_string()))?;
+        Ok(Self::Target(Box::new(core)))
+    }
 }
 
 /// How far to go.

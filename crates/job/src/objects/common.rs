@@ -103,6 +103,11 @@ impl Common {
         }
     }
 
+    /// Whether a debugger keeps what is known of it.
+    pub fn is_pinned(&self) -> bool {
+        self.has(Flag::PINNED)
+    }
+
     /// Whether a flag is set.
     pub fn has(&self, flag: Flag) -> bool {
         self.flags & flag.0 != 0

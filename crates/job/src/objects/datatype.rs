@@ -9,7 +9,7 @@ use super::reader::{Build, Reader};
 use super::reference::Reference;
 use super::request;
 use super::typemap::TypeMap;
-use mpi_abi::constant;
+use mpi_abi::{AbiKind, constant};
 use mpiscope_image::Source;
 use mpiscope_image::objects::{self, Combiner, Flag, Head, SIZE_UNKNOWN};
 use mpiscope_image::traffic;
@@ -271,4 +271,17 @@ fn old_types<S: Source>(reader: &Reader<'_, S>, record: &objects::Datatype, word
         }
         _ => datatype(record.old.get(), record.head.parent.get()).into_iter().collect(),
     }
+}
+
+/// A number of an array of a constructor, for people; of a distributed array a word, where it stands for one.
+#[must_use]
+pub fn distribution(abi: AbiKind, array: &str, number: i64) -> String {
+    const KINDS: &[&str] = &["MPI_DISTRIBUTE_BLOCK", "MPI_DISTRIBUTE_CYCLIC", "MPI_DISTRIBUTE_NONE"];
+    let words = match array {
+        "distribs" => KINDS,
+        "dargs" => &["MPI_DISTRIBUTE_DFLT_DARG"],
+        _ => &[],
+    };
+    let word = words.iter().find(|word| constant::value_of(abi, word) == Some(number));
+    word.map_or_else(|| number.to_string(), |word| word.trim_start_matches("MPI_DISTRIBUTE_").to_lowercase())
 }

@@ -1,12 +1,12 @@
 //! Objects of any kind, and all of a process.
 
-use super::common::Common;
+use super::common::{Common, Lifetime};
 use super::kind::Kind;
 use super::reader::{Missing, Reader};
 use super::{
     Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Request, Session, Window,
 };
-use mpiscope_image::objects::Head;
+use mpiscope_image::objects::{Flag, Head};
 use mpiscope_image::{Error, Source};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -45,16 +45,36 @@ macro_rules! objects {
                 })
             }
 
-            /// The same one after the other. Those whose head is not chosen are not built.
+            /// The same one after the other. Those that are not chosen by their outline are not built.
             pub fn visit(
                 &self,
                 kind: Kind,
-                choose: &mut dyn FnMut(&Head) -> bool,
+                choose: &mut dyn FnMut(&Outline<'_>) -> bool,
                 each: &mut dyn FnMut(Object),
             ) -> Result<(), Error> {
+                let choose = &mut |head: &Head| choose(&Outline::of(head));
                 match kind {
                     $(Kind::$kind => self.each::<$kind>(choose, &mut |object| each(Object::$kind(object))),)*
                 }
+            }
+
+            /// The same without those that are freed and gone, unless they are wanted too.
+            pub fn visit_standing(
+                &self,
+                kind: Kind,
+                freed: bool,
+                choose: &mut dyn FnMut(&Outline<'_>) -> bool,
+                each: &mut dyn FnMut(Object),
+            ) -> Result<(), crate::Error> {
+                let wanted = |standing| freed || standing != Lifetime::Freed;
+                let chosen = &mut |one: &Outline<'_>| wanted(self.standing(one.head)) && choose(one);
+                // What is being looked at may be freed meanwhile.
+                self.visit(kind, chosen, &mut |object| {
+                    if wanted(object.common().standing) {
+                        each(object);
+                    }
+                })?;
+                Ok(())
             }
 
             /// The object with this uid, if its record is there.
@@ -70,6 +90,22 @@ macro_rules! objects {
 }
 
 mpi_abi::object_kinds!(objects);
+
+/// What is known of an object before it is read whole.
+pub struct Outline<'a> {
+    head: &'a Head,
+    /// The same on all processes that share the object; zero if it is this process's own.
+    pub identity: u64,
+    /// Whether it is predefined, or was there before the program made anything.
+    pub predefined: bool,
+}
+
+impl<'a> Outline<'a> {
+    fn of(head: &'a Head) -> Self {
+        let predefined = head.flags.get() & Flag::PREDEFINED.0 != 0 || head.made_by.get() == 0;
+        Self { head, identity: head.identity.get(), predefined }
+    }
+}
 
 /// All objects of a process, by kind.
 #[derive(Debug, Serialize)]

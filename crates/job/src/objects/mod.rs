@@ -13,6 +13,7 @@
 //! Nothing that is read is trusted: arrays, texts, depths and numbers of steps are bounded.
 
 pub mod attributes;
+pub mod by_handle;
 pub mod common;
 pub mod communicator;
 pub mod datatype;
@@ -25,6 +26,7 @@ mod in_use;
 mod info;
 pub mod kind;
 mod listing;
+pub mod memory;
 mod open_calls;
 mod operation;
 pub mod pending;
@@ -48,7 +50,7 @@ pub use file::{Access, File};
 pub use group::Group;
 pub use info::Info;
 pub use kind::{Hex, Kind};
-pub use listing::{Listing, Object, SCHEMA};
+pub use listing::{Listing, Object, Outline, SCHEMA};
 pub use open_calls::OpenCall;
 pub use operation::Op;
 pub use pending::{Pending, Queue};

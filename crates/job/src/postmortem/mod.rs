@@ -20,7 +20,10 @@ pub use first::FirstFailure;
 
 use crate::questions::observation::Observation;
 use crate::questions::why::{self, Verdict};
+use crate::symbols::FileSymbols;
+use mpiscope_target::Symbolizer;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// Name and version of the schema of `mpiscope core --json`.
 pub const SCHEMA: &str = "mpiscope.core/2";
@@ -49,8 +52,21 @@ pub struct Postmortem {
 }
 
 impl Postmortem {
+    /// Reads core files and joins what they say; files that cannot be read are among the errors.
+    pub fn open(files: &[PathBuf]) -> Self {
+        let (symbols, symbolizer) = (FileSymbols::default(), Symbolizer::new());
+        let (mut deaths, mut errors) = (Vec::new(), Vec::new());
+        for file in files {
+            match Death::open(file, &symbols, &symbolizer) {
+                Ok(death) => deaths.push(death),
+                Err(error) => errors.push(error.to_string()),
+            }
+        }
+        Self::new(deaths, errors)
+    }
+
     /// Joins what was read.
-    pub fn new(mut deaths: Vec<Death>, errors: Vec<String>) -> Self {
+    fn new(mut deaths: Vec<Death>, errors: Vec<String>) -> Self {
         let mut observations: Vec<Observation> =
             deaths.iter_mut().map(|death| std::mem::take(&mut death.observation)).collect();
         why::one_world(&mut observations);

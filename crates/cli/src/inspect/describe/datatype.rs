@@ -1,8 +1,7 @@
 //! Datatypes: constructor, parts, type map.
 
 use super::{Context, Fact, field, type_map};
-use mpi_abi::constant;
-use mpiscope_job::objects::datatype::Arguments;
+use mpiscope_job::objects::datatype::{Arguments, distribution};
 use mpiscope_job::objects::{Datatype, Reference};
 
 /// Numbers of an array that are shown.
@@ -99,25 +98,13 @@ fn arguments(context: &Context<'_>, arguments: &Arguments) -> String {
         .map(|(name, n)| format!("{name} {}", word(name).unwrap_or_else(|| n.to_string())));
     let arrays = arguments.arrays.iter().map(|(name, values)| {
         let mut told: Vec<String> =
-            values.iter().take(MOST_NUMBERS).map(|n| distribution(context, name, *n)).collect();
+            values.iter().take(MOST_NUMBERS).map(|n| distribution(context.reader.abi(), name, *n)).collect();
         if values.len() > MOST_NUMBERS {
             told.push("...".into());
         }
         format!("{name} {}", told.join(" "))
     });
     numbers.chain(arrays).collect::<Vec<_>>().join(", ")
-}
-
-/// A number of an array; of a distributed array a word, where it stands for one.
-fn distribution(context: &Context<'_>, array: &str, number: i64) -> String {
-    const KINDS: &[&str] = &["MPI_DISTRIBUTE_BLOCK", "MPI_DISTRIBUTE_CYCLIC", "MPI_DISTRIBUTE_NONE"];
-    let words = match array {
-        "distribs" => KINDS,
-        "dargs" => &["MPI_DISTRIBUTE_DFLT_DARG"],
-        _ => &[],
-    };
-    let word = words.iter().find(|word| constant::value_of(context.reader.abi(), word) == Some(number));
-    word.map_or_else(|| number.to_string(), |word| word.trim_start_matches("MPI_DISTRIBUTE_").to_lowercase())
 }
 
 fn type_map(datatype: &Datatype, lines: &mut Vec<Fact>) {

@@ -29,11 +29,11 @@ use fact::{field, when};
 use super::collect::Found;
 use super::counts;
 use super::shared;
-use mpiscope_image::objects::Flag;
 use mpiscope_job::identity;
 use mpiscope_job::objects::{
     Attribute, CallSite, Common, Hex, Keyval, Kind, Lifetime, Object, OpenCall, Reader, Reference,
 };
+use mpiscope_job::symbols::function_at;
 use mpiscope_job::{Bytes, Members, Process};
 use std::collections::BTreeMap;
 
@@ -129,7 +129,7 @@ impl Context<'_> {
             lines.push(field("freed by", &self.call_site(freed)));
             lines.push(when("freed", freed.seconds));
         }
-        if common.has(Flag::PINNED) {
+        if common.is_pinned() {
             lines.push(field("kept", "for a debugger, also when it has been freed"));
         }
         if common.torn {
@@ -250,23 +250,7 @@ impl Context<'_> {
 
     /// The same without the address, which differs from process to process.
     fn function_name(&self, address: Hex) -> String {
-        let place =
-            mpiscope_job::names::place(&self.process.modules, &mpiscope_job::names::NoSymbols, address.0);
-        // The address is a function's first, not one behind a call.
-        let module = self.process.modules.iter().find(|m| (m.start..m.end).contains(&address.0));
-        match module {
-            Some(module) => {
-                let name = module.path.rsplit('/').next().unwrap_or_default();
-                let symbolizer = mpiscope_target::Symbolizer::new();
-                let offset = address.0.wrapping_sub(module.bias);
-                let found = symbolizer.locate(std::path::Path::new(&module.path), offset);
-                match found.function {
-                    Some(_) => format!("{found:#}"),
-                    None => format!("{name}+{offset:#x}"),
-                }
-            }
-            None => place.unwrap_or_else(|| address.to_string()),
-        }
+        function_at(&self.process.modules, address.0)
     }
 }
 

@@ -13,9 +13,8 @@ mod symbols;
 use super::peers::Peer;
 use crate::attach;
 use crate::render::complain;
-use mpiscope_image::layout::{Process, SectionKind, State};
-use mpiscope_job::acquire::{Entry, ProcessLocation, mpi2dd};
-use mpiscope_target::Live;
+use mpiscope_job::acquire::{Entry, WhoIs, mpi2dd};
+use mpiscope_job::discover::LastStage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -117,7 +116,7 @@ fn complete(ranks: impl Iterator<Item = (u32, Entry)>, size: u32) -> Option<Vec<
 /// All ranks of the world of the first peer that is a rank 0, as that one's table has them.
 fn directory(known: &[Known]) -> Option<Vec<Entry>> {
     let zero = known.iter().find(|k| k.number == 0 && k.started)?;
-    let block = mpi2dd::read(&Live::open(zero.rank.place.pid).ok()?).ok()??;
+    let block = mpi2dd::read_process(zero.rank.place.pid)?;
     let ranks = block.processes.into_iter().filter_map(|rank| {
         let number = u32::try_from(rank.rank).ok()?;
         let entry = Entry {
@@ -134,32 +133,21 @@ fn directory(known: &[Known]) -> Option<Vec<Entry>> {
 }
 
 fn known(peer: &Peer) -> Option<Known> {
-    let image = mpiscope_job::image_source::open_fd(peer.image()?, "image").ok()?;
-    let state = State(image.header().ok()?.state.get());
-    let table = image.table::<Process>(SectionKind::PROCESS).ok()?;
-    let facts = image.get::<Process>(&table, 0).ok()?.value;
-    let world = facts.world.text().into_owned();
+    let WhoIs { stage, size, entry } = WhoIs::of_descriptor(peer.image()?)?;
     Some(Known {
-        world: world.clone(),
-        number: facts.rank.get(),
-        size: facts.size.get(),
-        // Before that the world has the launcher's name, which may be another on each host.
-        started: state != State::UNCLAIMED && state != State::STARTED,
-        aborted: state == State::ABORTED,
-        rank: Entry {
-            world,
-            rank: Some(facts.rank.get()),
-            place: ProcessLocation { host: facts.host.text().into_owned(), pid: facts.pid.get() },
-            executable: facts.executable.text().into_owned().into(),
-            spawned: None,
-            gone: false,
-        },
+        world: entry.world.clone(),
+        number: entry.rank?,
+        size,
+        started: !matches!(stage, LastStage::Silent | LastStage::Starting),
+        aborted: stage == LastStage::Aborted,
+        rank: entry,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpiscope_job::acquire::ProcessLocation;
 
     fn rank(world: &str, number: u32, size: u32, started: bool) -> Known {
         let rank = Entry {

@@ -2,13 +2,11 @@
 
 use super::read::{Context, observe};
 use super::{Observation, Stage};
-use crate::clock::Moment;
 use crate::discover::{Found, Job};
+use crate::living;
 use crate::names::Locate;
 use crate::process::Process;
-use crate::rank::{Rank, SymbolContext};
 use mpiscope_image::layout::State;
-use mpiscope_target::Live;
 use std::fs;
 
 /// One look at the processes of a job on this host.
@@ -32,9 +30,9 @@ pub fn progress(job: &Job) -> Option<u64> {
 
 /// Looks at all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
-    let mut look = Look::default();
+    let (mut look, reader) = (Look::default(), living::Reader::default());
     for found in &job.images {
-        match one(found, symbols) {
+        match one(found, &reader, symbols) {
             Ok(observation) => look.observations.push(observation),
             // It ended since the list was made.
             Err(_) if !found.held() => {}
@@ -60,30 +58,13 @@ impl Look {
     }
 }
 
-fn one(found: &Found, symbols: &dyn Locate) -> Result<Observation, crate::Error> {
-    let silent = || Observation { stage: Stage::Silent, ..Observation::default() };
-    let image = match found.open() {
-        Ok(image) => image,
-        // A wrapper made the file and nobody has written to it.
-        Err(crate::Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(silent()),
-        Err(error) => return Err(error),
+fn one(found: &Found, reader: &living::Reader, symbols: &dyn Locate) -> Result<Observation, crate::Error> {
+    let Some(living) = reader.read_calls(found)? else {
+        return Ok(Observation { stage: Stage::Silent, ..Observation::default() });
     };
-    let what = || format!("image of process {}", found.holders.first().map_or(0, |(pid, _)| *pid));
-    let mut process = Process::read(&image, Some(Moment::now()))
-        .map_err(|why| crate::Error::Image { what: what(), why })?;
-    if !process.called_mpi() {
-        return Ok(silent());
-    }
-    let outer = found.outer_pid(process.pid);
-    if process.calls_through_binding()
-        && let Some(Ok(live)) = outer.map(Live::open)
-    {
-        process.see_through_bindings(&image, &live);
-    }
-    let context = SymbolContext::new(&process, symbols);
-    let rank = Rank::new(&image, &process, &context);
-    let ended = (!found.alive(process.pid)).then(|| gone(&process));
-    Ok(observe(&rank, &System { pid: outer.unwrap_or(process.pid), ended }))
+    let ended = (!living.alive).then(|| gone(&living.process));
+    let system = System { pid: living.outer_pid.unwrap_or(living.process.pid), ended };
+    Ok(living.look(symbols, |rank| observe(rank, &system)))
 }
 
 /// How a process ended that is not there any more.

@@ -9,10 +9,10 @@ use crate::inspected::fortran_waits::core_of;
 use crate::inspected::job::{Job, json};
 use crate::subject::Subject;
 
-const HANG: Program = Program { name: "hang", ranks: 4, needs: Needs::Nothing };
+const HANG: Program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
 
-/// Ranks that wait with two requests each: calls, requests and a ring are there to be compared.
-const SCENARIO: &str = "waitall_in_a_ring";
+/// Ranks that wait for requests of each other: calls, requests and a ring are there to be compared.
+const SCENARIO: &str = "wait_for_receives";
 
 /// Facts of a call that `ps` shows of a living rank and of its core file.
 const CALL: [&str; 5] = ["function", "object", "count", "place", "return_address"];
@@ -51,7 +51,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
 fn verdicts(live: &Value, core: &Value, why: &Value) -> Result<()> {
     ensure!(without_ages(core) == without_ages(why), "core: {core:#}\nwhy: {why:#}");
     for key in ["verdict", "kind", "cycle", "stuck"] {
-        ensure!(live[key] == why[key], "{key}, live: {}, of core files: {}", live[key], why[key]);
+        ensure!(live[key] == why[key], "{key}, live: {live:#}\nof core files: {why:#}");
     }
     let seen = |verdict: &Value| -> Vec<Value> {
         let facts = |line: &Value| ["ranks", "what", "place", "stuck"].map(|key| line[key].clone());
@@ -87,7 +87,7 @@ fn requests(inspected: &Value, death: &Value) -> Result<()> {
     let objects = inspected["objects"].as_array().or(inspected["ranks"][0]["objects"].as_array());
     let objects = objects.with_context(|| format!("no objects: {inspected:#}"))?;
     let pending = death["pending"].as_array().context("no requests")?;
-    ensure!(pending.len() == 2, "two requests are under way: {pending:#?}");
+    ensure!(!pending.is_empty(), "a receive is under way");
     for request in pending {
         let same = |object: &&Value| object["uid"] == request["uid"];
         let object = objects.iter().find(same).with_context(|| format!("not in inspect: {request:#}"))?;

@@ -88,7 +88,9 @@ impl Case<'_> {
         let next = match kind {
             Kind::RANK_STOPPED => "let it continue (kill -CONT, or in the debugger that stopped it)",
             _ if unseen => "find out what that rank does: it could not be seen",
-            _ if self.seconds > 0.0 => "look at what that rank does: mpiscope attach PID --batch bt, a profiler",
+            _ if self.seconds > 0.0 => {
+                "look at what that rank does: mpiscope attach PID --batch bt, a profiler"
+            }
             _ => "look at the stack of that rank: a debugger shows it of a core file",
         };
         let mut reason = Reason::new(kind, verdict, next);

@@ -1,9 +1,9 @@
 //! What the user means by a handle.
 
+use super::fortran::{FortranTables, numbered_when_asked};
+use super::{Kind, Lifetime, Object, ProcessContext, Reader};
+use crate::identity::Prefix;
 use mpiscope_image::Source;
-use mpiscope_job::identity::Prefix;
-use mpiscope_job::objects::fortran::{FortranTables, numbered_when_asked};
-use mpiscope_job::objects::{Kind, Lifetime, Object, ProcessContext, Reader};
 
 /// A number in base 10 or 16. Negative ones are C `int`s or Fortran `INTEGER`s.
 pub fn number(text: &str) -> Option<i128> {
@@ -122,7 +122,7 @@ fn identical<S: Source>(reader: &Reader<'_, S>, kinds: &[Kind], identity: &Prefi
     let mut found = Vec::new();
     for kind in kinds {
         // What cannot be read has no identity.
-        let _ = reader.visit(*kind, &mut |head| identity.begins(head.identity.get()), &mut |o| found.push(o));
+        let _ = reader.visit(*kind, &mut |head| identity.begins(head.identity), &mut |o| found.push(o));
     }
     found
 }

@@ -1,14 +1,14 @@
-//! What is known about a process beyond its image: symbols, memory, source lines.
+//! Where what the image does not have is looked for: the files that a process has mapped, its memory.
 
+use super::process_context::{FileContext, ProcessContext};
+use crate::fortran_frames;
 use mpiscope_image::layout::Call;
-use mpiscope_job::fortran_frames;
-use mpiscope_job::objects::{FileContext, ProcessContext};
 use mpiscope_target::{Core, Live, Target};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// Where memory beyond the image comes from.
-pub enum Beyond {
+/// Where memory memory the image comes from.
+pub enum Memory {
     /// A core file.
     Core(Arc<Core>),
     /// A process that may be running; opened when it is first needed, which may be forbidden.
@@ -17,7 +17,7 @@ pub enum Beyond {
     None,
 }
 
-impl Beyond {
+impl Memory {
     fn target(&self) -> Option<&dyn Target> {
         match self {
             Self::Core(core) => Some(core.as_ref()),
@@ -31,20 +31,20 @@ impl Beyond {
 }
 
 /// Files first: they need no right to look into the process.
-pub struct Around<'a> {
+pub struct FilesAndMemory<'a> {
     /// The files that the process has mapped.
     pub files: FileContext<'a>,
     /// Its memory.
-    pub beyond: &'a Beyond,
+    pub memory: &'a Memory,
 }
 
-impl ProcessContext for Around<'_> {
+impl ProcessContext for FilesAndMemory<'_> {
     fn symbol(&self, name: &str) -> Option<u64> {
-        self.files.symbol(name).or_else(|| self.beyond.target()?.symbol(name).ok().flatten())
+        self.files.symbol(name).or_else(|| self.memory.target()?.symbol(name).ok().flatten())
     }
 
     fn memory(&self, address: u64, buf: &mut [u8]) -> bool {
-        self.beyond.target().is_some_and(|target| target.read(address, buf).is_ok())
+        self.memory.target().is_some_and(|target| target.read(address, buf).is_ok())
     }
 
     fn place(&self, return_address: u64) -> Option<String> {
@@ -53,6 +53,6 @@ impl ProcessContext for Around<'_> {
 
     fn caller(&self, call: &Call) -> Option<u64> {
         let made_by_binding = self.files.in_binding(call.return_address.get());
-        made_by_binding.then(|| fortran_frames::caller(self.beyond.target()?, call)).flatten()
+        made_by_binding.then(|| fortran_frames::caller(self.memory.target()?, call)).flatten()
     }
 }

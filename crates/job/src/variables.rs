@@ -1,21 +1,64 @@
-//! Our performance variables of another process, as its image shows them: totals since its start.
+//! Variables of another process, as its image shows them: our performance variables, as totals since its start, and control
+//! variables.
 //!
 //! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is
 //! not in here: a tool inside of the process reads it.
 
-use anyhow::Result;
+use crate::Error;
+use crate::objects::{ImageOnly, Kind, Reader};
+use crate::{Process, leaks};
 use mpiscope_image::derive::totals::{Records, TOTALS};
 use mpiscope_image::layout::{self, Recording, SectionKind};
 use mpiscope_image::traffic::Traffic;
+use mpiscope_image::variables::{Provenance, Variable};
 use mpiscope_image::{Image, Source};
-use mpiscope_job::objects::{ImageOnly, Kind, Reader};
-use mpiscope_job::{Process, leaks};
 use std::borrow::Cow;
 
+/// Descriptions of control variables that are read, in bytes.
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// A control variable as the image has it: ours, and those that a tool has written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Control {
+    /// Its name, cut off behind [`LONGEST_NAME`] bytes.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// `default`, `environment`, `written` or `other`.
+    pub from: &'static str,
+    /// The environment variable of the same meaning, or empty.
+    pub environment: String,
+    /// What it means.
+    pub desc: String,
+}
+
+/// Names in images are cut off behind so many bytes.
+pub const LONGEST_NAME: usize = 63;
+
+/// The control variables of an image.
+///
+/// # Errors
+/// When their table is damaged.
+pub fn controls<S: Source>(image: &Image<S>) -> Result<Vec<Control>, Error> {
+    let control = |variable: &Variable| Control {
+        name: variable.name.text().into_owned(),
+        value: variable.value.text().into_owned(),
+        from: Provenance(variable.provenance.get()).name().unwrap_or("other"),
+        environment: variable.environment.text().into_owned(),
+        desc: image.text(&variable.desc, LONGEST_DESCRIPTION).unwrap_or_default(),
+    };
+    let variables = image.all::<Variable>(SectionKind::VARIABLES)?;
+    Ok(variables.iter().map(|snapshot| control(&snapshot.value)).collect())
+}
+
 /// A variable's value as text, elements separated by blanks.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
+    /// The variable.
     pub name: Cow<'static, str>,
+    /// Its class.
     pub class: &'static str,
+    /// The value.
     pub value: String,
     /// Some functions have variables of their own, and the image does not say which.
     pub if_there: bool,
@@ -29,8 +72,11 @@ fn array<T: ToString>(name: &'static str, class: &'static str, elements: impl It
     value(name, class, elements.map(|element| element.to_string()).collect::<Vec<_>>().join(" "))
 }
 
-/// All that can be told. `live`: the process runs, so that the present moment means something.
-pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Vec<Value>> {
+/// All that is known of our performance variables. `live`: the process runs, so that the present moment means something.
+///
+/// # Errors
+/// When a table is damaged.
+pub fn values<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Vec<Value>, Error> {
     let mut values = calls(process);
     values.extend(now(process));
     if live {
@@ -100,7 +146,7 @@ fn levels(traffic: &Traffic) -> Vec<Value> {
 }
 
 /// Objects that the program has made and not freed. Nothing if they are not recorded.
-fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>> {
+fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>, Error> {
     let facts = image.all::<layout::Process>(SectionKind::PROCESS)?;
     let records = |process: &layout::Process| process.recording.get() & Recording::OBJECTS.0 != 0;
     if !facts.first().is_some_and(|process| records(&process.value)) {
@@ -111,6 +157,6 @@ fn objects<S: Source>(image: &Image<S>) -> Result<Option<Value>> {
     kinds.sort_by_key(|kind| kind.number());
     let reader = Reader::new(image, &ImageOnly)?;
     let counts =
-        kinds.iter().map(|kind| Ok(leaks::count(&reader, *kind)?.live)).collect::<Result<Vec<_>>>()?;
+        kinds.iter().map(|kind| Ok(leaks::count(&reader, *kind)?.live)).collect::<Result<Vec<_>, Error>>()?;
     Ok(Some(array("mpiscope_live_objects", "LEVEL", counts.into_iter())))
 }

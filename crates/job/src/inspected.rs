@@ -1,0 +1,105 @@
+//! A process whose objects are looked at: its image, and where what the image does not have is looked for.
+
+use crate::clock::Moment;
+use crate::discover::Found;
+use crate::image_source::{Bytes, open_file};
+use crate::leaks::{self, Count, Site};
+use crate::living::{self, Living};
+use crate::objects::memory::{FilesAndMemory, Memory};
+use crate::objects::{FileContext, Kind, ProcessContext, Reader};
+use crate::process::Process;
+use crate::symbols::FileSymbols;
+use crate::{Error, core};
+use mpiscope_image::Image;
+use mpiscope_image::layout::{self, Recording, SectionKind, State};
+use mpiscope_target::Core;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A process whose objects are looked at.
+pub struct Inspected {
+    image: Image<Bytes>,
+    memory: Memory,
+    /// The process.
+    pub process: Process,
+    /// Whether it is there; `None` for a file.
+    pub alive: Option<bool>,
+}
+
+impl Inspected {
+    /// A process of a running job; nothing if it has not called MPI.
+    ///
+    /// # Errors
+    /// When its image cannot be read.
+    pub fn of_job(reader: &living::Reader, found: &Found) -> Result<Option<Self>, Error> {
+        let Some(Living { image, process, alive, .. }) = reader.read(found)? else { return Ok(None) };
+        let memory = if alive { Memory::Process(process.pid, OnceCell::new()) } else { Memory::None };
+        Ok(Some(Self { image, memory, process, alive: Some(alive) }))
+    }
+
+    /// The process of a core file or a saved image.
+    ///
+    /// # Errors
+    /// When the file is neither.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let (image, memory) = match Core::open(path) {
+            Ok(core) => {
+                let core = Arc::new(core);
+                (core::image(&core)?, Memory::Core(core))
+            }
+            Err(_) => (open_file(path)?, Memory::None),
+        };
+        // Ages are those at the last moment that the image knows, not those of now.
+        let now: Option<Moment> = None;
+        let process = Process::read(&image, now)
+            .map_err(|why| Error::Image { what: path.display().to_string(), why })?;
+        Ok(Self { image, memory, process, alive: None })
+    }
+
+    /// Why there are no objects to show, if that is so.
+    pub fn blind(&self) -> Option<String> {
+        if self.process.state.0 < State::INITIALIZED.0 {
+            return Some("it has not been through MPI_Init yet: there are no objects".into());
+        }
+        let table = self.image.table::<layout::Process>(SectionKind::PROCESS).ok()?;
+        let facts = self.image.get::<layout::Process>(&table, 0).ok()?.value;
+        let records = facts.recording.get() & Recording::OBJECTS.0 != 0;
+        (!records).then(|| {
+            "objects are not recorded in it: leave MPISCOPE_RECORD unset, or add `objects` to it".into()
+        })
+    }
+
+    /// One look at its objects.
+    ///
+    /// # Errors
+    /// When the image is damaged.
+    pub fn look<T>(
+        &self,
+        symbols: &FileSymbols,
+        look: impl FnOnce(&Reader<'_, Bytes>, &dyn ProcessContext) -> T,
+    ) -> Result<T, Error> {
+        let files = FileContext::new(&self.process, symbols);
+        let context = FilesAndMemory { files, memory: &self.memory };
+        let reader = Reader::new(&self.image, &context)?;
+        Ok(look(&reader, &context))
+    }
+
+    /// How many objects of each kind there are.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn counts(&self, symbols: &FileSymbols) -> Result<BTreeMap<Kind, Count>, Error> {
+        let count = |reader: &Reader<'_, Bytes>, kind: Kind| Ok((kind, leaks::count(reader, kind)?));
+        self.look(symbols, |reader, _| Kind::ALL.iter().map(|kind| count(reader, *kind)).collect())?
+    }
+
+    /// Places that made what is not freed.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn sites(&self, symbols: &FileSymbols) -> Result<Vec<Site>, Error> {
+        Ok(leaks::sites(&self.image, &self.process, symbols)?)
+    }
+}
