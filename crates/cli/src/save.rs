@@ -62,6 +62,8 @@ fn job(name: Option<&str>) -> Result<Job> {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("several jobs run here; name one: mpiscope save {} FILE", names.join(" | "));
         }
-        Target::File(path) => bail!("{}: not a running job; core files and images are files already", path.display()),
+        Target::File(path) => {
+            bail!("{}: not a running job; core files and images are files already", path.display())
+        }
     }
 }

@@ -170,7 +170,8 @@ impl Found {
         if let Some(about) = self.about() {
             process.called_from(&about.callers);
         } else if process.calls_through_binding()
-            && let Some(Ok(live)) = self.outer_pid(process.pid).map(|pid| Live::open_among(pid, files.clone()))
+            && let Some(Ok(live)) =
+                self.outer_pid(process.pid).map(|pid| Live::open_among(pid, files.clone()))
         {
             process.see_through_bindings(image, &live);
         }
@@ -222,7 +223,8 @@ pub fn discover() -> Vec<Job> {
     for pid in processes() {
         for (job, path, file) in images_of(pid) {
             let key = (file.owner, job, file);
-            let entry = found.entry(key).or_insert_with(|| Found { holders: Vec::new(), bytes: Holds::Memory(file) });
+            let entry =
+                found.entry(key).or_insert_with(|| Found { holders: Vec::new(), bytes: Holds::Memory(file) });
             entry.holders.push((pid, path));
         }
     }

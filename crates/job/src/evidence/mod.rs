@@ -38,6 +38,9 @@ pub const SCHEMA: &str = "mpiscope.evidence/1";
 const MANIFEST: &str = "evidence.json";
 const SYMBOLS: &str = "symbols.json";
 
+/// An image longer than this is neither saved nor believed: some millions of objects.
+const LONGEST_IMAGE: u64 = 4 << 30;
+
 fn image_name(number: usize) -> String {
     format!("process/{number}.image")
 }

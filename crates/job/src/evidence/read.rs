@@ -1,6 +1,8 @@
 //! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
 
-use super::{About, InMemory, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name};
+use super::{
+    About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name,
+};
 use crate::Error;
 use crate::discover::{Found, Job};
 use crate::image_source::Bytes;
@@ -14,8 +16,6 @@ use zip::ZipArchive;
 
 /// A description longer than this, unpacked, is not believed.
 const LONGEST_TEXT: u64 = 1 << 30;
-/// The same for an image: the layer gives up long before.
-const LONGEST_IMAGE: u64 = 16 << 30;
 /// Processes that are believed.
 const MOST_PROCESSES: usize = 1 << 22;
 
@@ -89,14 +89,11 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         .map(|number| text(&mut archive, path, &about_name(number)))
         .collect::<Result<_, _>>()?;
     let (archive, shared): (_, Arc<Path>) = (Arc::new(Mutex::new(archive)), path.into());
-    let kept = |(number, about)| Kept { archive: Arc::clone(&archive), path: Arc::clone(&shared), number, about };
+    let kept =
+        |(number, about)| Kept { archive: Arc::clone(&archive), path: Arc::clone(&shared), number, about };
     let images = abouts.into_iter().enumerate().map(kept).map(Found::kept).collect();
-    let job = Job {
-        name: manifest.job.clone(),
-        owner: manifest.owner,
-        images,
-        symbols: Some(Arc::new(symbols)),
-    };
+    let job =
+        Job { name: manifest.job.clone(), owner: manifest.owner, images, symbols: Some(Arc::new(symbols)) };
     Ok(Evidence { manifest, job })
 }
 

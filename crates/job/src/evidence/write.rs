@@ -3,7 +3,9 @@
 //! An image is copied first and looked at afterwards, so that everything in the file is of one moment. Which addresses need
 //! words is found by asking what the views ask, with a [`Recorder`] in between.
 
-use super::{About, InMemory, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name, image_name};
+use super::{
+    About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name, image_name,
+};
 use crate::Error;
 use crate::clock::Moment;
 use crate::discover::{Found, Job};
@@ -69,7 +71,8 @@ pub fn save(job: &Job, pause: Duration, symbols: &dyn Locate, path: &Path) -> Re
         }
     }
     if saved.processes == 0 {
-        let why = if saved.not_seen.is_empty() { "the job has ended".into() } else { saved.not_seen.join("; ") };
+        let why =
+            if saved.not_seen.is_empty() { "the job has ended".into() } else { saved.not_seen.join("; ") };
         return Err(Error::NotFound(why));
     }
     let manifest = Manifest {
@@ -138,7 +141,11 @@ fn silent(pid: u32) -> About {
 
 /// All bytes of an image that somebody may be writing to.
 fn copy(source: &(dyn Source + Send)) -> Result<Vec<u8>, String> {
-    let len = usize::try_from(source.len()).map_err(|why| why.to_string())?;
+    let len = source.len();
+    if len > LONGEST_IMAGE {
+        return Err(format!("{len} bytes are more than an evidence file takes; `ps` and `inspect` show it"));
+    }
+    let len = usize::try_from(len).map_err(|why| why.to_string())?;
     let mut bytes = vec![0; len];
     for (at, piece) in (0..).step_by(PIECE).zip(bytes.chunks_mut(PIECE)) {
         source.read(at, piece)?;
