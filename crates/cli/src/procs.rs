@@ -4,7 +4,7 @@ use crate::exit;
 use crate::render::{Screen, Table, complain, or_dash};
 use anyhow::{Result, bail};
 use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
-use mpiscope_job::discover::{KeptImage, LastStage, discover};
+use mpiscope_job::discover::{HeldImage, LastStage, discover};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -82,7 +82,7 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
 /// The images of processes that are watched. They outlive the processes, and tell how far each came: a launcher that ends the
 /// others takes them out of all tables at once.
 #[derive(Default)]
-struct Watched(BTreeMap<u32, (Entry, Option<KeptImage>)>);
+struct Watched(BTreeMap<u32, (Entry, Option<HeldImage>)>);
 
 impl Watched {
     /// Notes the processes of a look; opens the images of new ones on this host.
@@ -100,16 +100,16 @@ impl Watched {
         for entry in new {
             let pid = entry.place.pid;
             let image = jobs.iter().flat_map(|job| &job.images).find(|image| image.is_of(pid));
-            self.0.insert(pid, (entry.clone(), image.and_then(|image| KeptImage::of(image).ok())));
+            self.0.insert(pid, (entry.clone(), image.and_then(|image| HeldImage::of(image).ok())));
         }
     }
 
     /// Processes that are there no more and did not come to the end of `MPI_Finalize`.
     fn lost(&self, last: &Acquired) -> Vec<String> {
         let listed = |pid: u32| last.processes.iter().find(|entry| entry.place.pid == pid);
-        let line = |(entry, image): &(Entry, Option<KeptImage>)| {
+        let line = |(entry, image): &(Entry, Option<HeldImage>)| {
             let ended = !Path::new(&format!("/proc/{}", entry.place.pid)).exists();
-            let stage = image.as_ref().and_then(KeptImage::stage);
+            let stage = image.as_ref().and_then(HeldImage::stage);
             let finished = match stage {
                 Some(stage) => matches!(stage, LastStage::Finalized | LastStage::Silent),
                 // Without an image only the tables can tell: who was taken out of them left.

@@ -34,8 +34,8 @@ impl Inspected {
     /// # Errors
     /// When its image cannot be read.
     pub fn of_job(reader: &living::Reader, found: &Found) -> Result<Option<Self>, Error> {
-        let Some(Living { image, process, alive, .. }) = reader.read(found)? else { return Ok(None) };
-        let memory = if alive { Memory::Process(process.pid, OnceCell::new()) } else { Memory::None };
+        let Some(Living { image, process, alive, outer_pid }) = reader.read(found)? else { return Ok(None) };
+        let memory = outer_pid.map_or(Memory::None, |pid| Memory::Process(pid, OnceCell::new()));
         Ok(Some(Self { image, memory, process, alive: Some(alive) }))
     }
 

@@ -1,7 +1,6 @@
 //! A process of a running job, read once for every view of it.
 
 use crate::Error;
-use crate::clock::Moment;
 use crate::discover::Found;
 use crate::image_source::Bytes;
 use crate::names::Locate;
@@ -36,34 +35,9 @@ impl Reader {
     /// # Errors
     /// When its image cannot be read.
     pub fn read(&self, found: &Found) -> Result<Option<Living>, Error> {
-        let image = match found.open() {
-            Ok(image) => image,
-            // A wrapper made the file and nobody has written to it.
-            Err(error) if error.is_untouched() => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let process = Process::read(&image, Some(Moment::now())).map_err(|why| {
-            let pid = found.holders.first().map_or(0, |(pid, _)| *pid);
-            Error::Image { what: format!("image of process {pid}"), why }
-        })?;
-        let outer_pid = found.outer_pid(process.pid);
-        let alive = found.alive(process.pid);
-        Ok(process.called_mpi().then_some(Living { image, process, outer_pid, alive }))
-    }
-
-    /// The same, with the program's calls of Fortran bindings in place of the bindings' own.
-    ///
-    /// # Errors
-    /// When its image cannot be read.
-    pub fn read_calls(&self, found: &Found) -> Result<Option<Living>, Error> {
-        let mut living = self.read(found)?;
-        if let Some(living) = &mut living
-            && living.process.calls_through_binding()
-            && let Some(Ok(live)) = living.outer_pid.map(|pid| Live::open_among(pid, self.files.clone()))
-        {
-            living.process.see_through_bindings(&living.image, &live);
-        }
-        Ok(living)
+        let Some((image, process)) = found.read(&self.files)? else { return Ok(None) };
+        let (outer_pid, alive) = (found.outer_pid(process.pid), found.alive(process.pid));
+        Ok(Some(Living { image, process, outer_pid, alive }))
     }
 }
 

@@ -9,8 +9,8 @@ use crate::render::{Screen, Table, complain, or_dash};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Found, Job};
-use mpiscope_job::kept::Kept;
 use mpiscope_job::living;
+use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::{Process, RankSet, Worlds};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,8 @@ use std::process::ExitCode;
 /// Exit status: 0 all is well, 1 a rank is gone or has aborted, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, a saved image, or a core file; needed only if there are several jobs
+    /// A job, a process id of one of its ranks, an evidence file, a saved image, or a core file; needed only if there are
+    /// several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Option<String>,
     /// Print everything as JSON
@@ -97,11 +98,11 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 /// All ranks of a job.
 fn look(job: &Job, elsewhere: bool) -> Report {
     let mut report = empty(&job.name);
-    let symbols = selection::symbols();
+    let symbols = job.symbols();
     let reader = living::Reader::default();
     let mut processes = Vec::new();
     for found in &job.images {
-        match reader.read_calls(found) {
+        match reader.read(found) {
             Ok(Some(living)) => {
                 report.ranks.push(living.status(&*symbols));
                 processes.push(living.process);
@@ -112,9 +113,11 @@ fn look(job: &Job, elsewhere: bool) -> Report {
             Err(e) => report.errors.push(e.to_string()),
         }
     }
-    silent::add(&mut report, job);
+    if job.runs_here() {
+        silent::add(&mut report, job);
+    }
     let mut worlds = Worlds::of(processes.iter());
-    if elsewhere {
+    if elsewhere && job.runs_here() {
         other_hosts::add(&mut report);
     }
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
@@ -134,7 +137,7 @@ fn empty(job: &str) -> Report {
 
 /// A saved image or a core file: the process is not there any more, but that is no problem found.
 fn file(path: &std::path::Path) -> Result<Report> {
-    let kept = Kept::open(path)?;
+    let kept = ProcessFile::open(path)?;
     let mut report = empty(&kept.process.job);
     report.ranks.push(kept.status(&*selection::symbols(), true));
     Ok(report)

@@ -9,8 +9,8 @@ use super::{Options, output};
 use crate::render::complain;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::kept::Kept;
 use mpiscope_job::living::{self, Living};
+use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::variables::{Control, LONGEST_NAME, Value, controls, values};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
@@ -71,7 +71,7 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
             }
         }
         Target::File(path) => {
-            let Kept { image, process, .. } = Kept::open(&path)?;
+            let ProcessFile { image, process, .. } = ProcessFile::open(&path)?;
             let (cvars, pvars) = (controls(&image)?, values(&image, &process, false)?);
             ranks.push(Rank::new(process, cvars, pvars, None));
         }

@@ -1,7 +1,7 @@
 //! What a process had under way when it died, and the messages that it exchanged last.
 
-use crate::kept::Dead;
 use crate::objects::Request;
+use crate::process_file::Dead;
 use crate::rank::Rank;
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;

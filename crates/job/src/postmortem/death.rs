@@ -3,8 +3,8 @@
 use super::communication::{self, LastMessage, PendingRequest};
 use crate::Error;
 use crate::core::{End, Frame, Stack};
-use crate::kept::Kept;
 use crate::names::Locate;
+use crate::process_file::ProcessFile;
 use crate::questions::observation::{Observation, observe};
 use crate::rank_status::RankStatus;
 use mpiscope_image::layout::State;
@@ -72,7 +72,7 @@ impl Death {
     /// # Errors
     /// When it is no core file, damaged, or holds no image.
     pub fn open(path: &Path, symbols: &dyn Locate, symbolizer: &Symbolizer) -> Result<Self, Error> {
-        let kept = Kept::open_core(path)?;
+        let kept = ProcessFile::open_core(path)?;
         let Some(dead) = &kept.dead else {
             return Err(Error::NotFound(format!("{}: not a core file", path.display())));
         };

@@ -3,11 +3,15 @@
 use super::read::{Context, observe};
 use super::{Observation, Stage};
 use crate::discover::{Found, Job};
-use crate::living;
+use crate::evidence::About;
 use crate::names::Locate;
 use crate::process::Process;
+use crate::rank::{Rank, SymbolContext};
+use mpiscope_image::Source;
 use mpiscope_image::layout::State;
+use mpiscope_target::Files;
 use std::fs;
+use std::sync::Arc;
 
 /// One look at the processes of a job on this host.
 #[derive(Debug, Default)]
@@ -30,9 +34,10 @@ pub fn progress(job: &Job) -> Option<u64> {
 
 /// Looks at all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
-    let (mut look, reader) = (Look::default(), living::Reader::default());
+    let mut look = Look::default();
+    let files = Arc::new(Files::default());
     for found in &job.images {
-        match one(found, &reader, symbols) {
+        match one(found, symbols, &files) {
             Ok(observation) => look.observations.push(observation),
             // It ended since the list was made.
             Err(_) if !found.held() => {}
@@ -58,13 +63,52 @@ impl Look {
     }
 }
 
-fn one(found: &Found, reader: &living::Reader, symbols: &dyn Locate) -> Result<Observation, crate::Error> {
-    let Some(living) = reader.read_calls(found)? else {
+fn one(found: &Found, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Observation, crate::Error> {
+    let Some((image, process)) = found.read(files)? else {
         return Ok(Observation { stage: Stage::Silent, ..Observation::default() });
     };
-    let ended = (!living.alive).then(|| gone(&living.process));
-    let system = System { pid: living.outer_pid.unwrap_or(living.process.pid), ended };
-    Ok(living.look(symbols, |rank| observe(rank, &system)))
+    let context = SymbolContext::new(&process, symbols);
+    let rank = Rank::new(&image, &process, &context);
+    if let Some(about) = found.about() {
+        return Ok(observe_kept(&rank, about));
+    }
+    Ok(observe(&rank, &system(found, &process)))
+}
+
+/// Observes a process that an evidence file has kept.
+pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation {
+    let ended = (!about.alive).then(|| gone(rank.process()));
+    observe(rank, &Earlier { about, ended })
+}
+
+/// What a thread does outside of MPI.
+pub fn doing(found: &Found, process: &Process, tid: u32) -> String {
+    system(found, process).doing(tid)
+}
+
+fn system(found: &Found, process: &Process) -> System {
+    let ended = (!found.alive(process.pid)).then(|| gone(process));
+    System { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended }
+}
+
+/// What a host's kernel said of a process when it was saved.
+struct Earlier<'a> {
+    about: &'a About,
+    ended: Option<String>,
+}
+
+impl Context for Earlier<'_> {
+    fn doing(&self, tid: u32) -> String {
+        self.about.doing.get(&tid).cloned().unwrap_or_default()
+    }
+
+    fn at(&self, _: u32) -> Option<String> {
+        None
+    }
+
+    fn ended(&self) -> Option<String> {
+        self.ended.clone()
+    }
 }
 
 /// How a process ended that is not there any more.

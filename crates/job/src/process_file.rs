@@ -18,7 +18,7 @@ use std::sync::Arc;
 const FILE_CLOCK_S: f64 = 0.02;
 
 /// A process of which a file is left.
-pub struct Kept {
+pub struct ProcessFile {
     /// Its image.
     pub image: Image<Bytes>,
     /// What the image says of it.
@@ -43,7 +43,7 @@ pub struct Dead {
     pub died_s: Option<f64>,
 }
 
-impl Kept {
+impl ProcessFile {
     /// Reads a core file, or an image that somebody saved.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Kept {
 }
 
 /// Nothing moves any more, and the kernel cannot be asked.
-impl Context for Kept {
+impl Context for ProcessFile {
     fn doing(&self, _: u32) -> String {
         "outside of MPI".to_owned()
     }
@@ -200,6 +200,10 @@ struct Lines<'a> {
 impl Locate for Lines<'_> {
     fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
         if self.off { None } else { self.inner.call(module, return_address) }
+    }
+
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
+        self.inner.exports(module, each);
     }
 
     fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
