@@ -33,7 +33,7 @@ mod cycle;
 mod evidence;
 mod files;
 mod join;
-mod messages;
+pub(super) mod messages;
 mod progress;
 #[cfg(any(test, feature = "sample"))]
 pub mod scene;
@@ -41,9 +41,10 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod words;
+pub(super) mod words;
 
 pub use blocked::{Blocked, blocked};
+pub(super) use cause::not_seen;
 pub use files::{of_files, one_world};
 pub use join::snapshot;
 pub use snapshot::{
