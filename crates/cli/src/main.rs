@@ -14,6 +14,7 @@ mod ps;
 mod render;
 mod run;
 mod selection;
+mod silent;
 mod vars;
 mod why;
 

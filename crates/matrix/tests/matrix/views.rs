@@ -10,7 +10,7 @@ use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
 use serde_json::Value;
 
-use crate::inspected::job::{Job, json};
+use crate::inspected::job::{Job, json, text};
 use crate::subject::Subject;
 
 const ROLES: Program = Program { name: "thread_roles", ranks: 2, needs: Needs::Nothing };
@@ -204,8 +204,32 @@ fn late(subject: &Subject, library: &Library) -> Result<()> {
         Ok(begun && states.last() == Some(&Some("has not called MPI".to_owned())))
     })
     .with_context(|| format!("last seen: {states:?}"))?;
+    let ps = json(&["ps", &target, "--here", "--json"])?;
+    let pid = |rank: usize| {
+        let ranks = ps["ranks"].as_array().context("no ranks")?;
+        let of = ranks.iter().find(|r| r["rank"] == rank).context("a rank is missing")?;
+        of["pid"].as_u64().with_context(|| format!("no process: {of}"))
+    };
+    listed(pid(0)?, pid(1)?)?;
+    listed(pid(1)?, pid(1)?)?;
     job.signal("go")?;
     job.finish()
+}
+
+/// `procs` lists the rank that has not called MPI, whichever process it starts from, and `attach` reaches it.
+fn listed(from: u64, silent: u64) -> Result<()> {
+    let from = from.to_string();
+    let procs = json(&["procs", &from, "--here", "--json"])?;
+    let listed = procs["processes"].as_array().context("no processes")?;
+    let is_it = |entry: &&Value| entry["pid"] == silent;
+    let of: Vec<&Value> = listed.iter().filter(is_it).collect();
+    ensure!(of.len() == 1 && of[0]["rank"] == 1 && of[0]["silent"] == true, "from {from}: {procs}");
+    ensure!(listed.iter().filter(|entry| entry["silent"] == true).count() == 1, "from {from}: {procs}");
+    let table = text(&["procs", &from, "--here"])?;
+    ensure!(table.lines().any(|line| line.contains("(has not called MPI)")), "{table}");
+    let answer = text(&["attach", &from, "--ranks", "1", "--batch", "info inferiors"])?;
+    ensure!(answer.contains("rank 1 (1 process)") && answer.contains(&silent.to_string()), "{answer}");
+    Ok(())
 }
 
 /// Shares are parts of a whole, and loops that poll are seen as such.
