@@ -17,10 +17,13 @@ const ROLES: Program = Program { name: "thread_roles", ranks: 2, needs: Needs::N
 
 const LATE: Program = Program { name: "late_start", ranks: 2, needs: Needs::Nothing };
 
+const BOUND: Program = Program { name: "bound_values", ranks: 2, needs: Needs::Nothing };
+
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 2] = [
+    let checks: [(&str, Check); 3] = [
+        ("variables_of_objects_are_the_same_from_inside_and_outside", bound),
         ("a_thread_that_only_asks_hides_nothing_of_the_one_that_communicates", roles),
         ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
     ];
@@ -53,7 +56,8 @@ fn outside(report: &Value, rank: usize) -> Result<Values> {
     for item in items.iter().filter(|item| item["kind"] == "pvar") {
         let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
         for held in item["values"].as_array().into_iter().flatten() {
-            if members(held["ranks"].as_str().unwrap_or_default()).contains(&rank) {
+            let unbound = held["object"].is_null();
+            if unbound && members(held["ranks"].as_str().unwrap_or_default()).contains(&rank) {
                 let value = held["value"].as_str().unwrap_or_default();
                 values.insert((text("name"), text("class")), value.to_owned());
             }
@@ -230,6 +234,50 @@ fn listed(from: u64, silent: u64) -> Result<()> {
     let answer = text(&["attach", &from, "--ranks", "1", "--batch", "info inferiors"])?;
     ensure!(answer.contains("rank 1 (1 process)") && answer.contains(&silent.to_string()), "{answer}");
     Ok(())
+}
+
+/// Values of variables that are bound to objects, each with its object's name.
+fn bound(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&BOUND, subject, library, &[], &[])?;
+    job.all_ready()?;
+    let target = job.target();
+    let report = json(&["vars", &target, "--json"])?;
+    let table = text(&["vars", &target])?;
+    let length = fs::read_to_string(job.path().join("length"))?;
+    job.signal("go")?;
+    job.finish()?;
+    ensure!(length == "1", "inside of the process {length} messages wait");
+    for (variable, object, rank, value) in [
+        ("MPI_T_UMQ_LENGTH", "grid", 1, "1"),
+        ("mpiscope_unexpected_messages", "grid", 1, "1"),
+        ("mpiscope_unexpected_messages", "grid", 0, "0"),
+        ("mpiscope_messages_sent", "grid", 0, "0 3"),
+        ("mpiscope_bytes_sent", "grid", 0, "0 12"),
+        ("mpiscope_comm_size", "MPI_COMM_WORLD", 1, "2"),
+        ("mpiscope_collectives", "MPI_COMM_SELF", 1, "0"),
+        ("mpiscope_puts", "board", 0, "1"),
+        ("mpiscope_window_size", "board", 1, "4"),
+    ] {
+        let seen = of_object(&report, variable, object, rank)?;
+        ensure!(seen == value, "{variable} of {object}, rank {rank}: {seen}, not {value}");
+    }
+    let at = table.find("  mpiscope_unexpected_messages\n").with_context(|| table.clone())?;
+    ensure!(table[at..].lines().nth(1).is_some_and(|l| l.starts_with("      of \"grid\" = ")), "{table}");
+    Ok(())
+}
+
+/// What a rank holds of a variable of the object with this name.
+fn of_object(report: &Value, variable: &str, object: &str, rank: usize) -> Result<String> {
+    let items = report["items"].as_array().context("no items")?;
+    let item = items.iter().find(|item| item["kind"] == "pvar" && item["name"] == variable);
+    let item = item.with_context(|| format!("no {variable}"))?;
+    let is_it = |held: &&Value| {
+        let ranks = members(held["ranks"].as_str().unwrap_or_default());
+        held["object"]["name"] == object && ranks.contains(&rank)
+    };
+    let held = item["values"].as_array().and_then(|values| values.iter().find(is_it));
+    let held = held.with_context(|| format!("nothing of {object}, rank {rank}: {item}"))?;
+    Ok(held["value"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Shares are parts of a whole, and loops that poll are seen as such.

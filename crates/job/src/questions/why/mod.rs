@@ -43,7 +43,7 @@ mod verdict;
 mod words;
 
 pub use blocked::{Blocked, blocked};
-pub use join::snapshot;
+pub use join::{Unexpected, snapshot, unexpected};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
     ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
