@@ -35,12 +35,20 @@ pub fn values<S: Source>(image: &Image<S>, process: &Process) -> Result<Vec<Valu
     Ok(values)
 }
 
-/// The length of the queue of unexpected messages on the communicator with this identity, under both of its names.
-pub fn unexpected(values: &[Value], identity: u64, count: u64) -> Vec<Value> {
-    let is_it = |value: &&Value| value.name == COMM_SIZE && value.object.is(identity);
-    let Some(comm) = values.iter().find(is_it) else { return Vec::new() };
-    let value = |name| Value { name, class: "LEVEL", object: comm.object.clone(), value: count.to_string() };
-    UNEXPECTED.map(value).into()
+/// The length of the queue of unexpected messages on each communicator, under both of its names; `count` gives it by the
+/// communicator's identity.
+pub fn unexpected(values: &[Value], count: impl Fn(u64) -> u64) -> Vec<Value> {
+    let communicators = values.iter().filter(|value| value.name == COMM_SIZE);
+    let both = communicators.flat_map(|comm| {
+        let value = count(comm.object.identity()).to_string();
+        UNEXPECTED.map(|name| Value {
+            name,
+            class: "LEVEL",
+            object: comm.object.clone(),
+            value: value.clone(),
+        })
+    });
+    both.collect()
 }
 
 struct Look<'a, S> {

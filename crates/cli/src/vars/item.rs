@@ -78,9 +78,9 @@ impl Object {
         Self { reference }
     }
 
-    /// Whether it is the one with this identity.
-    pub fn is(&self, identity: u64) -> bool {
-        identity != 0 && self.reference.identity.0 == identity
+    /// The same on all ranks that share it; zero if it is a process's own.
+    pub fn identity(&self) -> u64 {
+        self.reference.identity.0
     }
 
     /// Whether they are one object: the same on all ranks, or the same predefined one of each rank.

@@ -103,14 +103,20 @@ fn observed<S: Source>(image: &Image<S>, process: &Process) -> Observation {
     questions::observation::of_messages(&rank)
 }
 
-/// Adds the variables that follow from what all processes say together.
+/// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the
+/// others have sent.
 fn add_unexpected(ranks: &mut [Rank]) {
+    if ranks.len() == 1 && ranks.iter().any(|rank| rank.process.size.is_some_and(|size| size > 1)) {
+        return;
+    }
     let observations: Vec<Observation> =
         ranks.iter_mut().map(|r| std::mem::take(&mut r.observation)).collect();
-    for found in questions::why::unexpected(&observations) {
-        for rank in ranks.iter_mut().filter(|rank| rank.process.pid == found.pid) {
-            rank.bound.extend(bound::unexpected(&rank.bound, found.comm, found.count));
-        }
+    let found = questions::why::unexpected(&observations);
+    for rank in ranks {
+        let pid = rank.process.pid;
+        let counted = |comm| found.iter().find(|found| found.pid == pid && found.comm == comm);
+        let unexpected = bound::unexpected(&rank.bound, |comm| counted(comm).map_or(0, |found| found.count));
+        rank.bound.extend(unexpected);
     }
 }
 
