@@ -55,7 +55,7 @@ impl<T> OfObject<T> {
 }
 
 /// Of each rank of a communicator.
-pub const PEERS: [OfObject<Peer>; 4] = [
+pub static PEERS: [OfObject<Peer>; 4] = [
     OfObject::counter("mpiscope_messages_sent", |peer| peer.sent.get()),
     OfObject::counter("mpiscope_bytes_sent", |peer| peer.sent_bytes.get()),
     OfObject::counter("mpiscope_messages_received", |peer| peer.received.get()),
@@ -63,12 +63,12 @@ pub const PEERS: [OfObject<Peer>; 4] = [
 ];
 
 /// Of a communicator.
-pub const COLLECTIVES: OfObject<Comm> = OfObject::counter("mpiscope_collectives", |comm| {
+pub static COLLECTIVES: OfObject<Comm> = OfObject::counter("mpiscope_collectives", |comm| {
     comm.collectives.get().wrapping_add(comm.restarts.get())
 });
 
 /// Of a file.
-pub const FILES: [OfObject<File>; 5] = [
+pub static FILES: [OfObject<File>; 5] = [
     OfObject::counter("mpiscope_file_reads", |file| file.reads.get()),
     OfObject::counter("mpiscope_file_writes", |file| file.writes.get()),
     OfObject::counter("mpiscope_file_bytes_read", |file| file.read_bytes.get()),
@@ -82,7 +82,7 @@ pub const FILES: [OfObject<File>; 5] = [
 ];
 
 /// Of a window.
-pub const WINDOWS: [OfObject<Window>; 5] = [
+pub static WINDOWS: [OfObject<Window>; 5] = [
     OfObject::counter("mpiscope_puts", |window| window.puts.get()),
     OfObject::counter("mpiscope_gets", |window| window.gets.get()),
     OfObject::counter("mpiscope_accumulates", |window| window.accumulates.get()),

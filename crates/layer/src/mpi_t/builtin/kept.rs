@@ -80,14 +80,6 @@ fn read<T: Subject, R>(token: u64, value: impl FnOnce(&T) -> R) -> Result<R> {
 /// A variable of each object of a kind, and what it says, without how and at what cost.
 pub type Variable<T> = (&'static OfObject<T>, &'static str);
 
-/// Puts the variables and what they say together.
-pub fn described<T, const N: usize>(
-    of: &'static [OfObject<T>; N],
-    what: [&'static str; N],
-) -> [Variable<T>; N] {
-    std::array::from_fn(|at| (&of[at], what[at]))
-}
-
 struct Of<T: 'static> {
     variable: &'static OfObject<T>,
     interest: Interest,
@@ -111,10 +103,10 @@ impl<T: Subject> Instrument for Of<T> {
 }
 
 /// Registers variables; `how` ends their descriptions.
-pub fn publish<T: Subject, const N: usize>(
+pub fn publish<T: Subject>(
     registry: &Registry,
     (categories, topic): (&Categories, Topic),
-    variables: [Variable<T>; N],
+    variables: impl Iterator<Item = Variable<T>>,
     how: &str,
 ) {
     for (variable, what) in variables {

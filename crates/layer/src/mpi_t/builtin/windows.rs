@@ -35,5 +35,5 @@ const WHAT: [&str; 5] = [
 /// Registers the variables.
 pub fn publish(registry: &Registry, categories: &mut Categories) {
     let how = "by window. Costs nothing beyond the recording of objects";
-    kept::publish(registry, (categories, Topic::OneSided), kept::described(&bound::WINDOWS, WHAT), how);
+    kept::publish(registry, (categories, Topic::OneSided), bound::WINDOWS.iter().zip(WHAT), how);
 }
