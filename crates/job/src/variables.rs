@@ -1,11 +1,15 @@
 //! Variables of another process, as its image shows them: our performance variables, as totals since its start, and control
 //! variables.
 //!
-//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is
-//! not in here: a tool inside of the process reads it.
+//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is in
+//! [`bound`].
+
+pub mod bound;
 
 use crate::Error;
 use crate::objects::{ImageOnly, Kind, Reader};
+use crate::questions::observation::{Observation, of_messages};
+use crate::rank::Rank;
 use crate::{Process, leaks};
 use mpiscope_image::derive::totals::{Records, TOTALS};
 use mpiscope_image::layout::{self, Recording, SectionKind};
@@ -16,6 +20,33 @@ use std::borrow::Cow;
 
 /// Descriptions of control variables that are read, in bytes.
 const LONGEST_DESCRIPTION: usize = 1024;
+
+/// All variables of a process, and what it says of its messages.
+pub struct Variables {
+    /// Control variables.
+    pub controls: Vec<Control>,
+    /// Our performance variables that are bound to no object.
+    pub values: Vec<Value>,
+    /// Those of single objects.
+    pub bound: Vec<bound::Value>,
+    /// What the process says of its messages: some variables follow from what all processes say together.
+    pub messages: Observation,
+}
+
+impl Variables {
+    /// Those of an image. `live`: the process runs, so that the present moment means something.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn read<S: Source>(image: &Image<S>, process: &Process, live: bool) -> Result<Self, Error> {
+        Ok(Self {
+            controls: controls(image)?,
+            values: values(image, process, live)?,
+            bound: bound::values(image, process)?,
+            messages: of_messages(&Rank::new(image, process, &ImageOnly)),
+        })
+    }
+}
 
 /// A control variable as the image has it: ours, and those that a tool has written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! What the library has, and what its control variables are at the start, a helper process in the same environment finds
 //! out; ranks with the same settings share one. What happened since stands in the images.
 
-use super::item::{self, Item};
+use super::item::{self, Item, Object};
 use super::query::{self, Environment};
 use super::{Options, output};
 use crate::render::complain;
@@ -11,7 +11,8 @@ use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::living::{self, Living};
 use mpiscope_job::process_file::ProcessFile;
-use mpiscope_job::variables::{Control, LONGEST_NAME, Value, controls, values};
+use mpiscope_job::questions::{observation::Observation, why};
+use mpiscope_job::variables::{LONGEST_NAME, Variables, bound};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -25,10 +26,8 @@ struct Rank {
     process: Process,
     /// `None` if the process has ended.
     environment: Option<Environment>,
-    /// Control variables as its image has them: ours, and those that a tool has written.
-    cvars: Vec<Control>,
-    /// Our performance variables.
-    pvars: Vec<Value>,
+    /// What its image has.
+    variables: Variables,
 }
 
 /// Looks and shows.
@@ -40,6 +39,7 @@ pub fn vars(options: &Options) -> Result<ExitCode> {
     }
     for rank in &ranks {
         list.overlay(rank);
+        list.overlay_objects(rank);
     }
     item::name_values(&mut list.items);
     let job = ranks.first().map(|rank| (rank.process.job.as_str(), headline(&ranks)));
@@ -66,14 +66,14 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
                 }
                 // One that has not called MPI yet neither.
                 let Some(Living { image, process, outer_pid, .. }) = read? else { continue };
-                let (cvars, pvars) = (controls(&image)?, values(&image, &process, true)?);
-                ranks.push(Rank::new(process, cvars, pvars, outer_pid.and_then(environment_of)));
+                let variables = Variables::read(&image, &process, true)?;
+                ranks.push(Rank::new(process, variables, outer_pid.and_then(environment_of)));
             }
         }
         Target::File(path) => {
             let ProcessFile { image, process, .. } = ProcessFile::open(&path)?;
-            let (cvars, pvars) = (controls(&image)?, values(&image, &process, false)?);
-            ranks.push(Rank::new(process, cvars, pvars, None));
+            let variables = Variables::read(&image, &process, false)?;
+            ranks.push(Rank::new(process, variables, None));
         }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
@@ -84,17 +84,31 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
         bail!("no process of the job has called MPI yet; try again");
     }
     ranks.sort_by_key(|rank| rank.number);
+    add_unexpected(&mut ranks);
     Ok(ranks)
 }
 
+/// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the
+/// others have sent.
+fn add_unexpected(ranks: &mut [Rank]) {
+    if ranks.len() == 1 && ranks.iter().any(|rank| rank.process.size.is_some_and(|size| size > 1)) {
+        return;
+    }
+    let observations: Vec<Observation> =
+        ranks.iter_mut().map(|r| std::mem::take(&mut r.variables.messages)).collect();
+    let found = why::unexpected(&observations);
+    for rank in ranks {
+        let pid = rank.process.pid;
+        let counted = |comm| found.iter().find(|found| found.pid == pid && found.comm == comm);
+        let unexpected =
+            bound::unexpected(&rank.variables.bound, |comm| counted(comm).map_or(0, |found| found.count));
+        rank.variables.bound.extend(unexpected);
+    }
+}
+
 impl Rank {
-    fn new(
-        process: Process,
-        cvars: Vec<Control>,
-        pvars: Vec<Value>,
-        environment: Option<Environment>,
-    ) -> Self {
-        Self { number: process.rank.unwrap_or(0), process, environment, cvars, pvars }
+    fn new(process: Process, variables: Variables, environment: Option<Environment>) -> Self {
+        Self { number: process.rank.unwrap_or(0), process, environment, variables }
     }
 
     /// What tells ranks apart whose libraries have other values: the library, and its settings.
@@ -196,7 +210,7 @@ impl List {
 
     /// What the image of a rank says.
     fn overlay(&mut self, rank: &Rank) {
-        for recorded in &rank.cvars {
+        for recorded in &rank.variables.controls {
             let name = self.full_name(&recorded.name);
             let new = Item {
                 kind: "cvar".to_owned(),
@@ -207,7 +221,7 @@ impl List {
             };
             self.item(new).hold(recorded.value.clone(), recorded.from, rank.number);
         }
-        for own in &rank.pvars {
+        for own in &rank.variables.values {
             let (kind, name, class) = ("pvar".to_owned(), own.name.to_string(), own.class.to_owned());
             if own.if_there && !self.places.contains_key(&(kind.clone(), name.clone(), class.clone())) {
                 continue;
@@ -215,6 +229,17 @@ impl List {
             let item = self.item(Item { kind, name, class, ..Item::default() });
             item.needs.clear();
             item.hold(own.value.clone(), "", rank.number);
+        }
+    }
+
+    /// What the image of a rank says of single objects.
+    fn overlay_objects(&mut self, rank: &Rank) {
+        for own in &rank.variables.bound {
+            let (kind, name, class) = ("pvar".to_owned(), own.name.to_owned(), own.class.to_owned());
+            let item = self.item(Item { kind, name, class, ..Item::default() });
+            item.needs.clear();
+            item.problem.clear();
+            item.hold_of(Some(&Object::of(own.object.clone())), own.value.clone(), "", rank.number);
         }
     }
 
