@@ -209,6 +209,8 @@ pub struct Comm {
     pub restarts: W64,
     /// How often each of `mpi_abi::COUNTED` was entered on it.
     pub entered: [W32; 16],
+    /// First of the records of its last collectives plus one (see [`history`](crate::history)); zero if there are none.
+    pub history: W64,
 }
 
 const _: () = {
@@ -221,5 +223,6 @@ const _: () = {
     assert!(offset_of!(Comm, errhandler_uid) == 328);
     assert!(offset_of!(Comm, restarts) == 384);
     assert!(offset_of!(Comm, entered) == 392);
-    assert!(size_of::<Comm>() == 456);
+    assert!(offset_of!(Comm, history) == 456);
+    assert!(size_of::<Comm>() == 464);
 };

@@ -267,7 +267,7 @@ static void large_never_received(void)
         MPI_Send(large, LARGE, MPI_CHAR, 1, 7, MPI_COMM_WORLD); /* here: large_never_received */
 }
 
-/* scenario different_functions 4 collective-mismatch culprit 1 without intel,intel-abi says MPI_Bcast */
+/* scenario different_functions 4 collective-mismatch culprit 1 says MPI_Bcast */
 static void different_functions(void)
 {
     int value = 0, sum;

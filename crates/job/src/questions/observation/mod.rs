@@ -7,10 +7,12 @@ mod calls;
 mod communicators;
 mod envelopes;
 pub mod file;
+pub mod history;
 pub mod live;
 mod read;
 mod requests;
 
+pub use history::History;
 pub use read::{Context, observe};
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,9 @@ pub struct Observation {
     pub posted: Vec<Receive>,
     /// Collectives that were started and are not complete.
     pub collectives: Vec<Collective>,
+    /// The last collectives on each communicator.
+    #[serde(default)]
+    pub history: Vec<History>,
     /// Messages sent lately, oldest first.
     pub sent: Vec<Message>,
     /// Messages received lately.
@@ -225,13 +230,13 @@ pub struct Receive {
 }
 
 /// A collective.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collective {
     /// Identity of the communicator.
     pub comm: u64,
     /// Its number on it, from 1; 0 for `MPI_Finalize`.
     pub number: u64,
-    /// The function that does the same and blocks.
+    /// The function; a large-count variant is the same.
     pub function: String,
     /// The root.
     pub root: Option<i64>,
@@ -239,4 +244,13 @@ pub struct Collective {
     pub op: Option<String>,
     /// Bytes, if all members must give as many.
     pub bytes: Option<u64>,
+    /// Hash of the type signature, if that of all members must be the same.
+    #[serde(default)]
+    pub types: Option<u64>,
+    /// Count and datatype, for people.
+    #[serde(default)]
+    pub data: Option<String>,
+    /// The line of the user's code.
+    #[serde(default)]
+    pub place: Option<String>,
 }

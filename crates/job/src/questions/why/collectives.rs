@@ -5,7 +5,7 @@
 //! count has not is missing.
 
 use super::snapshot::{Collective, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The number that stands for `MPI_Finalize`, which is collective and not counted.
 pub const FINALIZE: u64 = 0;
@@ -56,8 +56,11 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
         }
     }
     for (index, process) in (0..).zip(&snapshot.processes) {
-        for collective in open(process).chain(&process.collectives) {
-            if let Some(known) = waited.get_mut(&(collective.comm, collective.number)) {
+        // What it gave is known best from the records of what it entered.
+        let mut seen = HashSet::new();
+        for collective in process.collectives.iter().chain(open(process)) {
+            let at = (collective.comm, collective.number);
+            if let Some(known) = waited.get_mut(&at).filter(|_| seen.insert(at)) {
                 join(known, collective, index);
             }
         }
@@ -73,7 +76,6 @@ type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;
 fn join<'a>(groups: &mut Groups<'a>, collective: &'a Collective, process: ProcessIndex) {
     let same = |(known, _): &&mut (&Collective, Vec<ProcessIndex>)| known.signature == collective.signature;
     match groups.iter_mut().find(same) {
-        Some((_, ranks)) if ranks.last() == Some(&process) => {}
         Some((_, ranks)) => ranks.push(process),
         None => groups.push((collective, vec![process])),
     }

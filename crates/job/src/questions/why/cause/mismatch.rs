@@ -38,20 +38,30 @@ impl Case<'_> {
         Some(reason)
     }
 
-    /// `ranks [0,2-3] are in MPI_Allreduce (a.c:12)`.
+    /// `ranks [0,2-3] are in MPI_Allreduce at a.c:12`; who has left it was in it.
     fn group(&self, difference: &str, collective: &Collective, ranks: &[ProcessIndex]) -> String {
         let members = self.words.members(ranks.iter().copied());
         let signature = &collective.signature;
         let detail = match difference {
             "root" => signature.root.map(|root| format!(" with root {root}")),
             "operation" => signature.op.as_ref().map(|op| format!(" with {op}")),
-            "size" => signature.bytes.map(|bytes| format!(" with {bytes} bytes")),
+            "size" => signature.bytes.map(|bytes| match &collective.data {
+                Some(data) => format!(" with {data} ({bytes} bytes)"),
+                None => format!(" with {bytes} bytes"),
+            }),
+            "type signature" => collective.data.as_ref().map(|data| format!(" with {data}")),
             _ => None,
         };
-        let call =
-            ranks.first().and_then(|one| self.process(*one)).and_then(|process| process.calls().next());
-        let place = call.and_then(|call| call.place.as_ref()).map(|place| format!(" at {place}"));
-        let is = verb(&members, "is", "are");
+        let process = ranks.first().and_then(|one| self.process(*one));
+        let same = |other: &Collective| (other.comm, other.number) == (collective.comm, collective.number);
+        let inside = process.is_some_and(|process| collectives::open(process).any(same));
+        let call = process.and_then(|process| process.calls().next()).filter(|_| inside);
+        let place = collective.place.as_ref().or_else(|| call.and_then(|call| call.place.as_ref()));
+        let place = place.map(|place| format!(" at {place}"));
+        let is = match inside {
+            true => verb(&members, "is", "are"),
+            false => verb(&members, "was", "were"),
+        };
         let (who, detail, place) = (
             crate::questions::why::words::ranks(&members),
             detail.unwrap_or_default(),

@@ -15,7 +15,7 @@ use super::snapshot::{
 };
 use crate::questions::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// More ranks than this are not believed of one world.
@@ -65,14 +65,29 @@ pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot 
         places.index.entry((*world, *rank)).or_insert(index);
     }
     let communicators = Communicators::join(&slots, &places);
+    let awaited = &awaited(observations);
     let mut processes: Vec<Process> = (0..)
         .zip(&slots)
-        .map(|(me, slot)| Joiner { communicators: &communicators, unseen_because, me, slot }.process())
+        .map(|(me, slot)| Joiner { communicators: &communicators, unseen_because, awaited, me, slot }.process())
         .collect();
     unreceived::add(&slots, &communicators, &mut processes);
     let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
     let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
     Snapshot { processes, communicators: communicators.list, singletons: alone && !spawned }
+}
+
+/// Numbers of the collectives that somebody waits in, by communicator.
+type Awaited = HashMap<u64, BTreeSet<u64>>;
+
+fn awaited(observations: &[Observation]) -> Awaited {
+    let mut found = Awaited::new();
+    let calls = observations.iter().flat_map(|seen| &seen.threads).filter_map(|thread| thread.call.as_ref());
+    for need in calls.flat_map(|call| &call.needs) {
+        if let observation::Need::Collective(collective) = need {
+            found.entry(collective.comm).or_default().insert(collective.number);
+        }
+    }
+    found
 }
 
 /// Adds the ranks of every world that nobody has observed.
@@ -102,6 +117,7 @@ fn unseen<'a>(observations: &'a [Observation], places: &mut Places, slots: &mut 
 struct Joiner<'a> {
     communicators: &'a Communicators,
     unseen_because: &'a str,
+    awaited: &'a Awaited,
     me: ProcessIndex,
     slot: &'a Slot<'a>,
 }
@@ -136,7 +152,7 @@ impl Joiner<'_> {
             condition: condition(seen),
             threads: seen.threads.iter().map(|thread| self.thread(seen, thread)).collect(),
             entered,
-            collectives: seen.collectives.iter().filter_map(|c| self.collective(c)).collect(),
+            collectives: self.collectives(seen),
             sent: Vec::new(),
             posted: seen.posted.iter().filter_map(|receive| self.receive(seen, receive)).collect(),
             lost: false,
@@ -223,9 +239,24 @@ impl Joiner<'_> {
             root: collective.root,
             op: collective.op.as_deref().map(Arc::from),
             bytes: collective.bytes,
+            types: collective.types,
         };
         let comm = self.communicators.index(collective.comm)?;
-        Some(Collective { comm, number: collective.number, signature })
+        let text = |text: &Option<String>| text.as_deref().map(Arc::from);
+        let (data, place) = (text(&collective.data), text(&collective.place));
+        Some(Collective { comm, number: collective.number, signature, data, place })
+    }
+
+    /// What the process gave to collectives that somebody waits in, entered long ago or under way.
+    fn collectives(&self, seen: &Observation) -> Vec<Collective> {
+        let of_comm = |history: &observation::History| {
+            let numbers = self.awaited.get(&history.comm).into_iter().flatten();
+            let found = numbers.filter_map(|number| Some((*number, history.get(*number)?)));
+            let made = found.filter_map(|(number, kind)| Some(Collective { number, ..self.collective(kind)? }));
+            made.collect::<Vec<_>>()
+        };
+        let entered = seen.history.iter().flat_map(of_comm);
+        entered.chain(seen.collectives.iter().filter_map(|c| self.collective(c))).collect()
     }
 }
 
