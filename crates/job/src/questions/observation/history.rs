@@ -47,7 +47,8 @@ impl History {
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<History> {
     let image = rank.image();
     let Ok(table) = image.table::<Comm>(SectionKind::COMMS) else { return Vec::new() };
-    let comms = (0..table.len().min(MOST_COMMS)).filter_map(|index| Some(image.get::<Comm>(&table, index).ok()?.value));
+    let comms = (0..table.len().min(MOST_COMMS))
+        .filter_map(|index| Some(image.get::<Comm>(&table, index).ok()?.value));
     let used = comms.filter(|comm| comm.head.life.get() != Life::EMPTY.0 && comm.history.get() != 0);
     used.filter_map(|comm| of(rank, &comm)).collect()
 }

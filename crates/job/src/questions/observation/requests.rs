@@ -159,10 +159,7 @@ impl<S: Source> Reader<'_, '_, S> {
             comm: self.communicators.identity(request.object.get()),
             number: request.order.get(),
             function,
-            root: fields
-                .peer
-                .map(|_| i64::from(request.peer.get().cast_signed()))
-                .filter(|root| *root >= 0),
+            root: fields.peer.map(|_| i64::from(request.peer.get().cast_signed())).filter(|root| *root >= 0),
             op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
             place: self.place(request),
             ..Collective::default()

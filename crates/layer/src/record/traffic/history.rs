@@ -115,11 +115,12 @@ fn frees(function: FunctionId) -> bool {
 }
 
 fn more(held: &State) -> Option<u64> {
-    RINGS.with(|rings| {
-        rings.made = rings.made.saturating_add(1);
-        rings.made <= MOST
-    })
-    .then_some(())?;
+    RINGS
+        .with(|rings| {
+            rings.made = rings.made.saturating_add(1);
+            rings.made <= MOST
+        })
+        .then_some(())?;
     let (index, _) = held.writer.new_array::<Entered>(SectionKind::COLLECTIVES, 4 * RING, RING)?;
     Some(index)
 }

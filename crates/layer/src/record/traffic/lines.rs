@@ -1,6 +1,6 @@
 //! Communicators as the hooks of messages need them: a few words, found by handle in a nanosecond.
-use super::{history, peers};
 use super::state::State;
+use super::{history, peers};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::objects::{Comm, Life};
 use std::cell::Cell;

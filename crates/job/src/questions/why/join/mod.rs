@@ -68,7 +68,9 @@ pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot 
     let awaited = &awaited(observations);
     let mut processes: Vec<Process> = (0..)
         .zip(&slots)
-        .map(|(me, slot)| Joiner { communicators: &communicators, unseen_because, awaited, me, slot }.process())
+        .map(|(me, slot)| {
+            Joiner { communicators: &communicators, unseen_because, awaited, me, slot }.process()
+        })
         .collect();
     unreceived::add(&slots, &communicators, &mut processes);
     let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
@@ -252,7 +254,8 @@ impl Joiner<'_> {
         let of_comm = |history: &observation::History| {
             let numbers = self.awaited.get(&history.comm).into_iter().flatten();
             let found = numbers.filter_map(|number| Some((*number, history.get(*number)?)));
-            let made = found.filter_map(|(number, kind)| Some(Collective { number, ..self.collective(kind)? }));
+            let made =
+                found.filter_map(|(number, kind)| Some(Collective { number, ..self.collective(kind)? }));
             made.collect::<Vec<_>>()
         };
         let entered = seen.history.iter().flat_map(of_comm);

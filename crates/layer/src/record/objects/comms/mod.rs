@@ -25,7 +25,7 @@
 //!
 //! # Memory
 //!
-//! 464 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
+//! 472 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
 
 mod hooks;
 mod members;

@@ -7,9 +7,9 @@
 use super::{DATATYPES, Datatype, size_of};
 use crate::record::objects::arena;
 use mpi_abi::{Abi, Element, Handle, PREDEFINED};
-use mpiscope_image::{W64, Writer};
 use mpiscope_image::objects::Combiner;
 use mpiscope_image::signature::Signature;
+use mpiscope_image::{W64, Writer};
 
 /// Types made from types made from types: deeper ones are not looked at.
 const DEEPEST: u32 = 64;
