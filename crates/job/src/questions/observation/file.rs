@@ -9,6 +9,7 @@ use crate::postmortem::{Signal, death};
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
 use crate::{Error, core};
+use mpiscope_image::{Image, Source};
 use mpiscope_target::Core;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,9 +23,7 @@ pub fn open(path: &Path, symbols: &dyn Locate) -> Result<Observation, Error> {
     let Ok(file) = Core::open(path) else {
         let image = open_file(path)?;
         let process = Process::read(&image, None).map_err(damaged)?;
-        let context = SymbolContext::new(&process, symbols);
-        let rank = Rank::new(&image, &process, &context);
-        return Ok(observe(&rank, &Kept { ended: None, died: None }));
+        return Ok(of_image(&image, &process, symbols));
     };
     let file = Arc::new(file);
     let image = core::image(&file)?;
@@ -41,6 +40,13 @@ pub fn open(path: &Path, symbols: &dyn Locate) -> Result<Observation, Error> {
         (None, None) => None,
     };
     Ok(observe(&rank, &Kept { ended, died: Some(death::time_of(path)) }))
+}
+
+/// What an image says that is written no more.
+pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Locate) -> Observation {
+    let context = SymbolContext::new(process, symbols);
+    let rank = Rank::new(image, process, &context);
+    observe(&rank, &Kept { ended: None, died: None })
 }
 
 /// Nothing moves any more, and the kernel cannot be asked.

@@ -43,12 +43,14 @@ mod verdict;
 mod words;
 
 pub use blocked::{Blocked, blocked};
-pub use join::snapshot;
+pub use collectives::{Mismatch, disagreements};
+pub use join::{snapshot, whole};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
     ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
 };
 pub use verdict::{Culprit, Evidence, Kind, SCHEMA, Verdict};
+pub(crate) use words::Words;
 
 /// The verdict on what two looks at a job saw; `seconds` lie between them, zero for core files.
 ///

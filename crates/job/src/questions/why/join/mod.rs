@@ -51,6 +51,20 @@ type Slot<'a> = (usize, u32, Option<&'a Observation>);
 /// One snapshot of a job; `unseen_because` says of the ranks that nobody has observed why that may be. Two looks at the same processes give snapshots with the same order.
 #[must_use]
 pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot {
+    made(observations, unseen_because, &awaited(observations))
+}
+
+/// The same with all collectives that are remembered, whether somebody waits in them or not.
+#[must_use]
+pub fn whole(observations: &[Observation], unseen_because: &str) -> Snapshot {
+    let mut all = Awaited::new();
+    for history in observations.iter().flat_map(|seen| &seen.history) {
+        all.entry(history.comm).or_default().extend(history.iter().map(|(number, _)| number));
+    }
+    made(observations, unseen_because, &all)
+}
+
+fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -> Snapshot {
     let mut places = Places::default();
     let mut slots: Vec<Slot<'_>> = Vec::new();
     for observation in observations {
@@ -65,7 +79,6 @@ pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot 
         places.index.entry((*world, *rank)).or_insert(index);
     }
     let communicators = Communicators::join(&slots, &places);
-    let awaited = &awaited(observations);
     let mut processes: Vec<Process> = (0..)
         .zip(&slots)
         .map(|(me, slot)| {
