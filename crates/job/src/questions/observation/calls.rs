@@ -191,6 +191,12 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 
     fn synchronization(&self, open: &Open<'_>) -> Need {
+        if open.asked.properties.partners == Partners::TARGET
+            && let Some(Some(target)) = self.special.rank(open.record.peer.get().cast_signed())
+            && let Some(window) = self.rank.reference(ObjectKind::WIN, open.record.object.get())
+        {
+            return Need::Lock { window: window.identity.0, target, name: window.label() };
+        }
         outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma)
     }
 

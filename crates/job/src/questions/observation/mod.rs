@@ -11,9 +11,11 @@ pub mod history;
 pub mod live;
 mod read;
 mod requests;
+pub mod windows;
 
 pub use history::History;
 pub use read::{Context, observe};
+pub use windows::Window;
 
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,9 @@ pub struct Observation {
     pub posted: Vec<Receive>,
     /// Collectives that were started and are not complete.
     pub collectives: Vec<Collective>,
+    /// Windows that it is a member of.
+    #[serde(default)]
+    pub windows: Vec<Window>,
     /// The last collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
@@ -122,6 +127,15 @@ pub enum Need {
         what: String,
         /// The kind of verdict that this leads to.
         kind: Action,
+    },
+    /// The lock of one member's memory, or what this process does there under it.
+    Lock {
+        /// Identity of the window.
+        window: u64,
+        /// The member, as rank of the communicator.
+        target: u32,
+        /// The window, for people.
+        name: String,
     },
     /// Somebody who is not known; who, for people.
     Outside {

@@ -3,7 +3,7 @@
 use super::calls;
 use super::communicators::Communicators;
 use super::requests::{self, Special};
-use super::{Need, Observation, Receive, Stage, Thread, envelopes, history};
+use super::{Need, Observation, Receive, Stage, Thread, envelopes, history, windows};
 use crate::process::{Process, ThreadFacts};
 use crate::rank::Rank;
 use mpiscope_image::Source;
@@ -48,6 +48,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         threads,
         posted: requests.posted,
         collectives: requests.collectives,
+        windows: windows::read(rank, &communicators),
         history: history::read(rank),
         sent: envelopes.sent,
         received: envelopes.received,

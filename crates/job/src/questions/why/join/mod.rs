@@ -82,7 +82,8 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     let mut processes: Vec<Process> = (0..)
         .zip(&slots)
         .map(|(me, slot)| {
-            Joiner { communicators: &communicators, unseen_because, awaited, me, slot }.process()
+            Joiner { communicators: &communicators, unseen_because, awaited, slots: &slots, me, slot }
+                .process()
         })
         .collect();
     unreceived::add(&slots, &communicators, &mut processes);
@@ -133,11 +134,12 @@ struct Joiner<'a> {
     communicators: &'a Communicators,
     unseen_because: &'a str,
     awaited: &'a Awaited,
+    slots: &'a [Slot<'a>],
     me: ProcessIndex,
     slot: &'a Slot<'a>,
 }
 
-impl Joiner<'_> {
+impl<'a> Joiner<'a> {
     fn process(&self) -> Process {
         let (world, rank, observation) = *self.slot;
         let Some(seen) = observation else {
@@ -213,6 +215,7 @@ impl Joiner<'_> {
                 let by = u32::try_from(*rank).ok().and_then(|rank| self.partner(seen, *comm, rank));
                 by.map(|by| Need::Action { by, what: what.as_str().into(), kind: verdict(*kind) })
             }
+            observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
             observation::Need::Outside { what, kind } => {
                 Some(Need::Outside { what: what.as_str().into(), kind: verdict(*kind) })
             }
@@ -222,6 +225,42 @@ impl Joiner<'_> {
             what: "a process that is not known here".into(),
             kind: Kind::RUNNING,
         })
+    }
+
+    /// The lock of a member's memory: whoever holds it must give it back.
+    fn lock(&self, seen: &Observation, window: u64, target: u32, name: &str) -> Need {
+        let unknown = || {
+            let what = format!("one-sided synchronisation on {name}").into();
+            Need::Outside { what, kind: Kind::RMA }
+        };
+        let mine = seen.windows.iter().find(|known| known.identity == window);
+        let exclusive = mine.and_then(|mine| mine.lock(target)).is_some_and(|lock| lock.exclusive);
+        let holds = |(index, (_, _, other)): &(ProcessIndex, &Slot<'a>)| {
+            let other = (*other).filter(|_| *index != self.me)?;
+            let known = other.windows.iter().find(|known| known.identity == window)?;
+            let lock = known.lock(target).filter(|lock| lock.exclusive || exclusive)?;
+            // Who synchronises there too may be the one that waits.
+            (!is_synchronising(other, window)).then_some((*index, lock, known))
+        };
+        // A library may need the target to act, which is outside of MPI then.
+        let acts = |comm: u64| self.partner(seen, comm, target).is_none_or(|index| !self.is_inside(index));
+        let mut holders = (0..).zip(self.slots).filter_map(|slot| holds(&slot));
+        let Some((by, lock, known)) = holders.next() else { return unknown() };
+        if acts(known.comm) && self.partner(seen, known.comm, target) != Some(by) {
+            return unknown();
+        }
+        let how = if lock.exclusive { "exclusive" } else { "shared" };
+        let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
+        let of = self.partner(seen, known.comm, target).and_then(|index| self.slots.get(index as usize));
+        let of = of.map_or(target, |(_, rank, _)| *rank);
+        let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}").into();
+        Need::Action { by, what, kind: Kind::RMA }
+    }
+
+    /// Whether a thread of a process is in MPI.
+    fn is_inside(&self, index: ProcessIndex) -> bool {
+        let seen = self.slots.get(index as usize).and_then(|(_, _, seen)| *seen);
+        seen.is_some_and(|seen| seen.threads.iter().any(|thread| thread.call.is_some()))
     }
 
     fn partner(&self, seen: &Observation, comm: u64, rank: u32) -> Option<ProcessIndex> {
@@ -274,6 +313,14 @@ impl Joiner<'_> {
         let entered = seen.history.iter().flat_map(of_comm);
         entered.chain(seen.collectives.iter().filter_map(|c| self.collective(c))).collect()
     }
+}
+
+/// Whether a thread of a process waits for a lock of a window.
+fn is_synchronising(seen: &Observation, wanted: u64) -> bool {
+    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+    calls
+        .flat_map(|call| &call.needs)
+        .any(|need| matches!(need, observation::Need::Lock { window, .. } if *window == wanted))
 }
 
 fn condition(seen: &Observation) -> Condition {
