@@ -95,6 +95,8 @@ codes! {
         PEERS = 29 => "peers",
         /// One [`crate::traffic::Traffic`].
         TRAFFIC = 30 => "traffic",
+        /// [`crate::history::Entered`]: the last collectives of each communicator.
+        COLLECTIVES = 31 => "collectives",
         /// Last values of control and performance variables.
         VARIABLES = 32 => "variables",
     }

@@ -215,6 +215,8 @@ pub struct Comm {
     /// Messages received on it whose tag the library did not say: [`Peer::received_tags`](crate::traffic::Peer::received_tags)
     /// is without them.
     pub untold_tags: W32,
+    /// First of the records of its last collectives plus one (see [`history`](crate::history)); zero if there are none.
+    pub history: W64,
 }
 
 impl Comm {
@@ -236,5 +238,6 @@ const _: () = {
     assert!(offset_of!(Comm, restarts) == 384);
     assert!(offset_of!(Comm, entered) == 392);
     assert!(offset_of!(Comm, untold_sources) == 456);
-    assert!(size_of::<Comm>() == 464);
+    assert!(offset_of!(Comm, history) == 464);
+    assert!(size_of::<Comm>() == 472);
 };

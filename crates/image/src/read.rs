@@ -122,10 +122,10 @@ macro_rules! records {
 
 records! {
     true Module, Note, Call, Head;
-    true Group, Datatype, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
+    true Group, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
     true Request, Message, Entry, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
-    false Peer, Traffic, Recent;
+    false Peer, Traffic, Recent, crate::history::Entered;
 }
 
 // SAFETY: as all of the above.
@@ -150,6 +150,12 @@ unsafe impl Record for FunctionName {
 unsafe impl Record for Comm {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Comm, restarts);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Datatype {
+    const SEQUENCED: bool = true;
+    const LEAST: usize = offset_of!(Datatype, signature);
 }
 
 // SAFETY: as all of the above.

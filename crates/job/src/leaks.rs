@@ -7,7 +7,7 @@ use crate::objects::{Kind, Lifetime, Reader};
 use crate::process::Process;
 use crate::worlds::Members;
 use mpiscope_image::derive::live;
-use mpiscope_image::objects::{Head, Life};
+use mpiscope_image::objects::{Flag, Head, Life};
 use mpiscope_image::traffic::Request;
 use mpiscope_image::{Error, Image, Source};
 use serde::Serialize;
@@ -42,6 +42,8 @@ pub struct Site {
     pub function: String,
     /// `file:line`, or function (else module) and offset.
     pub place: String,
+    /// Requests whose operation was started and not completed.
+    pub active: bool,
     /// How many.
     pub count: u64,
 }
@@ -58,6 +60,9 @@ pub struct Leak {
     pub place: String,
     /// How many on all ranks together.
     pub count: u64,
+    /// Requests whose operation was started and not completed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub active: bool,
     /// Ranks that made them.
     pub ranks: Members,
 }
@@ -109,6 +114,12 @@ pub fn count<S: Source>(reader: &Reader<'_, S>, kind: Kind) -> Result<Count, Err
     Ok(count)
 }
 
+fn is_active(head: &Head) -> bool {
+    let flags = head.flags.get();
+    let started = flags & Flag::ACTIVE.0 != 0 && flags & (Flag::COMPLETE.0 | Flag::CANCELLED.0) == 0;
+    started && !live::is_shared(head)
+}
+
 /// Places whose objects are not freed now, most objects first. At the end of a program these are leaks.
 ///
 /// # Errors
@@ -118,10 +129,11 @@ pub fn sites<S: Source>(
     process: &Process,
     locate: &dyn Locate,
 ) -> Result<Vec<Site>, Error> {
-    let mut found: BTreeMap<(Kind, u32, u64), u64> = BTreeMap::new();
+    let mut found: BTreeMap<(Kind, u32, u64, bool), u64> = BTreeMap::new();
     for kind in Kind::ALL {
         heads(image, *kind, |head, n| {
-            let key = (*kind, u32::from(head.made_by.get()), head.made_from.get());
+            let active = *kind == Kind::Request && is_active(head);
+            let key = (*kind, u32::from(head.made_by.get()), head.made_from.get(), active);
             let counts = live::is_live(head) && n > 0;
             if counts && (found.len() < MOST_SITES || found.contains_key(&key)) {
                 let entry = found.entry(key).or_default();
@@ -129,10 +141,11 @@ pub fn sites<S: Source>(
             }
         })?;
     }
-    let sites = found.into_iter().map(|((kind, function, address), count)| Site {
+    let sites = found.into_iter().map(|((kind, function, address, active), count)| Site {
         kind,
         function: process.function((function as usize).wrapping_sub(1)),
         place: place(&process.modules, locate, address).unwrap_or_else(|| "a place that is not known".into()),
+        active,
         count,
     });
     let mut sites: Vec<Site> = sites.collect();
@@ -142,21 +155,18 @@ pub fn sites<S: Source>(
 
 /// Joins the places of several ranks (number of the world, rank), most objects first.
 pub fn join<'a>(ranks: impl Iterator<Item = (usize, Option<u32>, &'a [Site])>) -> Vec<Leak> {
-    let mut found: BTreeMap<(Kind, &str, &str), (u64, Members)> = BTreeMap::new();
+    let mut found: BTreeMap<(Kind, &str, &str, bool), (u64, Members)> = BTreeMap::new();
     for (world, rank, sites) in ranks {
         for site in sites {
-            let entry = found.entry((site.kind, &site.function, &site.place)).or_default();
+            let entry = found.entry((site.kind, &site.function, &site.place, site.active)).or_default();
             entry.0 = entry.0.saturating_add(site.count);
             entry.1.add(world, rank);
         }
     }
-    let leak = |((kind, function, place), (count, ranks)): ((Kind, &str, &str), (u64, Members))| Leak {
-        kind,
-        function: function.to_owned(),
-        place: place.to_owned(),
-        count,
-        ranks,
-    };
+    let leak =
+        |((kind, function, place, active), (count, ranks)): ((Kind, &str, &str, bool), (u64, Members))| {
+            Leak { kind, function: function.to_owned(), place: place.to_owned(), count, active, ranks }
+        };
     let mut leaks: Vec<Leak> = found.into_iter().map(leak).collect();
     leaks.sort_by_key(|leak| std::cmp::Reverse(leak.count));
     leaks
@@ -167,7 +177,7 @@ mod tests {
     use super::*;
 
     fn site(kind: Kind, place: &str, count: u64) -> Site {
-        Site { kind, function: "MPI_X".into(), place: place.into(), count }
+        Site { kind, function: "MPI_X".into(), place: place.into(), active: false, count }
     }
 
     #[test]

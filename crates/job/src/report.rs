@@ -13,6 +13,8 @@
 
 use crate::leaks::{self, Leak, Site};
 use crate::process::{Ending, Process, ThreadFacts};
+use crate::questions::findings::{self, Finding};
+use crate::questions::observation::Observation;
 use crate::rankset::RankSet;
 use crate::worlds::{Members, Worlds};
 use mpi_abi::AbiKind;
@@ -41,6 +43,8 @@ pub struct Observed {
     pub core: Option<PathBuf>,
     /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them.
     pub leaks: Vec<Site>,
+    /// What its records say, for findings.
+    pub observation: Option<Observation>,
 }
 
 /// Calls of one function on one rank.
@@ -257,6 +261,8 @@ pub struct JobReport {
     pub notes: Vec<(String, Members)>,
     /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them, most first.
     pub leaks: Vec<Leak>,
+    /// What was wrong with the run.
+    pub findings: Vec<Finding>,
 }
 
 impl RankReport {
@@ -280,6 +286,11 @@ impl JobReport {
             let p = &o.process;
             (worlds.number(&p.world), p.rank.is_none(), p.rank, p.begin_ns)
         });
+        let observations: Vec<Observation> =
+            observed.iter_mut().filter_map(|process| process.observation.take()).collect();
+        let sites =
+            observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice()));
+        let leaks = leaks::join(sites);
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let first = observed.first().map(|o| &o.process);
         let times = observed.iter().any(|o| o.process.times);
@@ -308,11 +319,8 @@ impl JobReport {
             silent,
             first_end: first_end(&ranks),
             notes: joined_notes(&ranks),
-            leaks: leaks::join(
-                observed
-                    .iter()
-                    .map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice())),
-            ),
+            findings: findings::findings(&observations, &leaks),
+            leaks,
             ranks,
         };
         if times {

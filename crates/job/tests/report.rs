@@ -23,6 +23,7 @@ fn observed(sample: &Sample) -> Observed {
         ending: None,
         core: None,
         leaks: Vec::new(),
+        observation: None,
     }
 }
 
@@ -182,6 +183,7 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
                 ended_ns: None,
                 ending: None,
                 leaks: Vec::new(),
+                observation: None,
                 core: None,
             };
             let report = JobReport::new(String::new(), vec![observed]);

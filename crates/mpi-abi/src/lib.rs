@@ -49,5 +49,5 @@ pub use generated::constants::{CONSTANTS, mpich, openmpi, standard};
 pub use generated::functions::{COUNT, FUNCTIONS, f};
 pub use generated::predefined::PREDEFINED;
 pub use object_kind::ObjectKind;
-pub use predefined::Predefined;
+pub use predefined::{Element, Predefined};
 pub use properties::{Class, Completes, Fields, Flags, Moves, Partners, Properties, Role, Start, Waits};

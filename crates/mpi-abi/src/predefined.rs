@@ -26,6 +26,53 @@ pub struct Predefined {
     pub size: Option<u64>,
     /// The type in C or Fortran.
     pub meaning: Option<&'static str>,
+    /// What a datatype holds; empty for one that matches anything (`MPI_BYTE`, `MPI_PACKED`), and for other objects.
+    pub elements: &'static [Element],
+}
+
+/// An element of a predefined datatype, as far as the two ends of a transfer must agree on it: C and Fortran, signed and unsigned
+/// are not told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Element {
+    /// `i` integer or character, `f` real, `c` complex, `l` logical.
+    pub class: u8,
+    /// Its size.
+    pub bytes: u8,
+}
+
+impl Element {
+    /// An element with this class.
+    #[must_use]
+    pub const fn new(class: u8, bytes: u8) -> Self {
+        Self { class, bytes }
+    }
+
+    /// As a number; never zero.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        u16::from_le_bytes([self.class, self.bytes])
+    }
+
+    /// The element with this number.
+    #[must_use]
+    pub const fn of_code(code: u16) -> Self {
+        let [class, bytes] = code.to_le_bytes();
+        Self { class, bytes }
+    }
+}
+
+/// `4-byte integer`, `8-byte real`.
+impl std::fmt::Display for Element {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let class = match self.class {
+            b'i' => "integer",
+            b'f' => "real",
+            b'c' => "complex",
+            b'l' => "logical",
+            _ => "element",
+        };
+        write!(f, "{}-byte {class}", self.bytes)
+    }
 }
 
 impl Predefined {
@@ -104,6 +151,17 @@ mod tests {
         assert_eq!(datatype_size(AbiKind::MPICH, 0x4c00_0246), Some(2), "a type of MPICH's own");
         assert_eq!(datatype_size(AbiKind::STANDARD, 0x20a), Some(8));
         assert_eq!(datatype_size(AbiKind::STANDARD, 0x12345), None);
+    }
+
+    #[test]
+    fn the_elements_of_a_datatype_fill_it() {
+        for p in PREDEFINED.iter().filter(|p| !p.elements.is_empty()) {
+            let bytes = p.elements.iter().map(|element| u64::from(element.bytes)).sum();
+            assert_eq!(p.size, Some(bytes), "{}", p.name);
+        }
+        assert_eq!(by_name("MPI_INT").unwrap().elements, by_name("MPI_INTEGER").unwrap().elements);
+        assert_ne!(by_name("MPI_INT").unwrap().elements, by_name("MPI_FLOAT").unwrap().elements);
+        assert!(by_name("MPI_BYTE").unwrap().elements.is_empty());
     }
 
     #[test]

@@ -216,8 +216,12 @@ impl Flags {
     pub const LOOKUP: Flags = Flags(1 << 6);
     /// Asks whether something has happened that another function would wait for.
     pub const POLLING: Flags = Flags(1 << 7);
+    /// A collective whose members all name equally many elements of the same types.
+    pub const ALIKE: Flags = Flags(1 << 8);
+    /// The same, the root left out: it may pass `MPI_IN_PLACE`.
+    pub const LEAVES_ALIKE: Flags = Flags(1 << 9);
 
-    const NAMES: [(Flags, &'static str); 8] = [
+    const NAMES: [(Flags, &'static str); 10] = [
         (Flags::C, "c"),
         (Flags::HAS_C, "has_c"),
         (Flags::UNTRACED, "untraced"),
@@ -226,6 +230,8 @@ impl Flags {
         (Flags::COLLECTIVE, "collective"),
         (Flags::LOOKUP, "lookup"),
         (Flags::POLLING, "polling"),
+        (Flags::ALIKE, "alike"),
+        (Flags::LEAVES_ALIKE, "leaves_alike"),
     ];
 
     /// Both.

@@ -267,7 +267,7 @@ static void large_never_received(void)
         MPI_Send(large, LARGE, MPI_CHAR, 1, 7, MPI_COMM_WORLD); /* here: large_never_received */
 }
 
-/* scenario different_functions 4 collective-mismatch culprit 1 without intel,intel-abi says MPI_Bcast */
+/* scenario different_functions 4 collective-mismatch culprit 1 says MPI_Bcast */
 static void different_functions(void)
 {
     int value = 0, sum;
@@ -352,6 +352,28 @@ static void iprobe_for_nothing(void)
         while (!flag)
             MPI_Iprobe(1, 3, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE); /* here: iprobe_for_nothing */
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario lock_never_given_back 2 rma culprit 0 says rank 0 to give back its exclusive lock */
+static void lock_never_given_back(void)
+{
+    int value = 0, *memory;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_set_name(win, "counters");
+    if (rank == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        receive(1, 9, MPI_COMM_WORLD);
+    else {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+        send(0, 9, MPI_COMM_WORLD);
+    }
+    MPI_Win_unlock(0, win);
+    MPI_Win_free(&win);
 }
 
 /* scenario one_computes 4 slow culprit 1 says computing */
@@ -470,6 +492,7 @@ static const struct scenario scenarios[] = {
     {"nonblocking_collective_missing", nonblocking_collective_missing},
     {"polling_for_nothing", polling_for_nothing},
     {"iprobe_for_nothing", iprobe_for_nothing},
+    {"lock_never_given_back", lock_never_given_back},
     {"one_computes", one_computes},
     {"one_sleeps", one_sleeps},
     {"sender_computes", sender_computes},

@@ -19,6 +19,21 @@ pub struct Report {
     pub size: Option<i64>,
     /// What each rank did.
     pub ranks: Vec<Rank>,
+    /// What was wrong with the run.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that was wrong with the run.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Finding {
+    /// A stable word.
+    pub kind: String,
+    /// Whose.
+    pub ranks: String,
+    /// The line of the program.
+    pub line: Option<String>,
+    /// For people.
+    pub sentence: String,
 }
 
 /// One rank in the report.

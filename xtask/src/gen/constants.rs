@@ -76,26 +76,36 @@ fn option(cell: &str) -> String {
     if cell == "-" { "None".to_owned() } else { format!("Some({cell})") }
 }
 
+/// `f4,i4` as Rust.
+fn elements(cell: &str) -> String {
+    let element = |element: &str| {
+        let (class, bytes) = element.split_at(1);
+        format!("Element::new(b'{class}', {bytes})")
+    };
+    if cell == "-" { String::new() } else { cell.split(',').map(element).collect::<Vec<_>>().join(", ") }
+}
+
 /// The table of predefined handles.
 pub fn predefined(spec: &Path) -> Result<String> {
-    let rows: Vec<[String; 7]> = read(&spec.join("predefined.tsv"))?;
-    let mut text = head("use crate::predefined::{ObjectKind, Predefined};");
+    let rows: Vec<[String; 8]> = read(&spec.join("predefined.tsv"))?;
+    let mut text = head("use crate::predefined::{Element, ObjectKind, Predefined};");
     let _ = writeln!(
         text,
         "/// Every predefined handle.\npub static PREDEFINED: [Predefined; {}] = [",
         rows.len()
     );
-    for [name, kind, standard, mpich, openmpi, size, meaning] in &rows {
+    for [name, kind, standard, mpich, openmpi, size, meaning, elements] in &rows {
         let quoted = |s: &str| option(&if s == "-" { s.to_owned() } else { format!("{s:?}") });
         let _ = writeln!(
             text,
-            "    Predefined {{ name: {name:?}, kind: ObjectKind::{}, standard: {}, mpich: {}, openmpi: {}, size: {}, meaning: {} }},",
+            "    Predefined {{ name: {name:?}, kind: ObjectKind::{}, standard: {}, mpich: {}, openmpi: {}, size: {}, meaning: {}, elements: &[{}] }},",
             kind.to_uppercase(),
             option(standard),
             option(mpich),
             quoted(openmpi),
             option(size),
-            quoted(meaning)
+            quoted(meaning),
+            self::elements(elements)
         );
     }
     text.push_str("];\n");

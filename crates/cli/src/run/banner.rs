@@ -7,6 +7,7 @@ use mpiscope_job::Members;
 use mpiscope_job::leaks::Leak;
 use mpiscope_job::losses;
 use mpiscope_job::process::Ending;
+use mpiscope_job::questions::findings::{Finding, Kind};
 use mpiscope_job::report::{Extreme, FunctionReport, HostReport, JobReport, RankReport, Silent};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -101,6 +102,7 @@ fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>, terminal: Te
     }
     let mut last: Vec<Block> = ends(report).into_iter().map(Block::Problem).collect();
     last.extend(losses(report).into_iter().map(short));
+    last.extend(findings(report).into_iter().map(Block::Problem));
     last.extend(leaks(report, written).into_iter().map(short));
     last.extend(notes(report).into_iter().map(short));
     let shown = |blocks: &[Block]| blocks.iter().flat_map(|block| block.lines(terminal)).collect::<Vec<_>>();
@@ -357,13 +359,32 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     })
 }
 
+/// What was wrong with the run, beside what was not freed: at most three lines.
+fn findings(report: &JobReport) -> Vec<String> {
+    const MOST: usize = 3;
+    let wrong: Vec<&Finding> =
+        report.findings.iter().filter(|finding| finding.kind != Kind::NOT_FREED).collect();
+    let shown = if wrong.len() > MOST { MOST - 1 } else { MOST };
+    let mut lines: Vec<String> =
+        wrong.iter().take(shown).map(|finding| format!("  finding: {}", finding.sentence)).collect();
+    if wrong.len() > shown {
+        lines.push(format!(
+            "  ... and {} more findings: --out DIR writes all of them to DIR/report.json",
+            wrong.len() - shown
+        ));
+    }
+    lines
+}
+
 /// Objects that nobody freed: at most three lines.
 fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
     const MOST: usize = 3;
-    let shown = if report.leaks.len() > MOST { MOST - 1 } else { MOST };
-    let line = |leak: &Leak| format!("  not freed: {leak}");
-    let mut lines: Vec<String> = report.leaks.iter().take(shown).map(line).collect();
-    let rest = report.leaks.get(shown..).unwrap_or_default();
+    // Requests that were never completed are findings of their own.
+    let leaks: Vec<&Leak> = report.leaks.iter().filter(|leak| !leak.active).collect();
+    let shown = if leaks.len() > MOST { MOST - 1 } else { MOST };
+    let line = |leak: &&Leak| format!("  not freed: {leak}");
+    let mut lines: Vec<String> = leaks.iter().take(shown).map(line).collect();
+    let rest = leaks.get(shown..).unwrap_or_default();
     if !rest.is_empty() {
         let count = rest.iter().fold(0u64, |sum, leak| sum.saturating_add(leak.count));
         let all = match written {
@@ -394,6 +415,7 @@ mod tests {
             function: "MPI_Comm_dup".into(),
             place: format!("heat.c:{line}"),
             count: line,
+            active: false,
             ranks: Members::default(),
         };
         let told = |count: u64, written: Option<&Path>| {

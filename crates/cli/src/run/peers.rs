@@ -4,6 +4,7 @@ use super::ended::{self, CorePlace};
 use super::protocol::{self, Kind, Message, Received};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::process::{Ending, Process};
+use mpiscope_job::questions::observation;
 use mpiscope_job::report::Observed;
 use mpiscope_job::symbols::FileSymbols;
 use rustix::fs::fstat;
@@ -136,7 +137,7 @@ impl Peer {
     pub fn observe(&self, symbols: &FileSymbols) -> Result<Observed, mpiscope_job::Error> {
         let what = format!("image of process {}", self.pid);
         let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
-        let mut leaks = Vec::new();
+        let (mut leaks, mut observation) = (Vec::new(), None);
         let process = match mpiscope_job::image_source::open_fd(fd, &what) {
             Ok(image) => {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
@@ -145,6 +146,7 @@ impl Peer {
                 if process.finalized() {
                     leaks = mpiscope_job::leaks::sites(&image, &process, symbols).map_err(damaged)?;
                 }
+                observation = Some(observation::of_image(&image, &process, symbols));
                 process
             }
             Err(error) if self.wrapped && error.is_untouched() => Process::untouched(),
@@ -155,6 +157,7 @@ impl Peer {
         let dumps = self.ended_ns.is_some() && ending.is_none_or(ended::dumps_core);
         Ok(Observed {
             leaks,
+            observation,
             process,
             launcher_rank: self.rank,
             pid: self.pid,

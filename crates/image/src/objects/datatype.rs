@@ -85,9 +85,15 @@ pub struct Datatype {
     pub name: Text,
     /// Handles of it that the program has to free: `MPI_Type_get_contents` gives further ones.
     pub handles: W32,
-    _reserved: W32,
+    /// [`Element::code`](mpi_abi::Element::code) of its elements if they are all alike; zero if not, or not known.
+    pub element: W32,
     /// Offset of the first [`Attribute`](super::Attribute); zero for none.
     pub attributes: W64,
+    /// Its [`Signature`](crate::signature::Signature) as stored; zero until a call needs it, and
+    /// [`ANY`](crate::signature::Signature::ANY) if it is not known or matches anything.
+    pub signature: W64,
+    /// How many elements the signature has.
+    pub elements: W64,
 }
 
 /// Value of [`Datatype::size`] that means "not asked".
@@ -100,5 +106,6 @@ const _: () = {
     assert!(offset_of!(Datatype, args) == 120);
     assert!(offset_of!(Datatype, array) == 152);
     assert!(offset_of!(Datatype, name) == 192);
-    assert!(size_of::<Datatype>() == 224);
+    assert!(offset_of!(Datatype, signature) == 224);
+    assert!(size_of::<Datatype>() == 240);
 };

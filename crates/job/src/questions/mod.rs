@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! image (live, core file, evidence file, another host) ──► Observation ─┐
-//! image                                                ──► Observation ─┼──► Snapshot ──► why, queues
+//! image                                                ──► Observation ─┼──► Snapshot ──► why, findings
 //! image                                                ──► Observation ─┘
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! that process understands: it can be sent from host to host and kept in a file. [`why`] joins the observations of a job
 //! and gives the verdict; [`queues`] lists the messages.
 
+pub mod findings;
 pub mod observation;
 pub mod queues;
 pub mod why;

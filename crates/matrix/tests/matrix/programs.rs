@@ -47,6 +47,7 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
         };
         let (bare, seen) = compared(run, same_behaviour).context(name)?;
         same_calls(&seen, program.ranks).context(name)?;
+        nothing_is_wrong(&seen).context(name)?;
         first = Some(bare);
     }
     Ok(())
@@ -91,6 +92,14 @@ pub fn same_behaviour(bare: &Ran, seen: &Ran) -> Result<()> {
         seen.stdout,
         seen.stderr
     );
+    Ok(())
+}
+
+/// What programs leave behind is no fault that the library sees; everything else would be.
+fn nothing_is_wrong(seen: &Ran) -> Result<()> {
+    let mut findings = report::read(&seen.out())?.findings;
+    findings.retain(|finding| finding.kind != "not-freed");
+    ensure!(findings.is_empty(), "a program without faults has findings: {findings:#?}");
     Ok(())
 }
 

@@ -426,7 +426,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "addr2", kind: Kind::LOCATION_SMALL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allgather", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Allgather_c), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -438,7 +438,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allgather_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Allgather), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -450,7 +450,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allgather_init", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Allgather_init_c), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -464,7 +464,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Allgather_init_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Allgather_init), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -542,7 +542,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Allreduce", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Allreduce_c), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -553,7 +553,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allreduce_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Allreduce), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -564,7 +564,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allreduce_init", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Allreduce_init_c), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -577,7 +577,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Allreduce_init_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Allreduce_init), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -590,7 +590,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Alltoall", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Alltoall_c), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -602,7 +602,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Alltoall_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Alltoall), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -614,7 +614,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Alltoall_init", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Alltoall_init_c), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -628,7 +628,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Alltoall_init_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Alltoall_init), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -800,7 +800,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Bcast", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Bcast_c), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -810,7 +810,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Bcast_c", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Bcast), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -820,7 +820,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Bcast_init", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Bcast_init_c), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -832,7 +832,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Bcast_init_c", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Bcast_init), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -1514,7 +1514,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "resultlen", kind: Kind::STRING_LENGTH, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Exscan", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Exscan_c), operation: f::MPI_Exscan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1525,7 +1525,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Exscan_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Exscan), operation: f::MPI_Exscan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1536,7 +1536,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Exscan_init", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Exscan_init_c), operation: f::MPI_Exscan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -1549,7 +1549,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Exscan_init_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Exscan_init), operation: f::MPI_Exscan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2425,7 +2425,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "base", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Gather", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Gather_c), operation: f::MPI_Gather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2438,7 +2438,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Gather_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Gather), operation: f::MPI_Gather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2451,7 +2451,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Gather_init", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Gather_init_c), operation: f::MPI_Gather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2466,7 +2466,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Gather_init_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Gather_init), operation: f::MPI_Gather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2877,7 +2877,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iallgather", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Iallgather_c), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2890,7 +2890,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iallgather_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Iallgather), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2931,7 +2931,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iallreduce", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Iallreduce_c), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2943,7 +2943,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iallreduce_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Iallreduce), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2955,7 +2955,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ialltoall", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Ialltoall_c), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2968,7 +2968,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ialltoall_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Ialltoall), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3048,7 +3048,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ibcast", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Ibcast_c), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -3059,7 +3059,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ibcast_c", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Ibcast), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -3094,7 +3094,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iexscan", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Iexscan_c), operation: f::MPI_Exscan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3106,7 +3106,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iexscan_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Iexscan), operation: f::MPI_Exscan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3118,7 +3118,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Igather", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Igather_c), operation: f::MPI_Gather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3132,7 +3132,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Igather_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Igather), operation: f::MPI_Gather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3545,7 +3545,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ireduce", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Ireduce_c), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3558,7 +3558,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ireduce_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Ireduce), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3583,7 +3583,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ireduce_scatter_block", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Ireduce_scatter_block_c), operation: f::MPI_Reduce_scatter_block,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3595,7 +3595,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Ireduce_scatter_block_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Ireduce_scatter_block), operation: f::MPI_Reduce_scatter_block,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3649,7 +3649,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iscan", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Iscan_c), operation: f::MPI_Scan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3661,7 +3661,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iscan_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Iscan), operation: f::MPI_Scan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3673,7 +3673,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iscatter", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Iscatter_c), operation: f::MPI_Scatter,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3687,7 +3687,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Iscatter_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Iscatter), operation: f::MPI_Scatter,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4563,7 +4563,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Reduce", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Reduce_c), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4575,7 +4575,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Reduce_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Reduce), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4587,7 +4587,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Reduce_init", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Reduce_init_c), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4601,7 +4601,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Reduce_init_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Reduce_init), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4646,7 +4646,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Reduce_scatter_block", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Reduce_scatter_block_c), operation: f::MPI_Reduce_scatter_block,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4657,7 +4657,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Reduce_scatter_block_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Reduce_scatter_block), operation: f::MPI_Reduce_scatter_block,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4668,7 +4668,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Reduce_scatter_block_init", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Reduce_scatter_block_init_c), operation: f::MPI_Reduce_scatter_block,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4681,7 +4681,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Reduce_scatter_block_init_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Reduce_scatter_block_init), operation: f::MPI_Reduce_scatter_block,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4974,7 +4974,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Scan", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Scan_c), operation: f::MPI_Scan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4985,7 +4985,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Scan_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Scan), operation: f::MPI_Scan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4996,7 +4996,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Scan_init", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Scan_init_c), operation: f::MPI_Scan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5009,7 +5009,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Scan_init_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Scan_init), operation: f::MPI_Scan,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::LOWER, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5022,7 +5022,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Scatter", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Scatter_c), operation: f::MPI_Scatter,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5035,7 +5035,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Scatter_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Scatter), operation: f::MPI_Scatter,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5048,7 +5048,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Scatter_init", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Scatter_init_c), operation: f::MPI_Scatter,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5063,7 +5063,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Scatter_init_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Scatter_init), operation: f::MPI_Scatter,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::PERSISTENT, waits: Waits::NOTHING, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::LEAVES_ALIKE) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },

@@ -2,7 +2,7 @@
 
 use super::communicators::Communicators;
 use super::requests::{Requests, Special};
-use super::{Action, Call, Collective, Context, Message, Need, Receive};
+use super::{Action, Call, Collective, Context, Message, Need, Receive, history};
 use crate::process::ThreadFacts;
 use crate::rank::Rank;
 use mpi_abi::{Completes, Flags, ObjectKind, Partners, Waits};
@@ -174,9 +174,9 @@ impl<S: Source> Reader<'_, '_, S> {
             comm: self.comm(open),
             number,
             function: open.asked.base.clone(),
-            root: fields.peer.map(|_| open.record.peer.get().cast_signed()),
-            op: (fields.op && op != 0).then(|| self.rank.object(ObjectKind::OP, op)),
-            bytes: None,
+            root: fields.peer.map(|_| open.record.peer.get().cast_signed()).filter(|root| *root >= 0),
+            op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
+            ..Collective::default()
         })
     }
 
@@ -191,6 +191,12 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 
     fn synchronization(&self, open: &Open<'_>) -> Need {
+        if open.asked.properties.partners == Partners::TARGET
+            && let Some(Some(target)) = self.special.rank(open.record.peer.get().cast_signed())
+            && let Some(window) = self.rank.reference(ObjectKind::WIN, open.record.object.get())
+        {
+            return Need::Lock { window: window.identity.0, target, name: window.label() };
+        }
         outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma)
     }
 

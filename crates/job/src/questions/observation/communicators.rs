@@ -1,6 +1,7 @@
 //! The communicators of a process, by what all their members call them.
 
 use super::{Communicator, Peer, Remote};
+use crate::objects::{Hex, Kind, Reference};
 use crate::rank::Rank;
 use mpi_abi::ObjectKind;
 use mpiscope_image::derive::members::is_inter;
@@ -24,7 +25,7 @@ pub struct Communicators {
 }
 
 impl Communicators {
-    /// Reads those that live, or that a call is freeing.
+    /// Reads those that live, that a call is freeing, or that are freed and still known.
     pub fn read<S: Source>(rank: &Rank<'_, S>) -> Self {
         let image = rank.image();
         let mut found = Self::default();
@@ -33,7 +34,7 @@ impl Communicators {
         for index in 0..table.len().min(MOST) {
             let Ok(record) = image.get::<Comm>(&table, index) else { continue };
             let life = Life(record.value.head.life.get());
-            if life == Life::LIVE || life == Life::MARKED {
+            if life != Life::EMPTY {
                 found.add(rank, &peers, &record.value, life);
             }
         }
@@ -44,7 +45,12 @@ impl Communicators {
         let image = rank.image();
         let handle = comm.head.handle.get();
         // A handle may have been given again while the old communicator is still being freed.
-        if life == Life::LIVE || !self.by_handle.contains_key(&handle) {
+        let named = match life {
+            Life::FREED => false,
+            Life::LIVE => true,
+            _ => !self.by_handle.contains_key(&handle),
+        };
+        if named {
             self.by_handle.insert(handle, self.list.len());
         }
         let remote = is_inter(comm).then(|| Remote {
@@ -54,7 +60,7 @@ impl Communicators {
         let partners = remote.as_ref().map_or(comm.size.get(), |remote| remote.size);
         self.list.push(Communicator {
             identity: comm.head.identity.get(),
-            name: rank.object(ObjectKind::COMM, handle),
+            name: if life == Life::FREED { freed(comm) } else { rank.object(ObjectKind::COMM, handle) },
             rank: comm.rank.get(),
             members: members(image, &comm.members),
             size: comm.size.get(),
@@ -74,6 +80,18 @@ impl Communicators {
     pub fn identity(&self, handle: u64) -> u64 {
         self.get(handle).map_or(0, |comm| comm.identity)
     }
+}
+
+/// What a freed communicator is called: its handle may mean another one by now.
+fn freed(comm: &Comm) -> String {
+    let name = comm.name.text();
+    Reference {
+        identity: Hex(comm.head.identity.get()),
+        name: (!name.is_empty()).then(|| name.into_owned()),
+        size: Some(comm.size.get()),
+        ..Reference::unknown(Kind::Communicator, comm.head.handle.get(), comm.head.uid.get())
+    }
+    .label()
 }
 
 /// Ranks in the world; `None` if they are those of the world, in its order.

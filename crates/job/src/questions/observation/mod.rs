@@ -6,11 +6,15 @@
 mod calls;
 mod communicators;
 mod envelopes;
+pub mod history;
 pub mod live;
 mod read;
 mod requests;
+pub mod windows;
 
-pub use read::{Context, observe, of_messages};
+pub use history::History;
+pub use read::{Context, observe, of_image, of_messages};
+pub use windows::Window;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +49,12 @@ pub struct Observation {
     pub matched: Vec<Receive>,
     /// Collectives that were started and are not complete.
     pub collectives: Vec<Collective>,
+    /// Windows that it is a member of.
+    #[serde(default)]
+    pub windows: Vec<Window>,
+    /// The last collectives on each communicator.
+    #[serde(default)]
+    pub history: Vec<History>,
     /// Messages sent lately, oldest first.
     pub sent: Vec<Message>,
     /// Messages received lately.
@@ -122,6 +132,15 @@ pub enum Need {
         what: String,
         /// The kind of verdict that this leads to.
         kind: Action,
+    },
+    /// The lock of one member's memory, or what this process does there under it.
+    Lock {
+        /// Identity of the window.
+        window: u64,
+        /// The member, as rank of the communicator.
+        target: u32,
+        /// The window, for people.
+        name: String,
     },
     /// Somebody who is not known; who, for people.
     Outside {
@@ -233,13 +252,13 @@ pub struct Receive {
 }
 
 /// A collective.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collective {
     /// Identity of the communicator.
     pub comm: u64,
     /// Its number on it, from 1; 0 for `MPI_Finalize`.
     pub number: u64,
-    /// The function that does the same and blocks.
+    /// The function; a large-count variant is the same.
     pub function: String,
     /// The root.
     pub root: Option<i64>,
@@ -247,4 +266,13 @@ pub struct Collective {
     pub op: Option<String>,
     /// Bytes, if all members must give as many.
     pub bytes: Option<u64>,
+    /// Hash of the type signature, if that of all members must be the same.
+    #[serde(default)]
+    pub types: Option<u64>,
+    /// Count and datatype, for people.
+    #[serde(default)]
+    pub data: Option<String>,
+    /// The line of the user's code.
+    #[serde(default)]
+    pub place: Option<String>,
 }

@@ -3,11 +3,12 @@
 use super::calls;
 use super::communicators::Communicators;
 use super::requests::{self, Special};
-use super::{Need, Observation, Receive, Stage, Thread, envelopes};
+use super::{Need, Observation, Receive, Stage, Thread, envelopes, history, windows};
+use crate::names::Locate;
 use crate::process::{Process, ThreadFacts};
-use crate::rank::Rank;
-use mpiscope_image::Source;
+use crate::rank::{Rank, SymbolContext};
 use mpiscope_image::layout::State;
+use mpiscope_image::{Image, Source};
 
 /// What the system says of a thread, where it can be asked: its state, and the innermost frame of the user's code.
 pub trait Context {
@@ -50,6 +51,8 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         posted: requests.posted,
         matched: requests.matched,
         collectives: requests.collectives,
+        windows: windows::read(rank, &communicators),
+        history: history::read(rank),
         sent: envelopes.sent,
         received: envelopes.received,
         communicators: communicators.list,
@@ -61,6 +64,12 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
 /// What a process says of its messages, without anything of the system.
 pub fn of_messages<S: Source>(rank: &Rank<'_, S>) -> Observation {
     observe(rank, &Nobody)
+}
+
+/// The same of an image that is written no more, with words for its addresses.
+pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Locate) -> Observation {
+    let context = SymbolContext::new(process, symbols);
+    of_messages(&Rank::new(image, process, &context))
 }
 
 /// Who cannot be asked.

@@ -1,9 +1,9 @@
 //! The requests of a process that are under way, as what they need to complete.
 
 use super::communicators::Communicators;
-use super::{Action, Collective, Message, Need, Receive};
+use super::{Action, Collective, Message, Need, Receive, history};
 use crate::rank::Rank;
-use mpi_abi::{AbiKind, ObjectKind, constant};
+use mpi_abi::{AbiKind, constant};
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Life};
@@ -114,7 +114,7 @@ impl<S: Source> Reader<'_, '_, S> {
             match need {
                 Need::Message(receive) => found.posted.push(receive.clone()),
                 Need::Collective(collective) => found.collectives.push(collective.clone()),
-                Need::Receiver(_) | Need::Action { .. } | Need::Outside { .. } => {}
+                Need::Receiver(_) | Need::Action { .. } | Need::Lock { .. } | Need::Outside { .. } => {}
             }
         }
         // A request that was freed while active can be waited for by nobody.
@@ -173,16 +173,17 @@ impl<S: Source> Reader<'_, '_, S> {
     fn collective(&self, request: &Request) -> Collective {
         let made_by = u32::from(request.head.made_by.get()).checked_sub(1);
         let made_by = made_by.and_then(|number| self.rank.process().functions.get(number));
-        let function = made_by.map_or_else(String::new, |function| function.operation.clone());
+        let function = made_by.map_or_else(String::new, |function| function.base.clone());
         let fields = made_by.map(|function| function.fields).unwrap_or_default();
         let op = request.entry.get();
         Collective {
             comm: self.communicators.identity(request.object.get()),
             number: request.order.get(),
             function,
-            root: fields.peer.is_some().then(|| i64::from(request.peer.get().cast_signed())),
-            op: (fields.op && op != 0).then(|| self.rank.object(ObjectKind::OP, op)),
-            bytes: None,
+            root: fields.peer.map(|_| i64::from(request.peer.get().cast_signed())).filter(|root| *root >= 0),
+            op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
+            place: self.place(request),
+            ..Collective::default()
         }
     }
 

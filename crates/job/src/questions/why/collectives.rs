@@ -5,7 +5,7 @@
 //! count has not is missing.
 
 use super::snapshot::{Collective, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The number that stands for `MPI_Finalize`, which is collective and not counted.
 pub const FINALIZE: u64 = 0;
@@ -47,6 +47,13 @@ pub struct Mismatch<'a> {
     pub groups: Vec<(&'a Collective, Vec<ProcessIndex>)>,
 }
 
+/// All collectives that members did not agree in, as far as they are remembered, by communicator and number.
+#[must_use]
+pub fn disagreements(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
+    let entered = snapshot.processes.iter().flat_map(|process| &process.collectives);
+    compare(snapshot, entered.map(|collective| ((collective.comm, collective.number), Vec::new())).collect())
+}
+
 /// Collectives that somebody waits in and whose members do not agree, by communicator and number.
 pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     let mut waited = HashMap::new();
@@ -55,9 +62,22 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
             waited.entry((collective.comm, collective.number)).or_insert_with(Vec::new);
         }
     }
+    compare(snapshot, waited)
+}
+
+type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;
+
+/// Those of these collectives whose members do not agree.
+fn compare<'a>(
+    snapshot: &'a Snapshot,
+    mut waited: HashMap<(CommIndex, u64), Groups<'a>>,
+) -> Vec<Mismatch<'a>> {
     for (index, process) in (0..).zip(&snapshot.processes) {
-        for collective in open(process).chain(&process.collectives) {
-            if let Some(known) = waited.get_mut(&(collective.comm, collective.number)) {
+        // What it gave is known best from the records of what it entered.
+        let mut seen = HashSet::new();
+        for collective in process.collectives.iter().chain(open(process)) {
+            let at = (collective.comm, collective.number);
+            if let Some(known) = waited.get_mut(&at).filter(|_| seen.insert(at)) {
                 join(known, collective, index);
             }
         }
@@ -68,12 +88,9 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     found.into_iter().map(|(_, mismatch)| mismatch).collect()
 }
 
-type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;
-
 fn join<'a>(groups: &mut Groups<'a>, collective: &'a Collective, process: ProcessIndex) {
     let same = |(known, _): &&mut (&Collective, Vec<ProcessIndex>)| known.signature == collective.signature;
     match groups.iter_mut().find(same) {
-        Some((_, ranks)) if ranks.last() == Some(&process) => {}
         Some((_, ranks)) => ranks.push(process),
         None => groups.push((collective, vec![process])),
     }

@@ -45,13 +45,15 @@ pub(super) mod words;
 
 pub use blocked::{Blocked, blocked};
 pub(super) use cause::not_seen;
+pub use collectives::{Mismatch, disagreements};
 pub use files::{of_files, one_world};
-pub use join::{Unexpected, snapshot, unexpected};
+pub use join::{Unexpected, snapshot, unexpected, whole};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
     ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,
 };
 pub use verdict::{Culprit, Evidence, Kind, SCHEMA, Verdict};
+pub(crate) use words::Words;
 
 /// The verdict on what two looks at a job saw; `seconds` lie between them, zero for core files.
 ///

@@ -44,8 +44,8 @@ pub struct Process {
     pub threads: Vec<Thread>,
     /// Collectives entered so far, by communicator, in the order of the communicators.
     pub entered: Vec<(CommIndex, u64)>,
-    /// Collectives that it has entered lately, or has started and not completed, with what it gave them. Those of open
-    /// calls are in [`threads`](Self::threads).
+    /// Collectives that it has entered and somebody waits in, with what it gave them, as far as its records go back; then those
+    /// that it has started and not completed. Those of open calls are in [`threads`](Self::threads).
     pub collectives: Vec<Collective>,
     /// Messages that it has sent and that the receiver's records do not show as received, oldest first.
     pub sent: Vec<Message>,
@@ -204,10 +204,14 @@ pub struct Collective {
     pub number: u64,
     /// What it is.
     pub signature: Signature,
+    /// Count and datatype, for people.
+    pub data: Option<Arc<str>>,
+    /// Line of the user's code, if known.
+    pub place: Option<Arc<str>>,
 }
 
 /// What all members of a collective must agree on. What is not known of one agrees with everything.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub struct Signature {
     /// The function without the differences that the standard allows.
     pub function: Arc<str>,
@@ -217,6 +221,8 @@ pub struct Signature {
     pub op: Option<Arc<str>>,
     /// Bytes that every member names alike; `None` where members may differ.
     pub bytes: Option<u64>,
+    /// Hash of the type signature that every member names alike; `None` where members may differ, or it is not known.
+    pub types: Option<u64>,
 }
 
 impl Signature {
@@ -234,6 +240,8 @@ impl Signature {
             Some("operation")
         } else if differ(self.bytes.as_ref(), other.bytes.as_ref()) {
             Some("size")
+        } else if differ(self.types.as_ref(), other.types.as_ref()) {
+            Some("type signature")
         } else {
             None
         }

@@ -1,7 +1,7 @@
 //! What the verdict says about small jobs, and that it finds exactly the processes that nobody can release.
 
 use super::scene::{Scene, WORLD, message, receive};
-use super::snapshot::{Condition, Match, Need, Peer, Process, Snapshot, Wait};
+use super::snapshot::{Condition, Match, Need, Peer, Process, Signature, Snapshot, Wait};
 use super::{Kind, Verdict, blocked, verdict};
 
 fn look(scene: &Scene) -> Verdict {
@@ -87,6 +87,40 @@ fn two_functions_under_one_number_are_a_mismatch_and_the_odd_rank_is_blamed() {
     assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
     assert_eq!(said.culprits[0].ranks.to_string(), "1");
     assert!(said.verdict.contains("ranks [0,2-3] are in MPI_Allreduce"), "{}", said.verdict);
+}
+
+#[test]
+fn a_rank_that_has_left_another_collective_under_the_number_is_blamed_from_its_history() {
+    let mut scene = Scene::of(4);
+    for rank in [0, 2, 3] {
+        scene.collective(rank, "MPI_Allreduce", 3);
+    }
+    scene.left(1, 3, Signature { function: "MPI_Bcast".into(), ..Signature::default() });
+    scene.collective(1, "MPI_Barrier", 4);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+    assert!(said.verdict.contains("rank 1 was in MPI_Bcast at left.c:1"), "{}", said.verdict);
+}
+
+#[test]
+fn roots_operations_sizes_and_types_are_compared_where_they_are_known() {
+    let bcast = || Signature { function: "MPI_Bcast".into(), root: Some(0), ..Signature::default() };
+    let with = |odd: Signature| {
+        let mut scene = Scene::of(3);
+        let known = Signature { op: Some("MPI_SUM".into()), bytes: Some(8), types: Some(7), ..bcast() };
+        for rank in [0, 1] {
+            scene.left(rank, 1, known.clone()).collective(rank, "MPI_Bcast", 1);
+        }
+        scene.left(2, 1, odd).collective(2, "MPI_Bcast", 1);
+        look(&scene)
+    };
+    assert!(!with(bcast()).problem, "what is not known agrees with everything");
+    assert!(with(Signature { root: Some(2), ..bcast() }).verdict.contains("(root)"));
+    assert!(with(Signature { op: Some("MPI_MAX".into()), ..bcast() }).verdict.contains("(operation)"));
+    assert!(with(Signature { bytes: Some(4), ..bcast() }).verdict.contains("(size)"));
+    let types = with(Signature { bytes: Some(8), types: Some(9), ..bcast() });
+    assert!(types.verdict.contains("(type signature)"), "{}", types.verdict);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! How the parts of a verdict are said.
 
+use super::collectives::{self, Mismatch};
 use super::snapshot::{
     Call, Collective, CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Snapshot, Wait,
 };
@@ -28,7 +29,7 @@ impl<'a> Words<'a> {
         let (comm, number) = (collective.comm, collective.number);
         let mut known = self.missing.borrow_mut();
         let entry = known.entry((comm, number)).or_insert_with(|| {
-            let missing = super::collectives::missing(self.snapshot, comm, number);
+            let missing = collectives::missing(self.snapshot, comm, number);
             (!missing.is_empty()).then(|| self.ranks(missing).into())
         });
         entry.clone()
@@ -61,7 +62,7 @@ impl<'a> Words<'a> {
 
     /// `MPI_Allreduce (the 118th collective on "solver")`.
     pub fn collective(&self, collective: &Collective) -> String {
-        if collective.number == super::collectives::FINALIZE {
+        if collective.number == collectives::FINALIZE {
             return collective.signature.function.to_string();
         }
         let (function, comm) = (&collective.signature.function, self.comm(collective.comm));
@@ -84,6 +85,51 @@ impl<'a> Words<'a> {
         let place = message.place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
         let bytes = message.bytes;
         format!("a message with tag {} to rank {to} on {comm} ({bytes} bytes{place})", message.tag)
+    }
+
+    /// `collective mismatch (root) on "solver", collective 3: rank 0 …, ranks [1-3] …`.
+    pub fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<String> {
+        let (common, _) = mismatch.groups.first()?;
+        let groups: Vec<String> = mismatch
+            .groups
+            .iter()
+            .map(|(collective, ranks)| self.group(mismatch.difference, collective, ranks))
+            .collect();
+        Some(format!(
+            "collective mismatch ({}) on {}, collective {}: {}",
+            mismatch.difference,
+            self.comm(common.comm),
+            common.number,
+            groups.join(", ")
+        ))
+    }
+
+    /// `ranks [0,2-3] are in MPI_Allreduce at a.c:12`; who has left it was in it.
+    fn group(&self, difference: &str, collective: &Collective, of: &[ProcessIndex]) -> String {
+        let members = self.members(of.iter().copied());
+        let signature = &collective.signature;
+        let detail = match difference {
+            "root" => signature.root.map(|root| format!(" with root {root}")),
+            "operation" => signature.op.as_ref().map(|op| format!(" with {op}")),
+            "size" => signature.bytes.map(|bytes| match &collective.data {
+                Some(data) => format!(" with {data} ({bytes} bytes)"),
+                None => format!(" with {bytes} bytes"),
+            }),
+            "type signature" => collective.data.as_ref().map(|data| format!(" with {data}")),
+            _ => None,
+        };
+        let process = of.first().and_then(|one| self.process(*one));
+        let same = |other: &Collective| (other.comm, other.number) == (collective.comm, collective.number);
+        let inside = process.is_some_and(|process| collectives::open(process).any(same));
+        let call = process.and_then(|process| process.calls().next()).filter(|_| inside);
+        let place = collective.place.as_ref().or_else(|| call.and_then(|call| call.place.as_ref()));
+        let place = place.map(|place| format!(" at {place}"));
+        let is = match inside {
+            true => verb(&members, "is", "are"),
+            false => verb(&members, "was", "were"),
+        };
+        let (who, detail, place) = (ranks(&members), detail.unwrap_or_default(), place.unwrap_or_default());
+        format!("{who} {is} in {}{detail}{place}", signature.function)
     }
 
     /// What a need is for: `a message from …`.
@@ -129,7 +175,7 @@ impl<'a> Words<'a> {
             (Wait::Nothing, _) | (_, []) => {}
             // The function says it already.
             (_, [Need::Collective(collective)]) if collective.signature.function == call.function => {
-                if collective.number != super::collectives::FINALIZE {
+                if collective.number != collectives::FINALIZE {
                     said += &format!(", collective {} on {}", collective.number, self.comm(collective.comm));
                     if let Some(missing) = self.missing(collective) {
                         said += &format!(", not entered by {missing}");

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::facts;
+use super::history;
 use super::lines::communicator;
 use super::requests::{self, New};
 use super::scratch::{self, Scratch};
@@ -48,9 +49,11 @@ pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
 #[inline(never)]
 fn entered<A: Abi>(thread: &'static Thread, function: FunctionId, since: u64, comm: A::Handle) {
     let call = &Call::<A>::again(thread, function, since, 0);
+    let datatype = history::datatype(call);
     let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
     let channel = communicator::<A>(&held, comm);
     let number = facts::collective_numbered(channel.comm, call.function());
+    history::write(&held, call, &channel, comm, number, datatype);
     call.set_sequence(number);
     scratch.begin(&held, call);
     scratch.channel = channel;
@@ -165,6 +168,7 @@ pub fn restart<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
         id: request.operation(),
     };
     facts::collective_restarted(comm);
+    history::restarted(held, comm, of.number);
     facts::collective_entered(held, &of, call.since);
     facts::collective_left(call, &of, request.bytes.get());
 }

@@ -1,6 +1,6 @@
 //! Communicators as the hooks of messages need them: a few words, found by handle in a nanosecond.
-use super::peers;
 use super::state::State;
+use super::{history, peers};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::objects::{Comm, Life};
 use std::cell::Cell;
@@ -24,6 +24,7 @@ struct Line {
     uid: Cell<u64>,
     comm: Cell<Option<&'static Comm>>,
     peers: Cell<u64>,
+    history: Cell<u64>,
 }
 
 /// What a message needs to know of its communicator. All zero: nothing is known of it.
@@ -64,6 +65,20 @@ pub fn communicator<A: Abi>(held: &State, handle: A::Handle) -> Channel {
     Channel { uid: line.uid.get(), identity, peers: line.peers.get(), comm }
 }
 
+/// Where the history of a communicator begins that was just looked up; zero if there is none yet.
+#[inline(always)]
+pub fn history(held: &State, raw: u64) -> u64 {
+    line_of(held, raw).map_or(0, |line| line.history.get())
+}
+
+/// The communicator has a history now.
+#[cold]
+pub fn has_history(held: &State, raw: u64, place: u64) {
+    if let Some(line) = line_of(held, raw) {
+        line.history.set(place);
+    }
+}
+
 impl Line {
     /// Whether what is remembered is true of the communicator that has this handle now.
     #[inline(always)]
@@ -89,6 +104,7 @@ fn remember<A: Abi>(held: &State, line: &Line, handle: A::Handle) -> bool {
     line.uid.set(comm.head.uid.get());
     line.comm.set(Some(comm));
     line.peers.set(peers::known(held, comm).unwrap_or(0));
+    line.history.set(history::place(held, comm));
     true
 }
 

@@ -8,6 +8,7 @@
 //! | [`blocking`], [`probes`], [`collectives`] | hooks of the others |
 //! | [`lines`], [`peers`] | communicators at hand; what was exchanged with each rank |
 //! | [`ledger`], [`recent`] | the rings of messages, if they are recorded one by one; those of the last envelopes, always |
+//! | [`history`] | the last collectives of each communicator |
 //! | [`polling`] | loops over functions that ask and do not wait |
 //! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
 //! | [`state`] | what all share, and its lock |
@@ -29,6 +30,7 @@ pub mod blocking;
 pub mod collectives;
 pub mod completion;
 pub mod facts;
+pub mod history;
 pub mod ledger;
 pub mod levels;
 pub mod lines;

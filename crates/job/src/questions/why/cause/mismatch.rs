@@ -2,9 +2,7 @@
 
 use super::{Case, Reason};
 use crate::questions::why::collectives::{self, Mismatch};
-use crate::questions::why::snapshot::{Collective, ProcessIndex};
 use crate::questions::why::verdict::{Culprit, Kind};
-use crate::questions::why::words::verb;
 
 impl Case<'_> {
     pub(super) fn mismatch(&self) -> Option<Reason> {
@@ -14,19 +12,7 @@ impl Case<'_> {
         };
         let mismatches = collectives::mismatches(self.snapshot);
         let mismatch = mismatches.iter().find(|mismatch| stands(mismatch))?;
-        let (common, _) = mismatch.groups.first()?;
-        let groups: Vec<String> = mismatch
-            .groups
-            .iter()
-            .map(|(collective, ranks)| self.group(mismatch.difference, collective, ranks))
-            .collect();
-        let verdict = format!(
-            "collective mismatch ({}) on {}, collective {}: {}",
-            mismatch.difference,
-            self.words.comm(common.comm),
-            common.number,
-            groups.join(", ")
-        );
+        let verdict = self.words.mismatch(mismatch)?;
         let next = "every member of a communicator must make the same collective calls in the same order: \
                     compare the lines above";
         let mut reason = Reason::new(Kind::COLLECTIVE_MISMATCH, verdict, next);
@@ -36,27 +22,5 @@ impl Case<'_> {
             reason.culprits.push(Culprit { ranks, ..self.culprit(*one) });
         }
         Some(reason)
-    }
-
-    /// `ranks [0,2-3] are in MPI_Allreduce (a.c:12)`.
-    fn group(&self, difference: &str, collective: &Collective, ranks: &[ProcessIndex]) -> String {
-        let members = self.words.members(ranks.iter().copied());
-        let signature = &collective.signature;
-        let detail = match difference {
-            "root" => signature.root.map(|root| format!(" with root {root}")),
-            "operation" => signature.op.as_ref().map(|op| format!(" with {op}")),
-            "size" => signature.bytes.map(|bytes| format!(" with {bytes} bytes")),
-            _ => None,
-        };
-        let call =
-            ranks.first().and_then(|one| self.process(*one)).and_then(|process| process.calls().next());
-        let place = call.and_then(|call| call.place.as_ref()).map(|place| format!(" at {place}"));
-        let is = verb(&members, "is", "are");
-        let (who, detail, place) = (
-            crate::questions::why::words::ranks(&members),
-            detail.unwrap_or_default(),
-            place.unwrap_or_default(),
-        );
-        format!("{who} {is} in {}{detail}{place}", signature.function)
     }
 }

@@ -17,7 +17,7 @@ use super::snapshot::{
 };
 use crate::questions::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// More ranks than this are not believed of one world.
@@ -53,10 +53,27 @@ type Slot<'a> = (usize, u32, Option<&'a Observation>);
 /// One snapshot of a job; `unseen_because` says of the ranks that nobody has observed why that may be. Two looks at the same processes give snapshots with the same order.
 #[must_use]
 pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot {
+    made(observations, unseen_because, &awaited(observations))
+}
+
+/// The same with all collectives that are remembered, whether somebody waits in them or not.
+#[must_use]
+pub fn whole(observations: &[Observation], unseen_because: &str) -> Snapshot {
+    let mut all = Awaited::new();
+    for history in observations.iter().flat_map(|seen| &seen.history) {
+        all.entry(history.comm).or_default().extend(history.iter().map(|(number, _)| number));
+    }
+    made(observations, unseen_because, &all)
+}
+
+fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -> Snapshot {
     let (slots, communicators) = joined(observations);
     let mut processes: Vec<Process> = (0..)
         .zip(&slots)
-        .map(|(me, slot)| Joiner { communicators: &communicators, unseen_because, me, slot }.process())
+        .map(|(me, slot)| {
+            Joiner { communicators: &communicators, unseen_because, awaited, slots: &slots, me, slot }
+                .process()
+        })
         .collect();
     unreceived::add(&slots, &communicators, &mut processes);
     let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
@@ -90,6 +107,20 @@ fn joined(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
     (slots, communicators)
 }
 
+/// Numbers of the collectives that somebody waits in, by communicator.
+type Awaited = HashMap<u64, BTreeSet<u64>>;
+
+fn awaited(observations: &[Observation]) -> Awaited {
+    let mut found = Awaited::new();
+    let calls = observations.iter().flat_map(|seen| &seen.threads).filter_map(|thread| thread.call.as_ref());
+    for need in calls.flat_map(|call| &call.needs) {
+        if let observation::Need::Collective(collective) = need {
+            found.entry(collective.comm).or_default().insert(collective.number);
+        }
+    }
+    found
+}
+
 /// Adds the ranks of every world that nobody has observed.
 fn unseen<'a>(observations: &'a [Observation], places: &mut Places, slots: &mut Vec<Slot<'a>>) {
     let mut worlds: HashMap<usize, (u32, Vec<bool>)> = HashMap::new();
@@ -117,11 +148,13 @@ fn unseen<'a>(observations: &'a [Observation], places: &mut Places, slots: &mut 
 struct Joiner<'a> {
     communicators: &'a Communicators,
     unseen_because: &'a str,
+    awaited: &'a Awaited,
+    slots: &'a [Slot<'a>],
     me: ProcessIndex,
     slot: &'a Slot<'a>,
 }
 
-impl Joiner<'_> {
+impl<'a> Joiner<'a> {
     fn process(&self) -> Process {
         let (world, rank, observation) = *self.slot;
         let Some(seen) = observation else {
@@ -151,7 +184,7 @@ impl Joiner<'_> {
             condition: condition(seen),
             threads: seen.threads.iter().map(|thread| self.thread(seen, thread)).collect(),
             entered,
-            collectives: seen.collectives.iter().filter_map(|c| self.collective(c)).collect(),
+            collectives: self.collectives(seen),
             sent: Vec::new(),
             posted: seen.posted.iter().filter_map(|receive| self.receive(seen, receive)).collect(),
             lost: false,
@@ -197,6 +230,7 @@ impl Joiner<'_> {
                 let by = u32::try_from(*rank).ok().and_then(|rank| self.partner(seen, *comm, rank));
                 by.map(|by| Need::Action { by, what: what.as_str().into(), kind: verdict(*kind) })
             }
+            observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
             observation::Need::Outside { what, kind } => {
                 Some(Need::Outside { what: what.as_str().into(), kind: verdict(*kind) })
             }
@@ -206,6 +240,42 @@ impl Joiner<'_> {
             what: "a process that is not known here".into(),
             kind: Kind::RUNNING,
         })
+    }
+
+    /// The lock of a member's memory: whoever holds it must give it back.
+    fn lock(&self, seen: &Observation, window: u64, target: u32, name: &str) -> Need {
+        let unknown = || {
+            let what = format!("one-sided synchronisation on {name}").into();
+            Need::Outside { what, kind: Kind::RMA }
+        };
+        let mine = seen.windows.iter().find(|known| known.identity == window);
+        let exclusive = mine.and_then(|mine| mine.lock(target)).is_some_and(|lock| lock.exclusive);
+        let holds = |(index, (_, _, other)): &(ProcessIndex, &Slot<'a>)| {
+            let other = (*other).filter(|_| *index != self.me)?;
+            let known = other.windows.iter().find(|known| known.identity == window)?;
+            let lock = known.lock(target).filter(|lock| lock.exclusive || exclusive)?;
+            // Who synchronises there too may be the one that waits.
+            (!is_synchronising(other, window)).then_some((*index, lock, known))
+        };
+        // A library may need the target to act, which is outside of MPI then.
+        let acts = |comm: u64| self.partner(seen, comm, target).is_none_or(|index| !self.is_inside(index));
+        let mut holders = (0..).zip(self.slots).filter_map(|slot| holds(&slot));
+        let Some((by, lock, known)) = holders.next() else { return unknown() };
+        if acts(known.comm) && self.partner(seen, known.comm, target) != Some(by) {
+            return unknown();
+        }
+        let how = if lock.exclusive { "exclusive" } else { "shared" };
+        let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
+        let of = self.partner(seen, known.comm, target).and_then(|index| self.slots.get(index as usize));
+        let of = of.map_or(target, |(_, rank, _)| *rank);
+        let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}").into();
+        Need::Action { by, what, kind: Kind::RMA }
+    }
+
+    /// Whether a thread of a process is in MPI.
+    fn is_inside(&self, index: ProcessIndex) -> bool {
+        let seen = self.slots.get(index as usize).and_then(|(_, _, seen)| *seen);
+        seen.is_some_and(|seen| seen.threads.iter().any(|thread| thread.call.is_some()))
     }
 
     fn partner(&self, seen: &Observation, comm: u64, rank: u32) -> Option<ProcessIndex> {
@@ -238,10 +308,34 @@ impl Joiner<'_> {
             root: collective.root,
             op: collective.op.as_deref().map(Arc::from),
             bytes: collective.bytes,
+            types: collective.types,
         };
         let comm = self.communicators.index(collective.comm)?;
-        Some(Collective { comm, number: collective.number, signature })
+        let text = |text: &Option<String>| text.as_deref().map(Arc::from);
+        let (data, place) = (text(&collective.data), text(&collective.place));
+        Some(Collective { comm, number: collective.number, signature, data, place })
     }
+
+    /// What the process gave to collectives that somebody waits in, entered long ago or under way.
+    fn collectives(&self, seen: &Observation) -> Vec<Collective> {
+        let of_comm = |history: &observation::History| {
+            let numbers = self.awaited.get(&history.comm).into_iter().flatten();
+            let found = numbers.filter_map(|number| Some((*number, history.get(*number)?)));
+            let made =
+                found.filter_map(|(number, kind)| Some(Collective { number, ..self.collective(kind)? }));
+            made.collect::<Vec<_>>()
+        };
+        let entered = seen.history.iter().flat_map(of_comm);
+        entered.chain(seen.collectives.iter().filter_map(|c| self.collective(c))).collect()
+    }
+}
+
+/// Whether a thread of a process waits for a lock of a window.
+fn is_synchronising(seen: &Observation, wanted: u64) -> bool {
+    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+    calls
+        .flat_map(|call| &call.needs)
+        .any(|need| matches!(need, observation::Need::Lock { window, .. } if *window == wanted))
 }
 
 fn condition(seen: &Observation) -> Condition {

@@ -25,7 +25,7 @@
 //!
 //! # Memory
 //!
-//! 392 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
+//! 472 bytes of record, an index entry, and 8 bytes for each member unless the array is shared.
 
 mod hooks;
 mod members;
@@ -40,7 +40,7 @@ use crate::base::c_string;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::record::process;
-use crate::record::traffic::peers;
+use crate::record::traffic::{history, peers};
 use members::Members;
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;
@@ -68,6 +68,7 @@ impl Object for Comm {
         arena::release_words(writer, &self.topology_args);
         arena::release_text(writer, &self.hints);
         peers::give_back(self);
+        history::give_back(self);
     }
 }
 

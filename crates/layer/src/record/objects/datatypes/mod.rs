@@ -10,15 +10,17 @@
 //!
 //! # Memory
 //!
-//! 224 bytes of record and an index entry. Constructors with arrays take a block of [`super::arena`]: 8 bytes for
+//! 240 bytes of record and an index entry. Constructors with arrays take a block of [`super::arena`]: 8 bytes for
 //! each length and displacement, and for a structure 24 more for each type.
 
 pub mod built_in;
 mod constructors;
 mod contents;
+mod signature;
 
 pub use constructors::*;
 pub use contents::*;
+pub use signature::signed;
 
 use super::table::{Object, Table};
 use super::{Site, arena, ask, attributes, facts, free, output, succeeded};
@@ -123,6 +125,9 @@ fn fill(record: &Datatype, combiner: Combiner, args: [u64; 4]) {
     record.name.len.set(0);
     record.handles.set(1);
     record.attributes.set(0);
+    record.element.set(0);
+    record.elements.set(0);
+    record.signature.set(0);
 }
 
 /// Writes the one old type of a new datatype. Under the table's lock.
@@ -146,6 +151,7 @@ pub fn predefined(writer: &'static Writer, raw: u64, name: &str, size: Option<u6
         record.head.flags.set(Flag::PREDEFINED.0 | Flag::COMMITTED.0);
         record.size.set(size.unwrap_or(SIZE_UNKNOWN));
         arena::put_text(writer, &record.name, name.as_bytes());
+        signature::sign_predefined(record, name);
     });
     if let Some(record) = record {
         facts::created(SectionKind::DATATYPES, &record.head);

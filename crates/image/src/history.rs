@@ -1,0 +1,102 @@
+//! What a process gave to its last collectives, by communicator.
+//!
+//! Members number the collectives of a communicator alike, so records with the same number must be the same operation: compared
+//! across ranks they show a mismatch also where a rank has left the collective long ago. Each communicator that collectives
+//! are called on has a ring of [`RING`] records; [`Comm::history`](crate::objects::Comm::history) says where it lies. The
+//! collective with number `n` is at `n % RING` until one that comes [`RING`] later takes its place.
+
+use crate::cell::{W16, W32, W64};
+use crate::layout::SectionKind;
+use crate::signature::Signature;
+use crate::{Error, Image, Source};
+use std::mem::{offset_of, size_of};
+use std::sync::atomic::{Ordering, fence};
+
+/// Records of one ring, a power of two.
+pub const RING: usize = 32;
+
+/// A collective that this process entered, and what it gave.
+///
+/// Which fields mean something follows from the function; the others hold what an earlier call left in
+/// [`Call`](crate::layout::Call), where they are from.
+#[repr(C)]
+#[derive(Debug, Default, Clone)]
+pub struct Entered {
+    /// Its number on the communicator; zero while the record is being written.
+    pub number: W64,
+    /// The address behind the call.
+    pub from: W64,
+    /// Elements.
+    pub count: W64,
+    /// Handle of the datatype.
+    pub datatype: W64,
+    /// Of the datatype: see [`Datatype::signature`](crate::objects::Datatype::signature).
+    pub signature: W64,
+    /// Handle of the operation.
+    pub op: W64,
+    /// Of the datatype: how many elements its signature has.
+    pub elements: W32,
+    /// Of the datatype: its size in bytes; `u32::MAX` if it is not known.
+    pub size: W32,
+    /// The root, as the program gave it.
+    pub root: W32,
+    /// Function number plus one; of a persistent collective the function that initialised it.
+    pub function: W16,
+    /// How often a persistent collective was started, modulo 2^16.
+    pub starts: W16,
+}
+
+/// Value of [`Entered::size`] that means "not known".
+pub const SIZE_UNKNOWN: u32 = u32::MAX;
+
+impl Entered {
+    /// Writes the record of the collective with this number.
+    #[inline(always)]
+    pub fn write(&self, number: u64, fill: impl FnOnce(&Self)) {
+        self.number.set(0);
+        fence(Ordering::Release);
+        fill(self);
+        self.starts.set(0);
+        self.number.atomic().store(number, Ordering::Release);
+    }
+
+    /// All elements that were named; nothing if they agree with everything.
+    #[must_use]
+    pub fn signature(&self) -> Option<Signature> {
+        let of_type = Signature::from_stored(self.signature.get(), u64::from(self.elements.get()), 0)?;
+        of_type.repeated(self.count.get())
+    }
+
+    /// Bytes that were named; nothing if they are not known.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        let size = Some(self.size.get()).filter(|size| *size != SIZE_UNKNOWN)?;
+        self.count.get().checked_mul(u64::from(size))
+    }
+}
+
+/// The collectives that a ring still has, oldest first. `first` is what [`Comm::history`](crate::objects::Comm::history) says, and
+/// `newest` the number of the last collective.
+///
+/// # Errors
+/// When the image is damaged or cannot be read.
+pub fn read<S: Source>(image: &Image<S>, first: u64, newest: u64) -> Result<Vec<Entered>, Error> {
+    let Some(first) = first.checked_sub(1) else { return Ok(Vec::new()) };
+    let table = image.table::<Entered>(SectionKind::COLLECTIVES)?;
+    let oldest = newest.saturating_sub(RING as u64 - 1).max(1);
+    let entry = |number: u64| {
+        let index = first.checked_add(number % RING as u64)?;
+        let before = image.get::<Entered>(&table, index).ok()?.value;
+        // Written between two looks, or overwritten since.
+        let after = image.get::<Entered>(&table, index).ok()?.value.number.get();
+        (before.number.get() == number && after == number).then_some(before)
+    };
+    Ok((oldest..=newest).filter_map(entry).collect())
+}
+
+const _: () = {
+    assert!(offset_of!(Entered, signature) == 32);
+    assert!(offset_of!(Entered, elements) == 48);
+    assert!(offset_of!(Entered, function) == 60);
+    assert!(size_of::<Entered>() == 64);
+};

@@ -1,0 +1,174 @@
+//! Type signatures as numbers: the sequence of basic elements that a datatype holds.
+//!
+//! Two ends of a transfer must name the same sequence, which `2 x {int, int}` and `4 x int` are. The hash is a polynomial over the prime
+//! field of 2^61 - 1, so that the hash of two sequences one behind the other follows from theirs, and that of a sequence
+//! repeated a billion times costs thirty steps. What matches anything (`MPI_BYTE`, `MPI_PACKED`), or is not known, has no hash and
+//! agrees with everything.
+
+use mpi_abi::Element;
+
+const PRIME: u64 = (1 << 61) - 1;
+/// What elements are told apart by; any number of the field will do that is not small.
+const BASE: u64 = 0x11f0_5c3a_9e37_79b9 % PRIME;
+/// Set in the stored hash of a signature that is known: zero is what a record has that nobody has filled in.
+const KNOWN: u64 = 1 << 63;
+
+/// The elements of a datatype, or of several one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Signature {
+    hash: u64,
+    elements: u64,
+    /// [`Element::code`] if all elements are alike.
+    alike: u16,
+}
+
+const fn times(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    let sum = (product & PRIME as u128) as u64 + (product >> 61) as u64;
+    if sum >= PRIME { sum - PRIME } else { sum }
+}
+
+const fn plus(a: u64, b: u64) -> u64 {
+    let sum = a + b;
+    if sum >= PRIME { sum - PRIME } else { sum }
+}
+
+impl Signature {
+    /// No elements.
+    pub const EMPTY: Self = Self { hash: 0, elements: 0, alike: 0 };
+    /// Stored for a signature that is not known, or agrees with everything.
+    pub const ANY: u64 = u64::MAX;
+
+    /// One element.
+    #[must_use]
+    pub const fn one(element: Element) -> Self {
+        let code = element.code();
+        // Spread, so that no sequence of small numbers looks like another one.
+        Self { hash: times(code as u64 + 1, 0x9e37_79b9_7f4a_7c15 % PRIME), elements: 1, alike: code }
+    }
+
+    /// These elements, and then those.
+    #[must_use]
+    pub fn then(self, next: Self) -> Option<Self> {
+        let elements = self.elements.checked_add(next.elements)?;
+        let alike = match (self.elements, next.elements) {
+            (0, _) => next.alike,
+            (_, 0) => self.alike,
+            _ if self.alike == next.alike => self.alike,
+            _ => 0,
+        };
+        Some(Self { hash: plus(times(self.hash, power(next.elements)), next.hash), elements, alike })
+    }
+
+    /// These elements again and again.
+    #[must_use]
+    pub fn repeated(self, count: u64) -> Option<Self> {
+        self.elements.checked_mul(count)?;
+        let (mut all, mut block, mut left) = (Self::EMPTY, self, count);
+        while left != 0 {
+            if left & 1 != 0 {
+                all = all.then(block)?;
+            }
+            left >>= 1;
+            if left != 0 {
+                block = block.then(block)?;
+            }
+        }
+        Some(all)
+    }
+
+    /// How many elements there are.
+    #[must_use]
+    pub const fn elements(self) -> u64 {
+        self.elements
+    }
+
+    /// What all elements are, if they are alike.
+    #[must_use]
+    pub fn element(self) -> Option<Element> {
+        (self.alike != 0).then(|| Element::of_code(self.alike))
+    }
+
+    /// The hash as records keep it: never zero, never [`ANY`](Self::ANY).
+    #[must_use]
+    pub const fn stored(self) -> u64 {
+        self.hash | KNOWN
+    }
+
+    /// From what records keep; nothing if it is not known, or agrees with everything.
+    #[must_use]
+    pub fn from_stored(hash: u64, elements: u64, alike: u16) -> Option<Self> {
+        let known = hash != Self::ANY && hash & KNOWN != 0;
+        known.then_some(Self { hash: hash & !KNOWN, elements, alike })
+    }
+}
+
+/// [`BASE`] to the power of a number of elements.
+fn power(mut exponent: u64) -> u64 {
+    if exponent == 1 {
+        return BASE;
+    }
+    let (mut result, mut base) = (1, BASE);
+    while exponent != 0 {
+        if exponent & 1 != 0 {
+            result = times(result, base);
+        }
+        base = times(base, base);
+        exponent >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const INT: Signature = Signature::one(Element::new(b'i', 4));
+    const DOUBLE: Signature = Signature::one(Element::new(b'f', 8));
+
+    fn sequence(parts: &[Signature]) -> Signature {
+        parts.iter().fold(Signature::EMPTY, |all, part| all.then(*part).unwrap())
+    }
+
+    #[test]
+    fn what_holds_the_same_elements_is_equal_however_it_was_made() {
+        let pair = sequence(&[INT, INT]);
+        assert_eq!(pair.repeated(2), INT.repeated(4));
+        let mixed = sequence(&[INT, DOUBLE]);
+        assert_eq!(mixed.repeated(3).unwrap(), sequence(&[INT, DOUBLE, INT, DOUBLE, INT, DOUBLE]));
+        assert_eq!(INT.repeated(0), Some(Signature::EMPTY));
+    }
+
+    #[test]
+    fn order_number_and_kind_of_elements_matter() {
+        assert_ne!(sequence(&[INT, DOUBLE]).stored(), sequence(&[DOUBLE, INT]).stored());
+        assert_ne!(INT.repeated(3), INT.repeated(4));
+        assert_ne!(INT.stored(), DOUBLE.stored());
+        assert_eq!(sequence(&[INT, DOUBLE]).element(), None);
+        assert_eq!(INT.repeated(7).unwrap().element(), Some(Element::new(b'i', 4)));
+    }
+
+    #[test]
+    fn too_many_elements_are_not_known_and_what_is_not_known_is_not_stored() {
+        assert_eq!(sequence(&[INT, INT]).repeated(u64::MAX / 2 + 1), None);
+        assert_eq!(Signature::from_stored(0, 1, 0), None);
+        assert_eq!(Signature::from_stored(Signature::ANY, 1, 0), None);
+        let pair = sequence(&[INT, DOUBLE]);
+        assert_eq!(Signature::from_stored(pair.stored(), 2, 0), Some(pair));
+    }
+
+    proptest! {
+        #[test]
+        fn sequences_that_differ_have_different_hashes_and_equal_ones_equal(
+            a in proptest::collection::vec(0u8..4, 0..12), b in proptest::collection::vec(0u8..4, 0..12), cut in 0usize..12
+        ) {
+            let of = |letters: &[u8]| {
+                sequence(&letters.iter().map(|l| Signature::one(Element::new(b'f', *l))).collect::<Vec<_>>())
+            };
+            prop_assert_eq!(of(&a).stored() == of(&b).stored() && a.len() == b.len(), a == b);
+            let (head, tail) = a.split_at(cut.min(a.len()));
+            prop_assert_eq!(of(head).then(of(tail)).unwrap(), of(&a));
+        }
+    }
+}

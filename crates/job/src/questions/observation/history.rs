@@ -1,0 +1,112 @@
+//! The collectives that a process entered last on each communicator, with what it gave them.
+//!
+//! A loop makes the same collective again and again, so what is alike stands once.
+
+use super::Collective;
+use crate::rank::Rank;
+use mpi_abi::{Flags, ObjectKind};
+use mpiscope_image::derive::members::is_inter;
+use mpiscope_image::history::{self, Entered};
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Comm, Life};
+use mpiscope_image::{Function, Source};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Communicators whose history is read.
+const MOST_COMMS: u64 = 1 << 16;
+
+/// The last collectives on one communicator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// Collectives entered on it: those that are not among [`entries`](Self::entries) are no longer known.
+    pub newest: u64,
+    /// Number of a collective, and its place in [`kinds`](Self::kinds); oldest first.
+    pub entries: Vec<(u64, u32)>,
+    /// What was given, each once; the number says nothing here.
+    pub kinds: Vec<Collective>,
+}
+
+impl History {
+    /// The collectives, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Collective)> {
+        self.entries.iter().filter_map(|(number, kind)| Some((*number, self.kinds.get(*kind as usize)?)))
+    }
+
+    /// The collective with this number.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Option<&Collective> {
+        let at = self.entries.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.kinds.get(self.entries.get(at)?.1 as usize)
+    }
+}
+
+/// Reads the histories of all communicators, living and freed.
+pub fn read<S: Source>(rank: &Rank<'_, S>) -> Vec<History> {
+    let image = rank.image();
+    let Ok(table) = image.table::<Comm>(SectionKind::COMMS) else { return Vec::new() };
+    let comms = (0..table.len().min(MOST_COMMS))
+        .filter_map(|index| Some(image.get::<Comm>(&table, index).ok()?.value));
+    let used = comms.filter(|comm| comm.head.life.get() != Life::EMPTY.0 && comm.history.get() != 0);
+    used.filter_map(|comm| of(rank, &comm)).collect()
+}
+
+fn of<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<History> {
+    let newest = comm.collectives.get();
+    let entered = history::read(rank.image(), comm.history.get(), newest).ok()?;
+    let mut found = History { comm: comm.head.identity.get(), newest, ..History::default() };
+    let mut known: HashMap<Collective, u32> = HashMap::new();
+    for entry in &entered {
+        let Some(collective) = collective(rank, comm, entry) else { continue };
+        let next = found.kinds.len() as u32;
+        let kind = *known.entry(collective).or_insert_with_key(|collective| {
+            found.kinds.push(collective.clone());
+            next
+        });
+        found.entries.push((entry.number.get(), kind));
+    }
+    Some(found)
+}
+
+fn collective<S: Source>(rank: &Rank<'_, S>, comm: &Comm, entry: &Entered) -> Option<Collective> {
+    let function = rank.process().functions.get(u32::from(entry.function.get()).checked_sub(1)?)?;
+    let (fields, root) = (function.fields, i64::from(entry.root.get().cast_signed()));
+    // How large packed data are is the library's affair.
+    let packed = || rank.object(ObjectKind::DATATYPE, entry.datatype.get()) == "MPI_PACKED";
+    let compared = has_data(function, root, comm) && !packed();
+    Some(Collective {
+        comm: comm.head.identity.get(),
+        number: 0,
+        function: function.base.clone(),
+        // In an intercommunicator the members of the root's group say whether they are it.
+        root: (fields.peer.is_some() && root >= 0).then_some(root),
+        op: (fields.op && entry.op.get() != 0).then(|| operation(rank, entry.op.get())),
+        bytes: entry.bytes().filter(|_| compared),
+        types: entry.signature().filter(|_| compared).map(|signature| signature.stored()),
+        data: compared.then(|| data(rank, entry)),
+        place: rank.place(entry.from.get()),
+    })
+}
+
+/// Whether the members must name the same data, this process among them.
+fn has_data(function: &Function, root: i64, comm: &Comm) -> bool {
+    let flags = function.properties.flags;
+    let is_root = i64::from(comm.rank.get()) == root;
+    !is_inter(comm) && (flags.has(Flags::ALIKE) || flags.has(Flags::LEAVES_ALIKE) && !is_root)
+}
+
+/// An operation as all members may compare it: one of the program has another handle on each.
+pub fn operation<S: Source>(rank: &Rank<'_, S>, handle: u64) -> String {
+    match rank.reference(ObjectKind::OP, handle) {
+        Some(op) if op.predefined => op.label(),
+        _ => "an operation of the program".to_owned(),
+    }
+}
+
+/// `10 x MPI_INT`.
+fn data<S: Source>(rank: &Rank<'_, S>, entry: &Entered) -> String {
+    let datatype = rank.object(ObjectKind::DATATYPE, entry.datatype.get());
+    format!("{} x {datatype}", entry.count.get().cast_signed())
+}

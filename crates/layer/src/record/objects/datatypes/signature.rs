@@ -1,0 +1,150 @@
+//! The type signature of a datatype, computed when a call first needs it.
+//!
+//! Whatever is made from one old type holds its elements again and again, in whatever layout: as often as the constructor or the sizes
+//! say. Only a
+//! structure lists its types.
+
+use super::{DATATYPES, Datatype, size_of};
+use crate::record::objects::arena;
+use mpi_abi::{Abi, Element, Handle, PREDEFINED};
+use mpiscope_image::objects::Combiner;
+use mpiscope_image::signature::Signature;
+use mpiscope_image::{W64, Writer};
+
+/// Types made from types made from types: deeper ones are not looked at.
+const DEEPEST: u32 = 64;
+
+/// The record of a datatype with its signature; nothing if there is no record.
+#[inline(always)]
+pub fn signed<A: Abi>(raw: u64) -> Option<&'static Datatype> {
+    let record = DATATYPES.find(raw)?;
+    if record.signature.get() == 0 {
+        sign::<A>(record, DEEPEST);
+    }
+    Some(record)
+}
+
+#[cold]
+fn sign<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
+    // Whoever wants the signature wants the size.
+    let _ = size::<A>(record);
+    let found = compute::<A>(record, depth);
+    store(record, found);
+    found
+}
+
+fn store(record: &Datatype, found: Option<Signature>) {
+    if let Some(found) = found {
+        record.elements.set(found.elements());
+        record.element.set(found.element().map_or(0, |element| u32::from(element.code())));
+    }
+    record.signature.set(found.map_or(Signature::ANY, Signature::stored));
+}
+
+fn known<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
+    match record.signature.get() {
+        0 => sign::<A>(record, depth.checked_sub(1)?),
+        hash => {
+            let alike = u16::try_from(record.element.get()).unwrap_or(0);
+            Signature::from_stored(hash, record.elements.get(), alike)
+        }
+    }
+}
+
+fn compute<A: Abi>(record: &Datatype, depth: u32) -> Option<Signature> {
+    let writer = crate::record::objects::recorder()?;
+    match Combiner(record.combiner.get()) {
+        // What is predefined without having been signed is not in the table of names.
+        Combiner::UNKNOWN | Combiner::NAMED | Combiner::VALUE_INDEX => None,
+        Combiner::F90_REAL => one(record, b'f'),
+        Combiner::F90_COMPLEX => one(record, b'c'),
+        Combiner::F90_INTEGER => one(record, b'i'),
+        Combiner::STRUCT => structure::<A>(writer, record, depth),
+        _ => repeated::<A>(writer, record, depth),
+    }
+}
+
+fn one(record: &Datatype, class: u8) -> Option<Signature> {
+    let bytes = u8::try_from(record.size.get()).ok()?;
+    Some(Signature::one(Element::new(class, bytes)))
+}
+
+fn repeated<A: Abi>(writer: &'static Writer, record: &Datatype, depth: u32) -> Option<Signature> {
+    let old = writer.at_offset::<Datatype>(record.old_at.get())?;
+    let count = count(writer, record);
+    let of_old = known::<A>(old, depth)?;
+    if let Some(count) = count {
+        return of_old.repeated(count);
+    }
+    let (size, each) = (size::<A>(record)?, size::<A>(old)?);
+    size.checked_div(each).map_or(Some(Signature::EMPTY), |count| of_old.repeated(count))
+}
+
+/// How many of its old type a type holds, where its constructor says it.
+fn count(writer: &'static Writer, record: &Datatype) -> Option<u64> {
+    let [first, second, ..] = &record.args;
+    let (first, second) = (first.get(), second.get());
+    let listed = || {
+        let array = arena::get(writer, &record.array);
+        array.iter().map(W64::get)
+    };
+    let n = usize::try_from(first).ok()?;
+    match Combiner(record.combiner.get()) {
+        Combiner::DUP | Combiner::RESIZED => Some(1),
+        Combiner::CONTIGUOUS => Some(first),
+        Combiner::VECTOR | Combiner::HVECTOR | Combiner::INDEXED_BLOCK | Combiner::HINDEXED_BLOCK => {
+            first.checked_mul(second)
+        }
+        Combiner::INDEXED | Combiner::HINDEXED if listed().len() == n.checked_mul(2)? => {
+            listed().take(n).try_fold(0, u64::checked_add)
+        }
+        Combiner::SUBARRAY if listed().len() == n.checked_mul(3)? => {
+            listed().skip(n).take(n).try_fold(1, u64::checked_mul)
+        }
+        _ => None,
+    }
+}
+
+/// The size; asked for only if the handle still means this type.
+fn size<A: Abi>(record: &Datatype) -> Option<u64> {
+    let size = record.size.get();
+    if size != mpiscope_image::objects::SIZE_UNKNOWN {
+        return Some(size);
+    }
+    let raw = record.head.handle.get();
+    let same = DATATYPES.find(raw).is_some_and(|found| std::ptr::eq(found, record));
+    if same { size_of::<A>(A::Handle::from_raw(raw)) } else { None }
+}
+
+fn structure<A: Abi>(writer: &'static Writer, record: &Datatype, depth: u32) -> Option<Signature> {
+    let [n, ..] = &record.args;
+    let n = usize::try_from(n.get()).ok()?;
+    let array = arena::get(writer, &record.array);
+    if array.len() != n.checked_mul(5)? {
+        return None;
+    }
+    let (lengths, offsets) = (array.iter(), array.iter().skip(4 * n));
+    lengths.zip(offsets).take(n).try_fold(Signature::EMPTY, |all, (length, offset)| {
+        if length.get() == 0 {
+            return Some(all);
+        }
+        let old = writer.at_offset::<Datatype>(offset.get())?;
+        all.then(known::<A>(old, depth)?.repeated(length.get())?)
+    })
+}
+
+/// Signs a predefined datatype by its name. `size` is what the library says, if that is known: with other sizes than the table's
+/// nothing is known of the elements.
+pub fn sign_predefined(record: &Datatype, name: &str) {
+    let predefined = PREDEFINED.iter().find(|known| known.name == name);
+    let elements = predefined.map_or(&[][..], |known| known.elements);
+    if record.size.get() == 0 {
+        // A marker of a bound.
+        return store(record, Some(Signature::EMPTY));
+    }
+    let known = predefined.filter(|known| !elements.is_empty() && known.size == Some(record.size.get()));
+    let found = known.and_then(|_| {
+        elements.iter().try_fold(Signature::EMPTY, |all, element| all.then(Signature::one(*element)))
+    });
+    store(record, found);
+}

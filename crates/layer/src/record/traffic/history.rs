@@ -1,0 +1,143 @@
+//! The last collectives of each communicator: see `mpiscope_image::history`.
+//!
+//! A communicator gets its ring with the first collective on it that does not free it, so that one that is only made and freed has
+//! none. When the record of the communicator is used again, the ring is kept for another one. There are at most
+//! [`MOST`] rings; communicators beyond them have no history.
+
+use super::lines::{self, Channel};
+use super::state::State;
+use crate::interpose::frame::Call;
+use crate::record::objects::datatypes;
+use crate::record::objects::lock::Guarded;
+use mpi_abi::{Abi, FunctionId, Handle, Moves, f};
+use mpiscope_image::history::{Entered, RING, SIZE_UNKNOWN};
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::objects::{Comm, Datatype};
+use mpiscope_image::signature::Signature;
+
+/// Rings of a process: two megabytes.
+const MOST: usize = 1024;
+
+/// Rings that are made, and those that nobody has: numbers of their first records.
+#[derive(Default)]
+struct Rings {
+    made: usize,
+    returned: Vec<u64>,
+}
+
+static RINGS: Guarded<Rings> = Guarded::new(Rings { made: 0, returned: Vec::new() });
+
+/// Stands for the ring of a communicator that gets none. No image is as large.
+const NONE: u64 = 1 << 62;
+
+/// The datatype of a collective, with its signature. The library may be asked about it, so the state must not be held.
+#[inline(always)]
+pub fn datatype<A: Abi>(call: &Call<A>) -> Option<&'static Datatype> {
+    let has_data = call.function().properties().moves == Moves::COLLECTIVE;
+    if has_data { datatypes::signed::<A>(call.thread().call.datatype.get()) } else { None }
+}
+
+/// Writes down a collective that is entered, from what the call's record has. The communicator was looked up just now.
+#[inline(always)]
+pub fn write<A: Abi>(
+    held: &State,
+    call: &Call<A>,
+    channel: &Channel,
+    comm: A::Handle,
+    number: u64,
+    signed: Option<&'static Datatype>,
+) {
+    let ring = match lines::history(held, comm.raw()) {
+        0 => make(held, channel.comm, comm.raw(), call.function()),
+        known => known,
+    };
+    let Some(entry) = entry(held, ring, number) else { return };
+    let (noted, from) = (&call.thread().call, call.return_address());
+    entry.write(number, |entry| {
+        entry.from.set(from);
+        entry.count.set(noted.count.get());
+        entry.datatype.set(noted.datatype.get());
+        entry.op.set(call.operation());
+        entry.root.set(noted.peer.get() as u32);
+        entry.function.set(call.function().0.wrapping_add(1));
+        let signature = signed.map_or(Signature::ANY, |record| record.signature.get());
+        let elements = signed.and_then(|record| u32::try_from(record.elements.get()).ok());
+        let size = signed.and_then(|record| u32::try_from(record.size.get()).ok());
+        entry.signature.set(if elements.is_some() { signature } else { Signature::ANY });
+        entry.elements.set(elements.unwrap_or(0));
+        entry.size.set(size.unwrap_or(SIZE_UNKNOWN));
+    });
+}
+
+/// A persistent collective was started.
+pub fn restarted(held: &State, comm: Option<&'static Comm>, number: u64) {
+    let Some(entry) = comm.and_then(|comm| entry(held, place(held, comm), number)) else { return };
+    if entry.number.get() == number {
+        entry.starts.add_mine(1);
+    }
+}
+
+#[inline(always)]
+fn entry(held: &State, ring: u64, number: u64) -> Option<&'static Entered> {
+    if ring == 0 || number == 0 {
+        return None;
+    }
+    // Beyond the image there is nothing.
+    held.writer.nth_after(ring, (number % RING as u64) as u32)
+}
+
+/// Where the ring of a communicator begins, from the start of the image; zero if it has none.
+pub fn place(held: &State, comm: &Comm) -> u64 {
+    let index = comm.history.get().checked_sub(1);
+    let first = index.and_then(|index| held.writer.record::<Entered>(SectionKind::COLLECTIVES, index));
+    first.map_or(0, |first| held.writer.offset_of(first))
+}
+
+/// The ring of a communicator that may have none yet.
+#[cold]
+fn make(held: &State, comm: Option<&'static Comm>, raw: u64, function: FunctionId) -> u64 {
+    let Some(comm) = comm.filter(|_| !frees(function)) else { return 0 };
+    if comm.history.get() == 0 {
+        let returned = RINGS.with(|rings| rings.returned.pop());
+        let index = match returned {
+            Some(index) => clear(held, index),
+            None => more(held),
+        };
+        comm.history.set(index.map_or(0, |index| index + 1));
+    }
+    let place = if comm.history.get() == 0 { NONE } else { place(held, comm) };
+    lines::has_history(held, raw, place);
+    place
+}
+
+fn frees(function: FunctionId) -> bool {
+    function == f::MPI_Comm_free || function == f::MPI_Comm_disconnect
+}
+
+fn more(held: &State) -> Option<u64> {
+    RINGS
+        .with(|rings| {
+            rings.made = rings.made.saturating_add(1);
+            rings.made <= MOST
+        })
+        .then_some(())?;
+    let (index, _) = held.writer.new_array::<Entered>(SectionKind::COLLECTIVES, 4 * RING, RING)?;
+    Some(index)
+}
+
+/// Nothing of the former communicator is left.
+fn clear(held: &State, index: u64) -> Option<u64> {
+    let first = held.writer.record::<Entered>(SectionKind::COLLECTIVES, index)?;
+    let first = held.writer.offset_of(first);
+    for number in 0..RING as u32 {
+        held.writer.nth_after::<Entered>(first, number)?.number.set(0);
+    }
+    Some(index)
+}
+
+/// The record of a communicator is to be used for another one: its ring, too. May run under the lock of the communicators' table.
+pub fn give_back(comm: &Comm) {
+    let Some(index) = comm.history.get().checked_sub(1) else { return };
+    comm.history.set(0);
+    RINGS.with(|rings| rings.returned.push(index));
+}
