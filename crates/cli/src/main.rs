@@ -13,6 +13,7 @@ mod procs;
 mod ps;
 mod render;
 mod run;
+mod save;
 mod selection;
 mod vars;
 mod why;
@@ -33,6 +34,7 @@ Start with:
   mpiscope run mpirun -n 4 ./app  run a job and report what it did
   mpiscope ps                     while it runs: what every rank is doing
   mpiscope why                    when it hangs: the reason in one sentence
+  mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
   mpiscope core FILE...           after a crash: who died, who waited for whom";
@@ -42,6 +44,7 @@ enum Verb {
     Run(run::Options),
     Ps(ps::Options),
     Why(why::Options),
+    Save(save::Options),
     Core(core::Options),
     Procs(procs::Options),
     Attach(attach::Options),
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
+        Verb::Save(options) => save::save(&options),
         Verb::Core(options) => core::core(&options),
         Verb::Procs(options) => procs::procs(&options),
         Verb::Attach(options) => attach::attach(&options),

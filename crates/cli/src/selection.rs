@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use mpiscope_image::Image;
 use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::evidence;
 use mpiscope_job::names::Locate;
 use mpiscope_job::symbols::FileSymbols;
 use mpiscope_job::{Bytes, Error, open_file};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// What to look at.
 pub enum Target {
-    /// One job.
+    /// One job, running or in an evidence file.
     Job(Job),
     /// Several, none of them named.
     Jobs(Vec<Job>),
@@ -34,7 +35,10 @@ pub fn find(name: Option<&str>) -> Result<Target> {
     // A path is one with a slash, or a file that is there; a job's name has neither.
     let path = Path::new(name);
     if name.contains('/') || path.is_file() {
-        return Ok(Target::File(path.to_owned()));
+        return match evidence::is_evidence(path) {
+            true => Ok(Target::Job(evidence::open(path)?.job)),
+            false => Ok(Target::File(path.to_owned())),
+        };
     }
     if let Some(at) = position(&jobs, name)? {
         return Ok(Target::Job(jobs.swap_remove(at)));

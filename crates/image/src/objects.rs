@@ -209,6 +209,20 @@ pub struct Comm {
     pub restarts: W64,
     /// How often each of `mpi_abi::COUNTED` was entered on it.
     pub entered: [W32; 16],
+    /// Messages received on it of which the library did not say who had sent them (see
+    /// [`EntryFlag::UNTOLD`](crate::traffic::EntryFlag::UNTOLD)): no [`Peer`](crate::traffic::Peer) counts them.
+    pub untold_sources: W32,
+    /// Messages received on it whose tag the library did not say: [`Peer::received_tags`](crate::traffic::Peer::received_tags)
+    /// is without them.
+    pub untold_tags: W32,
+}
+
+impl Comm {
+    /// Messages received on it whose sender is not known, if the library did not say everything of all of them.
+    pub fn untold(&self) -> Option<u64> {
+        let (sources, tags) = (self.untold_sources.get(), self.untold_tags.get());
+        (sources | tags != 0).then(|| u64::from(sources))
+    }
 }
 
 const _: () = {
@@ -221,5 +235,6 @@ const _: () = {
     assert!(offset_of!(Comm, errhandler_uid) == 328);
     assert!(offset_of!(Comm, restarts) == 384);
     assert!(offset_of!(Comm, entered) == 392);
-    assert!(size_of::<Comm>() == 456);
+    assert!(offset_of!(Comm, untold_sources) == 456);
+    assert!(size_of::<Comm>() == 464);
 };

@@ -172,9 +172,10 @@ pub struct Request {
     /// Complete: the address behind the call that saw it, unless that call also freed the request
     /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`.
     pub completed_from: W64,
-    /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message.
+    /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message, or the library did
+    /// not say whose it was.
     pub source: W32,
-    /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none.
+    /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none, or the library did not say.
     pub actual_tag: W32,
     /// Message: bytes sent, or received once complete.
     pub bytes: W64,
@@ -261,8 +262,8 @@ codes! {
         SYNCHRONOUS = 64 => "synchronous",
         /// The call blocked until the operation was complete.
         BLOCKING = 128 => "blocking",
-        /// The library did not report what was received: source and tag are those that the receive named, the bytes
-        /// are what it had room for.
+        /// The library did not report what was received: source and tag are those that the receive named (wildcards stay
+        /// what they are), the bytes are what it had room for.
         UNTOLD = 256 => "not reported by the library",
     }
 }
@@ -376,7 +377,7 @@ pub struct Traffic {
     pub posted_high: W64,
     /// Receives ever posted.
     pub posted_ever: W64,
-    /// Requests started and not known to be complete, now.
+    /// Requests started, not known to be complete and not freed by the program, now.
     pub pending: W64,
     /// The most there ever were.
     pub pending_high: W64,

@@ -6,9 +6,10 @@
 #![allow(unsafe_code)]
 
 use mpiscope_image::layout::{Clock, ClockKind};
+use serde::{Deserialize, Serialize};
 
 /// A moment, by all clocks of this host.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Moment {
     /// Time stamp counter.
     pub counter: u64,

@@ -9,18 +9,25 @@
 //! waiting for anybody, and believed only if it is a memory file that cannot shrink.
 
 use crate::Error;
+use crate::clock::Moment;
+use crate::evidence::{About, Kept, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
-use mpiscope_image::Image;
+use crate::names::Locate;
+use crate::process::Process;
+use crate::symbols::FileSymbols;
+use mpiscope_image::{Image, Source};
+use mpiscope_target::{Files, Live};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a link to an image's memory file begins with.
 const LINK: &str = "/memfd:mpiscope:";
 
-/// A job: everything of one user whose memory files have the same name.
+/// A job: everything of one user whose memory files have the same name, or what an evidence file holds.
 #[derive(Debug, Default)]
 pub struct Job {
     /// Name of the job.
@@ -29,15 +36,38 @@ pub struct Job {
     pub owner: u32,
     /// Its images.
     pub images: Vec<Found>,
+    /// Words for addresses, of a job that does not run here.
+    pub symbols: Option<Arc<Symbols>>,
 }
 
-/// An image that some process holds.
+impl Job {
+    /// What turns addresses of its processes into words.
+    pub fn symbols(&self) -> Box<dyn Locate> {
+        match &self.symbols {
+            Some(kept) => Box::new(Arc::clone(kept)),
+            None => Box::new(FileSymbols::default()),
+        }
+    }
+
+    /// Whether it is on this host; else it is in an evidence file.
+    pub fn runs_here(&self) -> bool {
+        self.symbols.is_none()
+    }
+}
+
+/// An image that some process holds, or that was kept with what was known of its process.
 #[derive(Debug)]
 pub struct Found {
     /// The processes that hold it, and where each can be opened.
     pub holders: Vec<(u32, PathBuf)>,
-    /// The memory file.
-    file: MemoryFile,
+    bytes: Holds,
+}
+
+/// Where the bytes of an image are.
+#[derive(Debug)]
+enum Holds {
+    Memory(MemoryFile),
+    Evidence(Kept),
 }
 
 /// What tells a memory file from all others, and whose it is.
@@ -66,9 +96,22 @@ impl MemoryFile {
 }
 
 impl Found {
+    /// A process of an evidence file.
+    pub fn kept(kept: Kept) -> Self {
+        Self { holders: vec![(kept.about.pid, PathBuf::new())], bytes: Holds::Evidence(kept) }
+    }
+
+    /// What only the host knew of the process, if it is in an evidence file.
+    pub fn about(&self) -> Option<&About> {
+        match &self.bytes {
+            Holds::Memory(_) => None,
+            Holds::Evidence(kept) => Some(&kept.about),
+        }
+    }
+
     /// Whether some process still holds the image.
     pub fn held(&self) -> bool {
-        self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
+        self.about().is_some() || self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())
     }
 
     /// Whether it is the image of the process with this id on this host: wrapper and collector hold it too.
@@ -81,9 +124,13 @@ impl Found {
     /// Opens the image through the first holder that lets us and still has it there: others who look at images open and
     /// close them all the time.
     pub fn open(&self) -> Result<Image<Bytes>, Error> {
+        let memory = match &self.bytes {
+            Holds::Memory(file) => file,
+            Holds::Evidence(kept) => return kept.open(),
+        };
         let mut last = Error::NotFound("the process that held the image is gone; try again".into());
         for (pid, path) in &self.holders {
-            match self.file.open(path) {
+            match memory.open(path) {
                 Ok(Some(file)) => return open_fd(file.into(), &format!("image of process {pid}")),
                 Ok(None) => {}
                 Err(why) => last = Error::File { path: path.clone(), why: why.to_string() },
@@ -92,15 +139,61 @@ impl Found {
         Err(last)
     }
 
-    /// The id by which this host knows the holder that is process `pid` in its own name space.
+    /// The moment that the image is of: now, unless it was kept.
+    pub fn moment(&self) -> Moment {
+        self.about().map_or_else(Moment::now, |about| about.moment)
+    }
+
+    /// Opens the image and reads the process that it is of; nothing if nobody has written to it yet. `files` serves all
+    /// processes of one look.
+    pub fn read(&self, files: &Arc<Files>) -> Result<Option<(Image<Bytes>, Process)>, Error> {
+        let image = match self.open() {
+            Ok(image) => image,
+            // A wrapper made the file and nobody has written to it.
+            Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(None),
+            Err(why) => return Err(why),
+        };
+        let what = || format!("image of process {}", self.holders.first().map_or(0, |(pid, _)| *pid));
+        let process = self.process(&image, self.moment(), files);
+        let process = process.map_err(|why| Error::Image { what: what(), why })?;
+        Ok(process.called_mpi().then_some((image, process)))
+    }
+
+    /// Reads the process of an image of this one's, with the frames that only its memory shows.
+    pub fn process<S: Source>(
+        &self,
+        image: &Image<S>,
+        moment: Moment,
+        files: &Arc<Files>,
+    ) -> Result<Process, mpiscope_image::Error> {
+        let mut process = Process::read(image, Some(moment))?;
+        if let Some(about) = self.about() {
+            process.called_from(&about.callers);
+        } else if process.calls_through_binding()
+            && let Some(Ok(live)) =
+                self.outer_pid(process.pid).map(|pid| Live::open_among(pid, files.clone()))
+        {
+            process.see_through_bindings(image, &live);
+        }
+        Ok(process)
+    }
+
+    /// The id by which this host knows the holder that is process `pid` in its own name space; of a process that was kept
+    /// none.
     pub fn outer_pid(&self, pid: u32) -> Option<u32> {
+        if self.about().is_some() {
+            return None;
+        }
         let holders = || self.holders.iter().map(|(holder, _)| *holder);
         holders().find(|holder| *holder == pid).or_else(|| holders().find(|h| inner_pid(*h) == Some(pid)))
     }
 
     /// Whether process `pid` (in its own name space) is there.
     pub fn alive(&self, pid: u32) -> bool {
-        self.outer_pid(pid).is_some() || maps(pid, self.file.inode)
+        match &self.bytes {
+            Holds::Memory(file) => self.outer_pid(pid).is_some() || maps(pid, file.inode),
+            Holds::Evidence(kept) => kept.about.alive,
+        }
     }
 }
 
@@ -130,14 +223,15 @@ pub fn discover() -> Vec<Job> {
     for pid in processes() {
         for (job, path, file) in images_of(pid) {
             let key = (file.owner, job, file);
-            let entry = found.entry(key).or_insert_with(|| Found { holders: Vec::new(), file });
+            let entry =
+                found.entry(key).or_insert_with(|| Found { holders: Vec::new(), bytes: Holds::Memory(file) });
             entry.holders.push((pid, path));
         }
     }
     let mut jobs: BTreeMap<(u32, String), Job> = BTreeMap::new();
     for ((owner, name, _), image) in found {
         let job = jobs.entry((owner, name.clone()));
-        job.or_insert_with(|| Job { name, owner, images: Vec::new() }).images.push(image);
+        job.or_insert_with(|| Job { name, owner, ..Job::default() }).images.push(image);
     }
     jobs.into_values().collect()
 }
@@ -181,6 +275,10 @@ mod tests {
         (fd, path, file)
     }
 
+    fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> Found {
+        Found { holders, bytes: Holds::Memory(file) }
+    }
+
     fn why(found: &Found) -> String {
         found.open().err().map(|why| why.to_string()).unwrap_or_default()
     }
@@ -190,8 +288,8 @@ mod tests {
         let (_other, elsewhere, _) = image();
         let (_image, path, file) = image();
         let holders = vec![(1, elsewhere.clone()), (2, path)];
-        assert!(why(&Found { holders, file }).contains("process 2"));
-        assert!(why(&Found { holders: vec![(1, elsewhere)], file }).contains("is gone"));
+        assert!(why(&found(holders, file)).contains("process 2"));
+        assert!(why(&found(vec![(1, elsewhere)], file)).contains("is gone"));
     }
 
     #[test]
@@ -202,7 +300,7 @@ mod tests {
         let about = fs::metadata(&path).unwrap();
         assert!(MemoryFile::of(&about).is_none());
         let file = MemoryFile { owner: about.uid(), inode: about.ino() };
-        assert!(why(&Found { holders: vec![(1, path)], file }).contains("is gone"));
+        assert!(why(&found(vec![(1, path)], file)).contains("is gone"));
     }
 
     #[test]
@@ -211,7 +309,7 @@ mod tests {
         let path = dir.path().join("image");
         fs::write(&path, [0; 8192]).unwrap();
         let file = MemoryFile::of(&fs::metadata(&path).unwrap()).unwrap();
-        assert!(why(&Found { holders: vec![(1, path)], file }).contains("is gone"));
+        assert!(why(&found(vec![(1, path)], file)).contains("is gone"));
     }
 
     #[test]

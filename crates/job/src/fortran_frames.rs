@@ -14,7 +14,7 @@ use mpi_abi::binding;
 use mpiscope_image::layout::Call;
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{ByteOrder, Module, Target};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Bindings that call each other at most: that of `mpi_f08` that of `mpif.h`.
 const MOST_LEVELS: usize = 4;
@@ -49,6 +49,17 @@ impl Process {
                 thread.return_address = caller;
                 call.return_address.set(caller);
             }
+        }
+    }
+}
+
+impl Process {
+    /// The same, with callers that were found earlier: by index of the thread.
+    pub fn called_from(&mut self, callers: &BTreeMap<u64, u64>) {
+        for thread in &mut self.threads {
+            let Some(caller) = callers.get(&thread.index) else { continue };
+            thread.return_address = *caller;
+            thread.call.iter().for_each(|call| call.return_address.set(*caller));
         }
     }
 }

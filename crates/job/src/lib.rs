@@ -18,6 +18,7 @@ pub mod clock;
 pub mod core;
 pub mod discover;
 mod error;
+pub mod evidence;
 pub mod fortran_frames;
 pub mod identity;
 pub mod image_source;

@@ -8,8 +8,19 @@ pub trait Locate {
     /// table; `None` if the file has neither.
     fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String>;
 
-    /// The exported object that begins at this address of `module`.
-    fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String>;
+    /// The predefined objects of MPI that `module` exports: name and address in the process, handed to `each`.
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64));
+
+    /// The predefined object that begins at this address of `module`.
+    fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
+        let mut found = None;
+        self.exports(module, &mut |name, at| {
+            if at == address && found.is_none() {
+                found = Some(name.to_owned());
+            }
+        });
+        found
+    }
 }
 
 /// Knows nothing: addresses are shown as module and offset.
@@ -21,9 +32,7 @@ impl Locate for NoSymbols {
         None
     }
 
-    fn symbol(&self, _: &ModuleFacts, _: u64) -> Option<String> {
-        None
-    }
+    fn exports(&self, _: &ModuleFacts, _: &mut dyn FnMut(&str, u64)) {}
 }
 
 /// Where the program called from: a source line, or a function and offset, or at worst module and offset.

@@ -3,14 +3,14 @@
 use crate::names::Locate;
 use crate::process::ModuleFacts;
 use mpiscope_target::Symbolizer;
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSymbol};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Exported objects of a file by their address in it.
-type Exports = Rc<HashMap<u64, String>>;
+/// Exported objects of a file by their address in it; of several names of one address the first in the file.
+type Exports = Rc<HashMap<u64, Vec<String>>>;
 
 /// Names from files; each file is read once.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub struct FileSymbols {
 }
 
 impl FileSymbols {
-    fn exports(&self, path: &str) -> Exports {
+    fn exports_of(&self, path: &str) -> Exports {
         if let Some(known) = self.exports.borrow().get(path) {
             return known.clone();
         }
@@ -30,16 +30,24 @@ impl FileSymbols {
     }
 }
 
-/// The program's copies of library objects are in its own table under the same names.
-fn read_exports(path: &Path) -> Option<HashMap<u64, String>> {
+/// The predefined objects that a file defines. The program's copies of library objects are in its own table under the same
+/// names.
+fn read_exports(path: &Path) -> Option<HashMap<u64, Vec<String>>> {
+    // What a path of an image names may be a pipe by now.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
     let bytes = std::fs::read(path).ok()?;
     let file = object::File::parse(bytes.as_slice()).ok()?;
-    let objects = file.dynamic_symbols().filter(|s| s.kind() == SymbolKind::Data && s.address() != 0);
-    let named = objects.filter_map(|s| {
-        let name = s.name().ok()?;
-        mpi_abi::predefined::by_symbol(name).map(|_| (s.address(), name.to_owned()))
-    });
-    Some(named.collect())
+    let mut found: HashMap<u64, Vec<String>> = HashMap::new();
+    for symbol in file.dynamic_symbols().filter(|s| s.is_definition() && s.address() != 0) {
+        if let Ok(name) = symbol.name()
+            && mpi_abi::predefined::by_symbol(name).is_some()
+        {
+            found.entry(symbol.address()).or_default().push(name.to_owned());
+        }
+    }
+    Some(found)
 }
 
 impl Locate for FileSymbols {
@@ -49,9 +57,15 @@ impl Locate for FileSymbols {
         (location.line.is_some() || location.symbol.is_some()).then(|| location.to_string())
     }
 
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
+        for (address, names) in self.exports_of(&module.path).iter() {
+            names.iter().for_each(|name| each(name, address.wrapping_add(module.bias)));
+        }
+    }
+
     fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
         // Data may lie beyond the part that the layer knows to be mapped: the table decides.
         let address = address.checked_sub(module.bias)?;
-        self.exports(&module.path).get(&address).cloned()
+        self.exports_of(&module.path).get(&address)?.first().cloned()
     }
 }

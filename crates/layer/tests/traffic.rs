@@ -185,13 +185,12 @@ fn compare_ledgers(truth: &Truth, seen: &Seen) -> Result<()> {
 }
 
 fn compare_requests(seen: &Seen) -> Result<()> {
-    let (mut marked, mut cancelled) = (0, 0);
+    let mut cancelled = 0;
     for request in seen.requests.iter().filter(|r| r.head.uid.get() != 0) {
         if request.is(Flag::SHARED_HANDLE) {
             same("outstanding requests of a shared handle", request.outstanding.get().into(), 0)?;
         } else if request.head.life.get() == Life::MARKED.0 {
             ensure!(RequestKind(request.kind.get()) == RequestKind::SEND, "marked: {request:?}");
-            marked += 1;
         } else {
             ensure!(request.head.life.get() == Life::FREED.0, "still there: {request:?}");
             ensure!(request.completed_at.get() >= request.started(), "never completed: {request:?}");
@@ -204,7 +203,8 @@ fn compare_requests(seen: &Seen) -> Result<()> {
         }
     }
     ensure!(cancelled > 0, "no record of a receive that was cancelled");
-    same("requests pending", seen.totals.pending.get(), marked)
+    // Nor are those that were freed while active: nobody will be told that they are complete.
+    same("requests pending", seen.totals.pending.get(), 0)
 }
 
 /// Messages from `from` to `to` on a communicator, by tag, as one side has them.

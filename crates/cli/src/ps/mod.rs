@@ -15,7 +15,7 @@ use mpiscope_job::postmortem::as_of_core;
 use mpiscope_job::rank::{Rank, SymbolContext};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::{Process, RankSet, Worlds};
-use mpiscope_target::{Core, Files, Live};
+use mpiscope_target::{Core, Files};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ use std::sync::Arc;
 /// Exit status: 0 all is well, 1 a rank is gone or has aborted, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, a saved image, or a core file; needed only if there are several jobs
+    /// A job, a process id of one of its ranks, an evidence file, a saved image, or a core file; needed only if there are
+    /// several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Option<String>,
     /// Print everything as JSON
@@ -101,7 +102,7 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 /// All ranks of a job.
 fn look(job: &Job, elsewhere: bool) -> Report {
     let mut report = empty(&job.name);
-    let symbols = selection::symbols();
+    let symbols = job.symbols();
     let files = Arc::new(Files::default());
     let mut processes = Vec::new();
     for found in &job.images {
@@ -116,9 +117,11 @@ fn look(job: &Job, elsewhere: bool) -> Report {
             Err(e) => report.errors.push(format!("{e:#}")),
         }
     }
-    silent::add(&mut report, job);
+    if job.runs_here() {
+        silent::add(&mut report, job);
+    }
     let mut worlds = Worlds::of(processes.iter());
-    if elsewhere {
+    if elsewhere && job.runs_here() {
         other_hosts::add(&mut report);
     }
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
@@ -137,21 +140,7 @@ fn empty(job: &str) -> Report {
 }
 
 fn rank(found: &Found, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Option<(Process, RankStatus)>> {
-    let image = match found.open() {
-        Ok(image) => image,
-        // A wrapper made the file and nobody has written to it.
-        Err(mpiscope_job::Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(None),
-        Err(e) => return Err(e.into()),
-    };
-    let mut process = Process::read(&image, Some(Moment::now()))?;
-    if !process.called_mpi() {
-        return Ok(None);
-    }
-    if process.calls_through_binding()
-        && let Some(Ok(live)) = found.outer_pid(process.pid).map(|pid| Live::open_among(pid, files.clone()))
-    {
-        process.see_through_bindings(&image, &live);
-    }
+    let Some((image, process)) = found.read(files)? else { return Ok(None) };
     let now = {
         let context = SymbolContext::new(&process, symbols);
         RankStatus::new(&Rank::new(&image, &process, &context), found.alive(process.pid))

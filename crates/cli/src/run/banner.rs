@@ -1,7 +1,7 @@
 //! The report at exit: at most twenty lines for people, and `report.json`.
 #![allow(unsafe_code)]
 
-use super::Options;
+use super::{Options, evidence};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten};
 use mpiscope_image::layout::Loss;
 use mpiscope_job::Members;
@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Never more lines than this.
 const MOST_LINES: usize = 20;
@@ -34,9 +35,9 @@ pub struct Scope {
     pub ending: Option<Ending>,
 }
 
-/// Writes `report.json` and prints the report, on `screen` if that works, else on standard error. A failure is
+/// Writes `report.json` and an evidence file, and prints the report, on `screen` if that works, else on standard error. A failure is
 /// reported; it never changes the program's status.
-pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Option<File>) {
+pub fn deliver(options: &Options, job: &str, report: JobReport, scope: &Scope, screen: Option<File>) {
     // Beyond `ulimit -f` a write is to fail, not to end us: the program's status is still to be passed on.
     // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -49,6 +50,10 @@ pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Opti
                 &format!("--out {}: {e}; may you write there, and is there room?", dir.display()),
             ),
         }
+    }
+    if let Some(dir) = options.out.as_ref().filter(|_| !report.ranks.is_empty()) {
+        // The images are here until we end, those of ranks that are dead too.
+        evidence::keep(job, Duration::ZERO, &dir.join(file_name(&report, scope, "evidence", "mpiscope")));
     }
     if options.quiet {
         return;
@@ -66,10 +71,14 @@ pub fn deliver(options: &Options, report: JobReport, scope: &Scope, screen: Opti
 }
 
 /// The host with rank 0 writes `report.json`; other hosts of the same job must not overwrite it.
-fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathBuf> {
+fn file_name(report: &JobReport, scope: &Scope, stem: &str, extension: &str) -> String {
     let host = report.hosts.first().map(|h| h.host.as_str()).unwrap_or_default();
     let first = report.ranks.is_empty() || report.ranks.iter().any(|r| r.rank == Some(0));
-    let name = if scope.whole || first { "report.json".to_owned() } else { format!("report.{host}.json") };
+    if scope.whole || first { format!("{stem}.{extension}") } else { format!("{stem}.{host}.{extension}") }
+}
+
+fn write_json(dir: &Path, report: &JobReport, scope: &Scope) -> io::Result<PathBuf> {
+    let name = file_name(report, scope, "report", "json");
     let path = dir.join(&name);
     let draft = dir.join(format!(".{name}.{}", std::process::id()));
     let mut json = serde_json::to_vec_pretty(report)?;

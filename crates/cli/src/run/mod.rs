@@ -17,6 +17,7 @@ mod child;
 mod collector;
 mod ended;
 pub mod environment;
+mod evidence;
 mod launcher;
 mod peers;
 mod protocol;
@@ -39,7 +40,7 @@ use std::process::ExitCode;
 /// The second form also covers ranks that never call MPI or die before MPI_Init, and gives one report per host.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Also write the report to DIR/report.json
+    /// Also write the report to DIR/report.json, and all that is known of the ranks to DIR/evidence.mpiscope
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print the report as JSON (on standard error, like the text)
@@ -51,10 +52,12 @@ pub struct Options {
     /// Hold every rank as --hold does, and open a debugger on each in tmux
     #[arg(long)]
     pub debug: bool,
-    /// Say why, if no rank completes a call for so long and the job hangs; 0 does not watch
+    /// Say why, if no rank completes a call for so long and the job hangs; 0 does not watch. Everything known is saved in
+    /// DIR/hang.mpiscope, without --out in mpiscope-hang-JOB.mpiscope
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = hang_after)]
     pub hang_after: f64,
-    /// Run a shell command when the job hangs, with MPISCOPE_JOB and MPISCOPE_VERDICT set
+    /// Run a shell command when the job hangs, also when it is ended by a signal while it does, with MPISCOPE_JOB,
+    /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
     #[arg(long, value_name = "COMMAND")]
     pub on_hang: Option<OsString>,
     /// Print no report
@@ -148,7 +151,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     drop(watch);
     collector.settle();
     let scope = banner::Scope { whole: true, ending: Some(ending) };
-    banner::deliver(options, collector.report(options.command()), &scope, None);
+    banner::deliver(options, &job, collector.report(options.command()), &scope, None);
     signals.mask().restore();
     child::end_like(ending)
 }

@@ -5,7 +5,7 @@
 //! a problem is said, once, and again only if it changes. A job that computes, sleeps, reads files or is slow gets no such
 //! verdict.
 
-use super::Options;
+use super::{Options, evidence};
 use crate::render::{Screen, Terminal, complain};
 use crate::why::{output, twice};
 use mpiscope_job::discover::{Job, discover};
@@ -15,7 +15,7 @@ use mpiscope_job::symbols::FileSymbols;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -120,18 +120,32 @@ impl Reporter {
             }
             said.clone_from(&found.verdict);
         }
-        self.say(&found, when);
+        let evidence = self.evidence();
+        let saved = evidence::keep(&self.job, apart, &evidence);
+        self.say(&found, when, saved.then_some(&*evidence));
         self.keep(&found);
-        self.call(&found);
+        self.call(&found, saved.then_some(&*evidence));
     }
 
-    fn say(&self, found: &Verdict, when: &str) {
+    /// Where everything that is known of a job that hangs is saved.
+    fn evidence(&self) -> PathBuf {
+        match &self.out {
+            Some(dir) => dir.join("hang.mpiscope"),
+            None => PathBuf::from(format!("mpiscope-hang-{}.mpiscope", self.job)),
+        }
+    }
+
+    fn say(&self, found: &Verdict, when: &str, saved: Option<&Path>) {
         let terminal = self.screen.as_ref().map_or_else(|| Terminal::of(&std::io::stderr()), Terminal::of);
         let mut text = Vec::new();
         let mut screen = Screen::new(&mut text, terminal);
         for (at, line) in output::lines(found).into_iter().enumerate() {
             let line = if at == 0 { format!("mpiscope: {when}: {line}") } else { line };
             let _infallible = screen.line(&line);
+        }
+        if let Some(file) = saved {
+            let _infallible =
+                screen.line(&format!("saved: {} (for `mpiscope why`, `ps`, `inspect`)", file.display()));
         }
         let _infallible = screen.finish();
         // One write: the ranks' own output is not to come between.
@@ -154,12 +168,15 @@ impl Reporter {
     }
 
     /// Runs the command of `--on-hang`, with what it needs to look further.
-    fn call(&self, found: &Verdict) {
+    fn call(&self, found: &Verdict, saved: Option<&Path>) {
         let Some(command) = &self.command else { return };
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c").arg(command).stdin(Stdio::null());
         shell.env("MPISCOPE_JOB", &self.job).env("MPISCOPE_VERDICT", &found.verdict);
         shell.env("MPISCOPE_VERDICT_KIND", found.kind.0);
+        if let Some(file) = saved {
+            shell.env("MPISCOPE_EVIDENCE", file);
+        }
         if let Err(why) = shell.status() {
             complain("run", &format!("--on-hang cannot be run: {why}"));
         }

@@ -240,7 +240,7 @@ fn collect(
     collector.settle();
     if collector.wrappers().0 > 0 {
         let scope = banner::Scope { whole: false, ending: None };
-        banner::deliver(options, collector.report(options.command()), &scope, screen);
+        banner::deliver(options, job, collector.report(options.command()), &scope, screen);
     }
     Ok(())
 }

@@ -8,11 +8,12 @@ use crate::render::Screen;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
+use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::Locate;
 use mpiscope_job::questions::observation::live::{Look, look};
 use mpiscope_job::questions::observation::{Observation, file};
 use mpiscope_job::questions::why::{Verdict, snapshot, verdict};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,12 +21,12 @@ use std::time::{Duration, Instant};
 /// Say why nothing happens: hung or slow, who is waited for, which message was never sent
 ///
 /// Looks twice and compares; no rank is stopped or slowed. Prints the verdict in one sentence, what it follows from, and
-/// the next thing to try. Says "deadlock" only if nobody is left who could release the ranks that wait. Of core files and
-/// saved images there is one look. Exit status: 0 nothing is wrong, 1 a problem was found, 2 nothing could be read.
+/// the next thing to try. Says "deadlock" only if nobody is left who could release the ranks that wait. An evidence file has
+/// kept both looks; of core files and saved images there is one. Exit status: 0 nothing is wrong, 1 a problem was found, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, or core files and directories with core files; not needed if there is only
-    /// one job
+    /// A job, a process id of one of its ranks, an evidence file, or core files and directories with core files; not needed
+    /// if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<String>,
     /// Seconds between the two looks
@@ -50,6 +51,7 @@ pub fn why(options: &Options) -> Result<ExitCode> {
         [one] if !is_path(one) => {
             twice(&job(Some(one))?, Duration::from_secs_f64(options.seconds), &*symbols)?
         }
+        [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one))?,
         paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), &*symbols)?,
     };
     let mut screen = Screen::stdout();
@@ -86,15 +88,23 @@ pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict
     let before = look(job, symbols);
     thread::sleep(pause.saturating_sub(began.elapsed()));
     let seconds = began.elapsed().as_secs_f64();
-    let mut after = look(job, symbols);
+    compared(&before.observations, look(job, symbols), seconds, ELSEWHERE)
+}
+
+/// The two looks that an evidence file has kept.
+fn of_evidence(path: &Path) -> Result<Verdict> {
+    let Evidence { manifest, job } = evidence::open(path)?;
+    let mut after = look(&job, &*job.symbols());
+    after.errors.extend(manifest.not_seen);
+    compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")
+}
+
+/// What follows from two looks; `unseen` says why a rank may not have been seen.
+fn compared(before: &[Observation], mut after: Look, seconds: f64, unseen: &str) -> Result<Verdict> {
     if after.observations.is_empty() {
         bail!("{}", nothing(&after));
     }
-    let mut found = verdict(
-        &snapshot(&before.observations, ELSEWHERE),
-        &snapshot(&after.observations, ELSEWHERE),
-        seconds,
-    );
+    let mut found = verdict(&snapshot(before, unseen), &snapshot(&after.observations, unseen), seconds);
     found.not_seen.append(&mut after.errors);
     Ok(found)
 }

@@ -8,9 +8,9 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 9] = ["run", "ps", "why", "core", "procs", "attach", "inspect", "vars", "gdb-script"];
-/// Verbs that look at nothing that could be missing.
-const BLIND: [&str; 2] = ["run", "gdb-script"];
+const VERBS: [&str; 10] = ["run", "ps", "why", "save", "core", "procs", "attach", "inspect", "vars", "gdb-script"];
+/// Verbs that take no file that could be missing.
+const BLIND: [&str; 3] = ["run", "save", "gdb-script"];
 
 fn screen(width: usize, arguments: &[&str]) -> String {
     let output = Command::new(MPISCOPE).env("COLUMNS", width.to_string()).args(arguments).output().unwrap();

@@ -12,6 +12,17 @@
 //!
 //! All memory is arrays of fixed size, on the stack of a signal handler perhaps: 256 messages of one sender, 256 receives.
 
+//!
+//! Some libraries do not say what a send and receive in one has got ([`Comm::untold`]). Then how many messages are left is
+//! certain only over all senders, and which ones is not known ([`Outstanding::unknown`]).
+
+use crate::objects::Comm;
+
+/// How many messages have not been received on a communicator, of `missing` that its peers' records lack altogether.
+pub fn left(missing: u64, comm: &Comm) -> u64 {
+    missing.saturating_sub(comm.untold().unwrap_or(0))
+}
+
 /// Messages of one sender that are told apart by their tags.
 pub const MESSAGES: usize = 256;
 /// Receives that are looked at.
@@ -36,7 +47,7 @@ impl Outstanding {
         sent: impl Iterator<Item = u32>,
         received: impl Fn() -> R,
     ) -> Self {
-        let mut found = Self { tags: [0; MESSAGES], known: 0, unknown: missing };
+        let mut found = Self::unknown(missing);
         for (tag, place) in sent.zip(&mut found.tags) {
             *place = tag;
             found.known += 1;
@@ -58,6 +69,11 @@ impl Outstanding {
         }
         found.alike(missing, sum);
         found
+    }
+
+    /// `missing` messages of which nothing is known.
+    pub fn unknown(missing: u64) -> Self {
+        Self { tags: [0; MESSAGES], known: 0, unknown: missing }
     }
 
     /// Which of the newest `window` messages are left when those received are taken out, the oldest of a tag first. None if

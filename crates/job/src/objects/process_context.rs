@@ -5,10 +5,8 @@
 
 use crate::names::Locate;
 use crate::process::{ModuleFacts, Process};
-use crate::symbols::FileSymbols;
 use mpiscope_image::layout::Call;
 use mpiscope_target::Target;
-use object::{Object, ObjectSymbol};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
@@ -71,7 +69,7 @@ impl ProcessContext for TargetContext<'_> {
 /// The files that the process had mapped, as its image lists them. Needs no right to read the process.
 pub struct FileContext<'a> {
     process: &'a Process,
-    files: &'a FileSymbols,
+    files: &'a dyn Locate,
     exports: OnceCell<HashMap<String, u64>>,
     places: RefCell<HashMap<u64, Option<String>>>,
 }
@@ -81,7 +79,7 @@ const MOST_PLACES: usize = 1 << 12;
 
 impl<'a> FileContext<'a> {
     /// The files of this process.
-    pub fn new(process: &'a Process, files: &'a FileSymbols) -> Self {
+    pub fn new(process: &'a Process, files: &'a dyn Locate) -> Self {
         Self { process, files, exports: OnceCell::new(), places: RefCell::default() }
     }
 
@@ -91,28 +89,12 @@ impl<'a> FileContext<'a> {
         let program = self.process.modules.iter().filter(is_program);
         let rest = self.process.modules.iter().filter(|module| !is_program(module));
         for module in program.chain(rest) {
-            for (name, address) in exports(module).unwrap_or_default() {
-                all.entry(name).or_insert(address);
-            }
+            self.files.exports(module, &mut |name, address| {
+                all.entry(name.to_owned()).or_insert(address);
+            });
         }
         all
     }
-}
-
-/// The predefined objects that a file defines, with their addresses in the process.
-fn exports(module: &ModuleFacts) -> Option<Vec<(String, u64)>> {
-    let path = std::path::Path::new(&module.path);
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
-    let bytes = std::fs::read(path).ok()?;
-    let file = object::File::parse(bytes.as_slice()).ok()?;
-    let named = file.dynamic_symbols().filter(|s| s.is_definition()).filter_map(|s| {
-        let name = s.name().ok()?;
-        mpi_abi::predefined::by_symbol(name)?;
-        Some((name.to_owned(), s.address().wrapping_add(module.bias)))
-    });
-    Some(named.collect())
 }
 
 impl ProcessContext for FileContext<'_> {

@@ -234,6 +234,10 @@ impl Locate for Lines<'_> {
         if self.off { None } else { self.inner.call(module, return_address) }
     }
 
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
+        self.inner.exports(module, each);
+    }
+
     fn symbol(&self, module: &ModuleFacts, address: u64) -> Option<String> {
         self.inner.symbol(module, address)
     }

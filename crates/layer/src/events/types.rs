@@ -238,7 +238,8 @@ event_types! {
         peer: i32, tag: i32, bytes: u64, posted: u64, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,
     }
-        "The program got a message: actual source and tag";
+        "The program got a message: actual source and tag. What the library does not say (the status of MPI_Isendrecv on \
+         MPICH and Intel MPI) is as the receive named it, wildcards included";
     ReceiveCancelled = "receive_cancelled", Messages, MPI_COMM, OBJECTS {
         peer: i32, tag: i32, comm_id: u64, id: u64, world_peer: i32,
         partitions: i32,

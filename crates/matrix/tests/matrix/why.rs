@@ -4,6 +4,7 @@
 //! as soon as the ranks are where they stay, which nobody knows from outside: the trial asks again until the verdict is as
 //! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
@@ -104,6 +105,10 @@ fn says_so(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(outcome.stderr.contains("called of deadlock"), "{}", outcome.describe());
     let kept: Value = serde_json::from_slice(&fs::read(dir.path().join("why.json"))?)?;
     ensure!(kept["kind"] == "deadlock" && kept["schema"] == "mpiscope.why/1", "{kept:#}");
+    let mut again = Command::new(paths::mpiscope().context("no mpiscope command")?);
+    let again = run::bounded(again.arg("why").arg(dir.path().join("hang.mpiscope")), LIMIT)?;
+    ensure!(again.stdout.contains("deadlock: 0 -> 1 -> 0"), "{}", again.describe());
+    ensure!(dir.path().join("evidence.mpiscope").exists(), "nothing was saved at the end");
     Ok(())
 }
 
@@ -160,10 +165,30 @@ fn one(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<()> 
         match wrong {
             None => {
                 ensure!(status == 1, "exit status {status} for a problem");
-                return Ok(());
+                return saved(&job, scenario);
             }
             Some(wrong) => ensure!(Instant::now() < end, "{wrong}\n{said:#?}\n{}", job.stderr()),
         }
+    }
+}
+
+/// An evidence file of the job has the same answer. As with living jobs, two looks may meet a loop of polling at a bad moment.
+fn saved(job: &Job, scenario: &Scenario) -> Result<()> {
+    let mpiscope = paths::mpiscope().context("no mpiscope command")?;
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("job.mpiscope");
+    let run = |arguments: &[&OsStr]| run::bounded(Command::new(&mpiscope).args(arguments), LIMIT);
+    let end = Instant::now() + LIMIT;
+    loop {
+        let outcome = run(&["save".as_ref(), job.target().as_ref(), file.as_ref(), "--for=0.4".as_ref()])?;
+        ensure!(outcome.code() == 0, "{}", outcome.describe());
+        let outcome = run(&["why".as_ref(), file.as_ref(), "--json".as_ref()])?;
+        let said: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
+        let Some(wrong) = differs(&said, scenario) else {
+            ensure!(outcome.code() == 1, "{}", outcome.describe());
+            return Ok(());
+        };
+        ensure!(Instant::now() < end, "of the evidence file: {wrong}\n{said:#}");
     }
 }
 

@@ -119,6 +119,37 @@ static void check_order(void)
         MPI_Wait(&gone, MPI_STATUS_IGNORE);
 }
 
+/* What a send and receive in one has got, MPICH and Intel MPI do not say. */
+static void check_exchanges(void)
+{
+#if MPI_VERSION >= 4
+    static const int sources[] = { MPI_ANY_SOURCE, -1, MPI_ANY_SOURCE }, tags[] = { MPI_ANY_TAG, MPI_ANY_TAG, 20 };
+    MPI_Request request, other;
+    int out = 1, in, other_rank = 1 - conform_rank;
+    for (int i = 0; i < 3; i++) {
+        int source = i == 1 ? other_rank : sources[i];
+        MPI_Isendrecv(&out, 1, MPI_INT, other_rank, 20, &in, 1, MPI_INT, source, tags[i], comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Isendrecv_replace(&out, 1, MPI_INT, other_rank, 20, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    waiting(0, "UN-9", "what a send and receive has got waits no longer, whatever it named");
+    if (conform_rank == 1)
+        post(0, 9, &other);
+    MPI_Barrier(MPI_COMM_WORLD);
+    sent((int[]) { 21 }, 1);
+    if (conform_rank == 1) {
+        waiting(1, "UN-10", "a later message is seen");
+        MPI_Recv(&in, 1, MPI_INT, 0, 21, comm, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    sent((int[]) { 9 }, 1);
+    if (conform_rank == 1)
+        MPI_Wait(&other, MPI_STATUS_IGNORE);
+#endif
+}
+
 static int open_gauges(void)
 {
     static const char *const names[] = { "MPI_T_UMQ_LENGTH", "mpiscope_unexpected_messages" };
@@ -150,6 +181,7 @@ int main(int argc, char **argv)
         check_tags();
         check_wildcards();
         check_order();
+        check_exchanges();
     }
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();

@@ -61,6 +61,7 @@ impl Communicators {
             collectives: comm.collectives.get(),
             peers: exchanged(image, peers, comm.peers.get(), partners),
             remote,
+            untold: comm.untold(),
         });
     }
 

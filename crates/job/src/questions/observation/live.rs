@@ -2,14 +2,16 @@
 
 use super::read::{Context, observe};
 use super::{Observation, Stage};
-use crate::clock::Moment;
 use crate::discover::{Found, Job};
+use crate::evidence::About;
 use crate::names::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
+use mpiscope_image::Source;
 use mpiscope_image::layout::State;
-use mpiscope_target::Live;
+use mpiscope_target::Files;
 use std::fs;
+use std::sync::Arc;
 
 /// One look at the processes of a job on this host.
 #[derive(Debug, Default)]
@@ -33,8 +35,9 @@ pub fn progress(job: &Job) -> Option<u64> {
 /// Looks at all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
     let mut look = Look::default();
+    let files = Arc::new(Files::default());
     for found in &job.images {
-        match one(found, symbols) {
+        match one(found, symbols, &files) {
             Ok(observation) => look.observations.push(observation),
             // It ended since the list was made.
             Err(_) if !found.held() => {}
@@ -60,30 +63,52 @@ impl Look {
     }
 }
 
-fn one(found: &Found, symbols: &dyn Locate) -> Result<Observation, crate::Error> {
-    let silent = || Observation { stage: Stage::Silent, ..Observation::default() };
-    let image = match found.open() {
-        Ok(image) => image,
-        // A wrapper made the file and nobody has written to it.
-        Err(crate::Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => return Ok(silent()),
-        Err(error) => return Err(error),
+fn one(found: &Found, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Observation, crate::Error> {
+    let Some((image, process)) = found.read(files)? else {
+        return Ok(Observation { stage: Stage::Silent, ..Observation::default() });
     };
-    let what = || format!("image of process {}", found.holders.first().map_or(0, |(pid, _)| *pid));
-    let mut process = Process::read(&image, Some(Moment::now()))
-        .map_err(|why| crate::Error::Image { what: what(), why })?;
-    if !process.called_mpi() {
-        return Ok(silent());
-    }
-    let outer = found.outer_pid(process.pid);
-    if process.calls_through_binding()
-        && let Some(Ok(live)) = outer.map(Live::open)
-    {
-        process.see_through_bindings(&image, &live);
-    }
     let context = SymbolContext::new(&process, symbols);
     let rank = Rank::new(&image, &process, &context);
-    let ended = (!found.alive(process.pid)).then(|| gone(&process));
-    Ok(observe(&rank, &System { pid: outer.unwrap_or(process.pid), ended }))
+    if let Some(about) = found.about() {
+        return Ok(observe_kept(&rank, about));
+    }
+    Ok(observe(&rank, &system(found, &process)))
+}
+
+/// Observes a process that an evidence file has kept.
+pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation {
+    let ended = (!about.alive).then(|| gone(rank.process()));
+    observe(rank, &Earlier { about, ended })
+}
+
+/// What a thread does outside of MPI.
+pub fn doing(found: &Found, process: &Process, tid: u32) -> String {
+    system(found, process).doing(tid)
+}
+
+fn system(found: &Found, process: &Process) -> System {
+    let ended = (!found.alive(process.pid)).then(|| gone(process));
+    System { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended }
+}
+
+/// What a host's kernel said of a process when it was saved.
+struct Earlier<'a> {
+    about: &'a About,
+    ended: Option<String>,
+}
+
+impl Context for Earlier<'_> {
+    fn doing(&self, tid: u32) -> String {
+        self.about.doing.get(&tid).cloned().unwrap_or_default()
+    }
+
+    fn at(&self, _: u32) -> Option<String> {
+        None
+    }
+
+    fn ended(&self) -> Option<String> {
+        self.ended.clone()
+    }
 }
 
 /// How a process ended that is not there any more.

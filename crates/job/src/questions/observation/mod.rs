@@ -162,6 +162,9 @@ pub struct Communicator {
     pub collectives: u64,
     /// Messages exchanged with each rank that there were any with.
     pub peers: Vec<Peer>,
+    /// Messages received on it whose sender the library did not say; `None` if it said everything of all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold: Option<u64>,
 }
 
 /// The remote group of an intercommunicator.

@@ -10,7 +10,7 @@ use crate::base::topic::Topic;
 use crate::mpi_t::bound::Bound;
 use crate::mpi_t::recording::Interest;
 use crate::record::traffic::{self, state::State};
-use mpiscope_image::derive::unexpected::{Outstanding, Posted};
+use mpiscope_image::derive::unexpected::{self, Outstanding, Posted};
 use mpiscope_image::layout::Recording;
 use mpit::{Bind, Binding, Datatype, Instrument, Member, PvarClass, PvarSpec, Registry, Result};
 
@@ -34,8 +34,9 @@ impl Instrument for Unexpected {
 fn length(bound: &Bound) -> u64 {
     let Some(state) = traffic::state::get() else { return 0 };
     let mut posted = super::posted::on(bound, state);
-    (0..bound.size)
-        .fold(0, |length: u64, rank| length.saturating_add(waiting(bound, state, rank, &mut posted)))
+    let length = (0..bound.size)
+        .fold(0, |length: u64, rank| length.saturating_add(waiting(bound, state, rank, &mut posted)));
+    unexpected::left(length, bound.comm())
 }
 
 /// Messages of one sender that none of the receives takes.
@@ -52,7 +53,9 @@ fn waiting(bound: &Bound, state: &'static State, rank: usize, posted: &mut Poste
     }
     let (sum, identity, rank) = (theirs.sent_tags.get().wrapping_sub(tags), bound.identity(), rank as u32);
     let got = || state.recently_received.tags(&state.totals.envelopes_received, identity, rank);
-    let mut messages = if own {
+    let mut messages = if bound.comm().untold().is_some() {
+        Outstanding::unknown(missing)
+    } else if own {
         let sent = state.recently_sent.tags(&state.totals.envelopes_sent, identity, rank);
         Outstanding::find(missing, sum, sent, got)
     } else {
@@ -68,7 +71,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         posted receive: by sender, tag, wildcards and order, without those that a matched probe took. Exact for senders on \
         the same node; those on other nodes, and processes that do not run under mpiscope, are not seen. Up to 256 \
         messages of one sender and 256 receives are told apart by their tags, and as far back as the last 512 messages of \
-        both. Costs nothing beyond the recording of objects; a read takes about 10 ns per rank, and a microsecond or two per sender if there are receives";
+        both, unless MPI_Isendrecv received some with a wildcard and the library (MPICH, Intel MPI) did not say which. Costs nothing beyond the recording of objects; a read takes about 10 ns per rank, and a microsecond or two per sender if there are receives";
     for (name, datatype) in
         [("MPI_T_UMQ_LENGTH", Datatype::INT), ("mpiscope_unexpected_messages", Datatype::UNSIGNED)]
     {

@@ -11,6 +11,7 @@ use super::state::{Held, State};
 use crate::events;
 use crate::events::types::WatermarkPassed;
 use crate::interpose::frame::Call;
+use crate::record::objects::comms::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
 use mpiscope_image::W64;
@@ -355,6 +356,30 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
     }
 }
 
+/// A message was received, and the library did not say who sent it or with which tag: `from` has what the receive named. It
+/// counts, but not as one of anybody's in particular.
+#[cold]
+pub fn receive_untold<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    from: Envelope,
+    object: u64,
+    bytes: u64,
+    call: &Call<A>,
+    how: impl Fn() -> (Posted, u32),
+) {
+    let comm = COMMS.find(object).filter(|comm| comm.head.uid.get() == from.comm);
+    if let Some(comm) = comm {
+        comm.untold_sources.add_mine(u32::from(from.rank < 0));
+        comm.untold_tags.add_mine(u32::from(from.tag < 0));
+    }
+    let known = peer(&held, from.peers, from.rank);
+    if let Some(known) = known.filter(|_| from.tag < 0) {
+        // What is added below for a tag that is none.
+        take_tag(&known.received_tags, from.tag);
+    }
+    receive_completed(held, from, bytes, known, call, how);
+}
+
 /// A probe found a message, which stays where it is.
 #[inline(always)]
 pub fn probe_hit(held: &State) {
@@ -406,13 +431,21 @@ pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
     held.totals.complete_at_start.add_mine(1);
 }
 
-/// The program learnt that an operation is complete, or it is gone otherwise.
+/// The program learnt that an operation is complete, or it is gone otherwise. `marked`: the program has freed the request
+/// before, see [`request_marked`].
 #[inline(always)]
-pub fn request_completed<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &Request) {
+pub fn request_completed<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &Request,
+    marked: bool,
+) {
     if !QUIET && events::anybody() {
         observe::request_completed(&Operation::of(request), request.started(), call.returned());
     }
-    fall::<QUIET>(&levels::PENDING, &held.totals.pending);
+    if !marked {
+        fall::<QUIET>(&levels::PENDING, &held.totals.pending);
+    }
 }
 
 /// A request object is gone.
@@ -423,9 +456,11 @@ pub fn request_freed<const QUIET: bool>(_held: Held<QUIET>, request: &Request) {
     }
 }
 
-/// The program freed a request that is still active.
+/// The program freed a request that is still active. Nobody will ever be told that it is complete, so it is not pending.
 #[cold]
-pub fn request_marked(_held: &State, _request: &Request) {}
+pub fn request_marked<const QUIET: bool>(held: Held<QUIET>) {
+    fall::<QUIET>(&levels::PENDING, &held.totals.pending);
+}
 
 /// The next collective on a communicator. Gives its number, from 1; zero if that is not known.
 #[inline(always)]

@@ -100,7 +100,10 @@ fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
     let lost = (0..).zip(&snapshot.processes).filter(|(_, process)| process.lost).map(|(index, _)| index);
     let lost = words.members(lost);
     if !lost.is_empty() {
-        said.push(format!("older messages of {}: their records were overwritten", ranks(&lost)));
+        said.push(format!(
+            "messages of {}: some of their records were overwritten, or the library did not say which were received",
+            ranks(&lost)
+        ));
     }
     said
 }

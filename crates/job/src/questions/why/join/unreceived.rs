@@ -3,7 +3,8 @@
 //! How many there are between two ranks on a communicator is certain: messages sent and not cancelled, less those
 //! received. Which ones [`Outstanding`] finds from the envelopes that both sides keep and the sums of the tags, as it does for
 //! `MPI_T_UMQ_LENGTH` inside of a process. Where it does not know, the sender is marked, and nothing is concluded from what it
-//! seems not to have sent.
+//! seems not to have sent. So it is where the library did not tell the receiver everything, unless all messages that are
+//! missing are those.
 
 use super::{Slot, communicators::Communicators};
 use crate::questions::observation::{self, Observation};
@@ -17,16 +18,20 @@ type ByPeer<'a> = HashMap<(u64, u32), Vec<&'a observation::Message>>;
 
 /// Adds to every process the messages that it has sent and that nobody has received.
 pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [Process]) {
+    let missing_of = Missing::count(slots, communicators);
     let mut received: HashMap<ProcessIndex, ByPeer<'_>> = HashMap::new();
     for (me, (_, _, seen)) in (0..).zip(slots) {
         let Some(seen) = seen else { continue };
         let mut sent: Option<ByPeer<'_>> = None;
-        for (comm, peer) in seen.communicators.iter().flat_map(|c| c.peers.iter().map(move |p| (c, p))) {
-            let Some(to) = communicators.partner(me, seen, comm.identity, peer.rank) else { continue };
-            let Some(other) = slots.get(to as usize).and_then(|(_, _, seen)| *seen) else { continue };
+        for (comm, peer, to, other) in partners(slots, communicators, me, seen) {
             let taken = taken(other, comm);
             let missing = peer.sent.saturating_sub(taken.received);
             if missing == 0 {
+                continue;
+            }
+            if let Some(untold) = untold(other, comm.identity) {
+                let certain = missing_of.on(to, comm.identity) > untold;
+                processes.iter_mut().skip(me as usize).take(1).for_each(|process| process.lost |= certain);
                 continue;
             }
             let Some(index) = communicators.index(comm.identity) else { continue };
@@ -46,6 +51,52 @@ pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [P
             }));
         }
     }
+}
+
+/// Everybody that a process has exchanged messages with and that was observed: its record of them, who they are, and what they
+/// say.
+fn partners<'a>(
+    slots: &'a [Slot<'_>],
+    communicators: &'a Communicators,
+    me: ProcessIndex,
+    seen: &'a Observation,
+) -> impl Iterator<Item = (&'a observation::Communicator, &'a observation::Peer, ProcessIndex, &'a Observation)>
+{
+    let peers = seen.communicators.iter().flat_map(|comm| comm.peers.iter().map(move |peer| (comm, peer)));
+    peers.filter_map(move |(comm, peer)| {
+        let to = communicators.partner(me, seen, comm.identity, peer.rank)?;
+        let other = slots.get(to as usize).and_then(|(_, _, seen)| *seen)?;
+        Some((comm, peer, to, other))
+    })
+}
+
+/// Messages that the records of a receiver's peers lack, by receiver and communicator; only where some of them were received
+/// from a sender that is not known.
+struct Missing(HashMap<(ProcessIndex, u64), u64>);
+
+impl Missing {
+    fn count(slots: &[Slot<'_>], communicators: &Communicators) -> Self {
+        let mut found = HashMap::new();
+        for (me, (_, _, seen)) in (0..).zip(slots) {
+            let Some(seen) = seen else { continue };
+            for (comm, peer, to, other) in partners(slots, communicators, me, seen) {
+                if untold(other, comm.identity).is_some() {
+                    let missing = peer.sent.saturating_sub(taken(other, comm).received);
+                    *found.entry((to, comm.identity)).or_default() += missing;
+                }
+            }
+        }
+        Self(found)
+    }
+
+    fn on(&self, receiver: ProcessIndex, comm: u64) -> u64 {
+        self.0.get(&(receiver, comm)).copied().unwrap_or(0)
+    }
+}
+
+/// See [`observation::Communicator::untold`].
+fn untold(of: &Observation, comm: u64) -> Option<u64> {
+    of.communicators.iter().find(|there| there.identity == comm)?.untold
 }
 
 /// What `other` has exchanged with this process on a communicator.
@@ -81,6 +132,43 @@ fn outstanding<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The observations of ranks of one world that have sent each other so many messages, of which the receiver was not told the
+    /// sender of some.
+    fn job(sent: u64, received: u64, untold: Option<u64>) -> Vec<Observation> {
+        let rank = |rank: u32| {
+            let peer = observation::Peer {
+                rank: 1 - rank,
+                sent: if rank == 0 { sent } else { 0 },
+                received: if rank == 1 { received } else { 0 },
+                ..Default::default()
+            };
+            let world = observation::Communicator {
+                identity: 7,
+                rank,
+                size: 2,
+                peers: vec![peer],
+                untold: untold.filter(|_| rank == 1),
+                ..Default::default()
+            };
+            Observation { rank: Some(rank), size: Some(2), communicators: vec![world], ..Default::default() }
+        };
+        vec![rank(0), rank(1)]
+    }
+
+    /// How many messages rank 0 has outstanding, and whether that may be wrong.
+    fn seen(sent: u64, received: u64, untold: Option<u64>) -> (usize, bool) {
+        let snapshot = super::super::snapshot(&job(sent, received, untold), "");
+        let first = snapshot.processes.first().expect("rank 0");
+        (first.sent.len(), first.lost)
+    }
+
+    #[test]
+    fn messages_whose_receiver_was_not_told_the_sender_are_not_outstanding() {
+        assert_eq!(seen(3, 1, None), (2, false));
+        assert_eq!(seen(3, 1, Some(2)), (0, false), "all that are missing were received");
+        assert_eq!(seen(3, 1, Some(1)), (0, true), "which one is outstanding is not known");
+    }
 
     fn messages(tags: &[i32]) -> Vec<observation::Message> {
         let message = |tag: &i32| observation::Message { tag: *tag, bytes: 8, ..Default::default() };

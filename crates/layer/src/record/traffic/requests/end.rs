@@ -53,6 +53,7 @@ fn end<A: Abi, const QUIET: bool>(
     if how.kind.sends() {
         send_ended(held, call, request, how.cancelled);
     }
+    let marked = request.head.life.get() == Life::MARKED.0;
     let open = request.head.seq.open();
     let off = Flag::ACTIVE.0 | Flag::WAITED.0 | if how.cancelled { 0 } else { Flag::CANCELLED.0 };
     request.head.flags.set((request.head.flags.get() | Flag::COMPLETE.0) & !off);
@@ -69,7 +70,7 @@ fn end<A: Abi, const QUIET: bool>(
     if how.error != A::SUCCESS {
         request.error.set(how.error.cast_unsigned());
     }
-    facts::request_completed(held, call, request);
+    facts::request_completed(held, call, request, marked);
     if how.last {
         give_back(held, request);
     }
@@ -131,13 +132,18 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
     call.add_bytes_of(mover(request), bytes);
-    let known = if from.rank == named.rank { peer } else { None };
-    facts::receive_completed(held, from, bytes, known, call, move || {
+    let how = move || {
         let failed = if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 };
         let untold = if untold { EntryFlag::UNTOLD.0 } else { 0 };
         let posted = Posted { at: request.started(), order: request.order.get() };
         (posted, mode_of::<A>(kind, named) | failed | untold)
-    });
+    };
+    if untold && (from.rank < 0 || from.tag < 0) {
+        facts::receive_untold(held, from, request.object.get(), bytes, call, how);
+    } else {
+        let known = if from.rank == named.rank { peer } else { None };
+        facts::receive_completed(held, from, bytes, known, call, how);
+    }
     (from.rank, from.tag, bytes)
 }
 

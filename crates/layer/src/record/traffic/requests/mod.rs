@@ -55,7 +55,7 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
         request.head.freed_at.set(call.since);
         request.head.freed_from.set(call.return_address());
     }
-    facts::request_marked(&held, request);
+    facts::request_marked(held);
 }
 
 /// The record becomes a tombstone that is used again soon.

@@ -1,0 +1,69 @@
+//! `mpiscope save`: a job in one file.
+
+use crate::exit;
+use crate::render::{self, Screen, complain};
+use crate::selection::{self, Target};
+use anyhow::{Result, bail};
+use mpiscope_job::discover::Job;
+use mpiscope_job::evidence::{self, Saved};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Save what is known of a job in one file, to be read elsewhere
+///
+/// The file holds the images of all ranks on this host, source lines, what the threads did and their times: `ps`, `why`,
+/// `inspect` and `vars` read it on any machine, without the program, also long after the job. Ranks are neither
+/// stopped nor slowed; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in
+/// it, the environment is not. Exit status: 0 saved, 1 saved but for some ranks, 2 nothing could be read.
+#[derive(clap::Args)]
+#[command(allow_missing_positional = true)]
+pub struct Options {
+    /// A job, a process id of one of its ranks; not needed if there is only one job
+    #[arg(value_name = "JOB|PID")]
+    job: Option<String>,
+    /// The file to write; by convention it ends in .mpiscope
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Seconds between the two looks that `why` compares
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0)]
+    seconds: f64,
+}
+
+/// Saves a job.
+pub fn save(options: &Options) -> Result<ExitCode> {
+    if !(0.0..=86_400.0).contains(&options.seconds) {
+        bail!("--for takes seconds between 0 and 86400");
+    }
+    let job = job(options.job.as_deref())?;
+    let saved = write(&job, Duration::from_secs_f64(options.seconds), &options.file)?;
+    let mut screen = Screen::stdout();
+    let name = options.file.display();
+    screen.line(&format!(
+        "{name}: {}, {}; read it with `mpiscope why {name}`",
+        render::count(saved.processes, "rank"),
+        render::bytes(saved.bytes)
+    ))?;
+    screen.finish()?;
+    saved.not_seen.iter().for_each(|why| complain("save", why));
+    Ok(ExitCode::from(if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM }))
+}
+
+/// Writes a job to a file.
+pub fn write(job: &Job, pause: Duration, file: &Path) -> Result<Saved> {
+    Ok(evidence::save(job, pause, &*job.symbols(), file)?)
+}
+
+fn job(name: Option<&str>) -> Result<Job> {
+    match selection::find(name)? {
+        Target::Job(job) if job.runs_here() => Ok(job),
+        Target::Job(_) => bail!("it is saved already: copy the file"),
+        Target::Jobs(jobs) => {
+            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            bail!("several jobs run here; name one: mpiscope save {} FILE", names.join(" | "));
+        }
+        Target::File(path) => {
+            bail!("{}: not a running job; core files and images are files already", path.display())
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Evidence files: a job at one moment, in one file that can be sent to somebody else.
+//!
+//! ```text
+//! running job, or one whose processes are dead ──► save ──► job.mpiscope ──► open ──► discover::Job ──► ps, why, inspect, …
+//! ```
+//!
+//! A file is a ZIP archive, so that any tool unpacks it:
+//!
+//! * `evidence.json`: a [`Manifest`]: what was saved, when and by which version, what could not be read, and an earlier look
+//!   at every process, so that [`why`](crate::questions::why) can compare two;
+//! * `process/N.image`: the image of a process, as it was in memory;
+//! * `process/N.json`: [`About`] it: what only the host knew (whether it lived, what its threads did) and the clocks, so that
+//!   open calls keep their ages;
+//! * `symbols.json`: source lines and names of every address that a view shows ([`Symbols`]): the program is not needed.
+//!
+//! The environment of the processes is not saved; the command line is, as it is part of the image.
+//!
+//! Opened, a file is a [`Job`](crate::discover::Job) like one that runs: every command reads it by the code that reads living
+//! processes, and nothing is computed another time.
+
+mod read;
+mod symbols;
+mod write;
+
+pub use read::{Evidence, Kept, is_evidence, open};
+pub use symbols::{Recorder, Symbols};
+pub use write::{Saved, save};
+
+use crate::clock::Moment;
+use crate::questions::observation::Observation;
+use mpiscope_image::Source;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What names the form of the files.
+pub const SCHEMA: &str = "mpiscope.evidence/1";
+
+const MANIFEST: &str = "evidence.json";
+const SYMBOLS: &str = "symbols.json";
+
+/// An image longer than this is neither saved nor believed: some millions of objects.
+const LONGEST_IMAGE: u64 = 4 << 30;
+
+fn image_name(number: usize) -> String {
+    format!("process/{number}.image")
+}
+
+fn about_name(number: usize) -> String {
+    format!("process/{number}.json")
+}
+
+/// A copy of an image.
+struct InMemory(Vec<u8>);
+
+impl Source for InMemory {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        Source::read(self.0.as_slice(), offset, buf)
+    }
+
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+/// What was saved.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote it.
+    pub version: String,
+    /// Name of the job.
+    pub job: String,
+    /// The user, by number.
+    pub owner: u32,
+    /// When it was saved, in seconds since 1970.
+    pub saved_unix_s: u64,
+    /// Seconds from the earlier look to what is saved.
+    pub seconds: f64,
+    /// Processes.
+    pub processes: usize,
+    /// What the earlier look saw.
+    pub before: Vec<Observation>,
+    /// What could not be read.
+    pub not_seen: Vec<String>,
+}
+
+/// What only the host knew of a process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct About {
+    /// Process id, as the host knew it.
+    pub pid: u32,
+    /// It had not touched its image.
+    pub silent: bool,
+    /// Whether it was there.
+    pub alive: bool,
+    /// When it was looked at.
+    pub moment: Moment,
+    /// What its threads did outside of MPI, by their ids.
+    pub doing: BTreeMap<u32, String>,
+    /// Where the program called from, if a binding for another language made the call: by index of the thread.
+    pub callers: BTreeMap<u64, u64>,
+}

@@ -1,0 +1,119 @@
+//! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
+
+use super::{
+    About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name,
+};
+use crate::Error;
+use crate::discover::{Found, Job};
+use crate::image_source::Bytes;
+use mpiscope_image::{Error as ImageError, Image};
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use zip::ZipArchive;
+
+/// A description longer than this, unpacked, is not believed.
+const LONGEST_TEXT: u64 = 1 << 30;
+/// Processes that are believed.
+const MOST_PROCESSES: usize = 1 << 22;
+
+type Archive = ZipArchive<BufReader<File>>;
+
+/// An evidence file.
+pub struct Evidence {
+    /// What was saved.
+    pub manifest: Manifest,
+    /// The job, as if it ran.
+    pub job: Job,
+}
+
+/// A process in an evidence file.
+pub struct Kept {
+    archive: Arc<Mutex<Archive>>,
+    path: Arc<Path>,
+    number: usize,
+    /// What only its host knew.
+    pub about: About,
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "process {} of {}", self.number, self.path.display())
+    }
+}
+
+impl Kept {
+    /// Its image.
+    ///
+    /// # Errors
+    /// When it is damaged, or there is none because the process had not touched it.
+    pub fn open(&self) -> Result<Image<Bytes>, Error> {
+        let what = || format!("{}: {}", self.path.display(), image_name(self.number));
+        if self.about.silent {
+            return Err(Error::Image { what: what(), why: ImageError::NotAnImage });
+        }
+        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = entry(&mut archive, &self.path, &image_name(self.number), LONGEST_IMAGE)?;
+        Image::open(Box::new(InMemory(bytes)) as Bytes).map_err(|why| Error::Image { what: what(), why })
+    }
+}
+
+/// Whether a file begins as evidence files do.
+pub fn is_evidence(path: &Path) -> bool {
+    let mut head = [0; 4];
+    // A pipe would make us wait.
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && head == *b"PK\x03\x04"
+}
+
+/// Opens an evidence file.
+///
+/// # Errors
+/// When it is none, is damaged, or is of a version that is not known here.
+pub fn open(path: &Path) -> Result<Evidence, Error> {
+    let fail = |why: String| damaged(path, &why);
+    let file = File::open(path).map_err(|why| Error::File { path: path.to_owned(), why: why.to_string() })?;
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|why| fail(why.to_string()))?;
+    let manifest: Manifest = text(&mut archive, path, MANIFEST)?;
+    if manifest.schema != SCHEMA {
+        return Err(fail(format!("its form is {:?}, this version reads {SCHEMA}", manifest.schema)));
+    }
+    if manifest.processes > MOST_PROCESSES {
+        return Err(fail(format!("it says that it holds {} processes", manifest.processes)));
+    }
+    let symbols: Symbols = text(&mut archive, path, SYMBOLS)?;
+    let abouts: Vec<About> = (0..manifest.processes)
+        .map(|number| text(&mut archive, path, &about_name(number)))
+        .collect::<Result<_, _>>()?;
+    let (archive, shared): (_, Arc<Path>) = (Arc::new(Mutex::new(archive)), path.into());
+    let kept =
+        |(number, about)| Kept { archive: Arc::clone(&archive), path: Arc::clone(&shared), number, about };
+    let images = abouts.into_iter().enumerate().map(kept).map(Found::kept).collect();
+    let job =
+        Job { name: manifest.job.clone(), owner: manifest.owner, images, symbols: Some(Arc::new(symbols)) };
+    Ok(Evidence { manifest, job })
+}
+
+fn damaged(path: &Path, why: &str) -> Error {
+    Error::File { path: PathBuf::from(path), why: format!("not an evidence file that can be read: {why}") }
+}
+
+fn text<T: DeserializeOwned>(archive: &mut Archive, path: &Path, name: &str) -> Result<T, Error> {
+    let bytes = entry(archive, path, name, LONGEST_TEXT)?;
+    serde_json::from_slice(&bytes).map_err(|why| damaged(path, &format!("{name}: {why}")))
+}
+
+/// One entry, unpacked. What its head says of its length is not believed.
+fn entry(archive: &mut Archive, path: &Path, name: &str, longest: u64) -> Result<Vec<u8>, Error> {
+    let fail = |why: String| damaged(path, &format!("{name}: {why}"));
+    let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;
+    let mut bytes = Vec::new();
+    entry.take(longest + 1).read_to_end(&mut bytes).map_err(|why| fail(why.to_string()))?;
+    if bytes.len() as u64 > longest {
+        return Err(fail(format!("longer than {longest} bytes")));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,207 @@
+//! Writing an evidence file.
+//!
+//! An image is copied first and looked at afterwards, so that everything in the file is of one moment. Which addresses need
+//! words is found by asking what the views ask, with a [`Recorder`] in between.
+
+use super::{
+    About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name, image_name,
+};
+use crate::Error;
+use crate::clock::Moment;
+use crate::discover::{Found, Job};
+use crate::names::Locate;
+use crate::objects::{FileContext, Kind, Reader};
+use crate::process::Process;
+use crate::questions::observation::live;
+use crate::rank::{Rank, SymbolContext};
+use crate::rank_status::RankStatus;
+use mpiscope_image::{Image, Source};
+use mpiscope_target::Files;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Bytes of an image that are copied at once.
+const PIECE: usize = 1 << 20;
+
+/// What was written.
+#[derive(Debug, Default)]
+pub struct Saved {
+    /// Processes in the file.
+    pub processes: usize,
+    /// Length of the file.
+    pub bytes: u64,
+    /// What could not be read.
+    pub not_seen: Vec<String>,
+}
+
+/// Writes a job to a file, which appears when it is whole. Looks once, waits for `pause`, and saves what is there then.
+///
+/// # Errors
+/// When no process of the job can be read, or the file cannot be written.
+pub fn save(job: &Job, pause: Duration, symbols: &dyn Locate, path: &Path) -> Result<Saved, Error> {
+    let began = Instant::now();
+    let recorder = Recorder::new(symbols);
+    let before = live::look(job, &recorder);
+    thread::sleep(pause.saturating_sub(began.elapsed()));
+    let seconds = began.elapsed().as_secs_f64();
+    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = NamedTempFile::new_in(folder).map_err(fail)?;
+    let mut archive = Archive::new(file.as_file()).map_err(fail)?;
+    let mut saved = Saved::default();
+    let files = Arc::new(Files::default());
+    for found in &job.images {
+        match Copied::of(found, &files) {
+            Ok(copied) => {
+                archive.add(saved.processes, &copied, &recorder).map_err(fail)?;
+                saved.processes += 1;
+            }
+            // It ended since the list was made.
+            Err(_) if !found.held() => {}
+            Err(why) => saved.not_seen.push(why.to_string()),
+        }
+    }
+    if saved.processes == 0 {
+        let why =
+            if saved.not_seen.is_empty() { "the job has ended".into() } else { saved.not_seen.join("; ") };
+        return Err(Error::NotFound(why));
+    }
+    let manifest = Manifest {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        job: job.name.clone(),
+        owner: job.owner,
+        saved_unix_s: Moment::now().unix_ns / 1_000_000_000,
+        seconds,
+        processes: saved.processes,
+        before: before.observations,
+        not_seen: saved.not_seen.clone(),
+    };
+    archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;
+    archive.text(MANIFEST, &manifest).map_err(fail)?;
+    archive.finish().map_err(fail)?;
+    saved.bytes = file.as_file().metadata().map_err(fail)?.len();
+    file.persist(path).map_err(|why| fail(why.error))?;
+    Ok(saved)
+}
+
+/// A process at one moment.
+struct Copied {
+    about: About,
+    /// Nothing if it has not touched its image.
+    seen: Option<(Image<InMemory>, Process)>,
+}
+
+impl Copied {
+    fn of(found: &Found, files: &Arc<Files>) -> Result<Self, Error> {
+        let holder = found.holders.first().map_or(0, |(pid, _)| *pid);
+        let image = match found.open() {
+            Ok(image) => image,
+            Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
+                return Ok(Self { about: silent(holder), seen: None });
+            }
+            Err(why) => return Err(why),
+        };
+        let moment = found.moment();
+        let bytes = copy(image.source().as_ref())
+            .map_err(|why| Error::NotFound(format!("image of process {holder}: {why}")))?;
+        let damaged = |why| Error::Image { what: format!("image of process {holder}"), why };
+        let copied = Image::open(InMemory(bytes)).map_err(damaged)?;
+        let own = Process::read(&copied, Some(moment)).map_err(damaged)?;
+        let seen = found.process(&copied, moment, files).map_err(damaged)?;
+        let caller = |(own, seen): (&crate::process::ThreadFacts, &crate::process::ThreadFacts)| {
+            (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
+        };
+        let doing = seen.threads.iter().filter(|thread| thread.tid != 0);
+        let about = About {
+            pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
+            silent: false,
+            alive: found.alive(seen.pid),
+            moment,
+            doing: doing.map(|thread| (thread.tid, live::doing(found, &seen, thread.tid))).collect(),
+            callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
+        };
+        Ok(Self { about, seen: Some((copied, seen)) })
+    }
+}
+
+fn silent(pid: u32) -> About {
+    let (doing, callers) = (BTreeMap::new(), BTreeMap::new());
+    About { pid, silent: true, alive: true, moment: Moment::now(), doing, callers }
+}
+
+/// All bytes of an image that somebody may be writing to.
+fn copy(source: &(dyn Source + Send)) -> Result<Vec<u8>, String> {
+    let len = source.len();
+    if len > LONGEST_IMAGE {
+        return Err(format!("{len} bytes are more than an evidence file takes; `ps` and `inspect` show it"));
+    }
+    let len = usize::try_from(len).map_err(|why| why.to_string())?;
+    let mut bytes = vec![0; len];
+    for (at, piece) in (0..).step_by(PIECE).zip(bytes.chunks_mut(PIECE)) {
+        source.read(at, piece)?;
+    }
+    Ok(bytes)
+}
+
+/// Asks everything that the views ask, for the sake of the questions.
+fn ask(copied: &Copied, recorder: &Recorder<'_>) -> Result<(), mpiscope_image::Error> {
+    let Some((image, process)) = &copied.seen else { return Ok(()) };
+    let context = SymbolContext::new(process, recorder);
+    let rank = Rank::new(image, process, &context);
+    let _status = RankStatus::new(&rank, copied.about.alive);
+    let _observation = live::observe_kept(&rank, &copied.about);
+    let files = FileContext::new(process, recorder);
+    let objects = Reader::new(image, &files)?;
+    for kind in Kind::ALL {
+        // A table that is damaged is so in the file as well.
+        let _all = objects.visit(*kind, &mut |_| true, &mut |_| ());
+    }
+    Ok(())
+}
+
+struct Archive<'a> {
+    zip: ZipWriter<BufWriter<&'a File>>,
+}
+
+impl<'a> Archive<'a> {
+    fn new(file: &'a File) -> std::io::Result<Self> {
+        Ok(Self { zip: ZipWriter::new(BufWriter::new(file)) })
+    }
+
+    fn add(&mut self, number: usize, copied: &Copied, recorder: &Recorder<'_>) -> std::io::Result<()> {
+        // What cannot be asked now cannot be asked of the file either.
+        let _damaged = ask(copied, recorder);
+        if let Some((image, _)) = &copied.seen {
+            self.begin(&image_name(number))?;
+            self.zip.write_all(&image.source().0)?;
+        }
+        self.text(&about_name(number), &copied.about)
+    }
+
+    fn text(&mut self, name: &str, value: &impl Serialize) -> std::io::Result<()> {
+        self.begin(name)?;
+        serde_json::to_writer(&mut self.zip, value).map_err(std::io::Error::from)
+    }
+
+    fn begin(&mut self, name: &str) -> std::io::Result<()> {
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Deflated)
+            .large_file(true)
+            .unix_permissions(0o600);
+        self.zip.start_file(name, options).map_err(std::io::Error::from)
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        self.zip.finish().map_err(std::io::Error::from)?.flush()
+    }
+}
