@@ -17,9 +17,6 @@ pub struct Slots<T: 'static> {
     entries: PhantomData<T>,
 }
 
-/// From here on an index is worth large pages: each look at it would miss the processor's table of pages as well.
-const HUGE: usize = 4 << 20;
-
 /// An entry: the handle plus one (zero for none), and the record.
 #[repr(C)]
 struct Entry<T> {
@@ -40,10 +37,6 @@ impl<T: 'static> Slots<T> {
         };
         if memory == libc::MAP_FAILED {
             return None;
-        }
-        if bytes >= HUGE {
-            // SAFETY: the mapping that was just made. A kernel that has no large pages refuses, and nothing is lost.
-            unsafe { libc::madvise(memory, bytes, libc::MADV_HUGEPAGE) };
         }
         let header = memory.cast::<Self>();
         // SAFETY: fresh memory, large enough and page-aligned; never unmapped.
@@ -70,12 +63,9 @@ impl<T: 'static> Slots<T> {
         (self.used.load(Ordering::Relaxed) + 1) * 2 <= self.mask + 1
     }
 
-    /// Where the search for a key begins. Four numbers that follow each other begin in one cache line: many libraries count their
-    /// handles, and objects that were made one after the other are mostly used and freed so, too.
     #[inline(always)]
     fn home(&self, key: u64) -> usize {
-        let line = (key >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
-        (line ^ key & 3) as usize
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
     #[inline(always)]

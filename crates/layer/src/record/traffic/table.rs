@@ -82,12 +82,10 @@ impl<T: Linked> Table<T> {
         }
     }
 
-    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both. Eight numbers that follow
-    /// each other have the buckets of one cache line, since requests that were made one after the other mostly end so, too.
+    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both.
     #[inline(always)]
     fn bucket(&self, handle: u64) -> Option<&'static Bucket<T>> {
-        let line = (handle >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get();
-        self.buckets.get().get((line ^ handle & 7) as usize)
+        self.buckets.get().get((handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get()) as usize)
     }
 
     /// Where a link leads.
