@@ -7,16 +7,10 @@ use mpi_abi::{Abi, COUNT, FunctionId};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::{Chars, FunctionName, Module, Note, Process, SectionKind, State};
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::OnceLock;
-
-/// Set once, when the record is made.
-static RECORD: OnceLock<&'static Process> = OnceLock::new();
 
 /// The process's own record.
-#[inline]
 pub fn record() -> Option<&'static Process> {
-    image::writer()?;
-    RECORD.get().copied()
+    image::writer()?.record::<Process>(SectionKind::PROCESS, 0)
 }
 
 /// Writes everything that is known at the first MPI call.
@@ -27,8 +21,6 @@ pub fn describe_process<A: Abi>(library: &CStr) {
     // Without it nothing could be said of an image that cannot grow.
     writer.reserve::<Note>(SectionKind::NOTES, 16);
     let Some((_, process)) = writer.new_record::<Process>(SectionKind::PROCESS, 1) else { return };
-    // The first one stays: a process is described once.
-    let _ = RECORD.set(process);
     process.seq.write(|| {
         process.pid.set(image::own_pid());
         // SAFETY: no arguments, always succeeds.
