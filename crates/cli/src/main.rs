@@ -11,6 +11,7 @@ mod gdb_script;
 mod inspect;
 mod procs;
 mod ps;
+mod queues;
 mod render;
 mod run;
 mod save;
@@ -34,6 +35,7 @@ Start with:
   mpiscope run mpirun -n 4 ./app  run a job and report what it did
   mpiscope ps                     while it runs: what every rank is doing
   mpiscope why                    when it hangs: the reason in one sentence
+  mpiscope queues                 messages not received, receives that wait
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
@@ -44,6 +46,7 @@ enum Verb {
     Run(run::Options),
     Ps(ps::Options),
     Why(why::Options),
+    Queues(queues::Options),
     Save(save::Options),
     Core(core::Options),
     Procs(procs::Options),
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
+        Verb::Queues(options) => queues::show(&options),
         Verb::Save(options) => save::save(&options),
         Verb::Core(options) => core::core(&options),
         Verb::Procs(options) => procs::procs(&options),

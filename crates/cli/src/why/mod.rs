@@ -12,7 +12,7 @@ use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::Locate;
 use mpiscope_job::questions::observation::live::{Look, look};
 use mpiscope_job::questions::observation::{Observation, file};
-use mpiscope_job::questions::why::{Verdict, snapshot, verdict};
+use mpiscope_job::questions::why::{Snapshot, Verdict, snapshot, verdict};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -91,6 +91,31 @@ pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict
     compared(&before.observations, look(job, symbols), seconds, ELSEWHERE)
 }
 
+/// One look at what a user names: a job, an evidence file, core files or saved images.
+pub fn once(targets: &[String]) -> Result<(Snapshot, Vec<String>)> {
+    let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
+    let look = match targets {
+        [] => live(None)?,
+        [one] if !is_path(one) => live(Some(one))?,
+        [one] if evidence::is_evidence(Path::new(one)) => {
+            let Evidence { manifest, job } = evidence::open(Path::new(one))?;
+            let mut seen = look(&job, &*job.symbols());
+            seen.errors.extend(manifest.not_seen);
+            seen
+        }
+        _ => kept(&paths(), &*selection::symbols())?,
+    };
+    if look.observations.is_empty() {
+        bail!("{}", nothing(&look));
+    }
+    Ok((snapshot(&look.observations, "it was not seen"), look.errors))
+}
+
+fn live(name: Option<&str>) -> Result<Look> {
+    let job = job(name)?;
+    Ok(look(&job, &*job.symbols()))
+}
+
 /// The two looks that an evidence file has kept.
 fn of_evidence(path: &Path) -> Result<Verdict> {
     let Evidence { manifest, job } = evidence::open(path)?;
@@ -113,20 +138,26 @@ fn nothing(look: &Look) -> String {
     if look.errors.is_empty() { "the job has ended".to_owned() } else { look.errors.join("; ") }
 }
 
-/// One look at what core files and saved images have kept.
+/// The verdict on what core files and saved images have kept.
 fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Verdict> {
-    let (mut observations, mut errors): (Vec<Observation>, Vec<String>) = Default::default();
+    let seen = kept(paths, symbols)?;
+    if seen.observations.is_empty() {
+        bail!("{}", seen.errors.join("\nmpiscope: "));
+    }
+    let both = snapshot(&seen.observations, "no file of it was given, or it could not be read");
+    let mut found = verdict(&both, &both, 0.0);
+    found.not_seen.extend(seen.errors);
+    Ok(found)
+}
+
+/// One look at core files and saved images.
+fn kept(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Look> {
+    let mut seen = Look::default();
     for path in files::expand(paths)? {
         match file::open(&path, symbols) {
-            Ok(observation) => observations.push(observation),
-            Err(error) => errors.push(error.to_string()),
+            Ok(observation) => seen.observations.push(observation),
+            Err(error) => seen.errors.push(error.to_string()),
         }
     }
-    if observations.is_empty() {
-        bail!("{}", errors.join("\nmpiscope: "));
-    }
-    let kept = snapshot(&observations, "no file of it was given, or it could not be read");
-    let mut found = verdict(&kept, &kept, 0.0);
-    found.not_seen.append(&mut errors);
-    Ok(found)
+    Ok(seen)
 }

@@ -8,7 +8,8 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 10] = ["run", "ps", "why", "save", "core", "procs", "attach", "inspect", "vars", "gdb-script"];
+const VERBS: [&str; 11] =
+    ["run", "ps", "why", "queues", "save", "core", "procs", "attach", "inspect", "vars", "gdb-script"];
 /// Verbs that take no file that could be missing.
 const BLIND: [&str; 3] = ["run", "save", "gdb-script"];
 

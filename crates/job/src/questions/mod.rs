@@ -8,7 +8,8 @@
 //!
 //! An [`observation`] is what one look at one process saw, in the terms of the standard and without anything that only
 //! that process understands: it can be sent from host to host and kept in a file. [`why`] joins the observations of a job
-//! and gives the verdict.
+//! and gives the verdict; [`queues`] lists the messages.
 
 pub mod observation;
+pub mod queues;
 pub mod why;

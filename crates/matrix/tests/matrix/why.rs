@@ -59,6 +59,11 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         Trial::test(name, move || one(&subject, &library, &scenario).map_err(|e| format!("{e:#}").into()))
     };
     let mut trials: Vec<Trial> = scenarios.into_iter().map(trial).collect();
+    let queued = (Arc::clone(subject), Arc::clone(library));
+    trials.push(Trial::test(
+        format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name),
+        move || queues(&queued.0, &queued.1).map_err(|e| format!("{e:#}").into()),
+    ));
     let checks: [(&str, Check); 2] = [
         ("run_says_by_itself_that_a_job_hangs_and_calls_a_command", says_so),
         ("run_says_nothing_of_a_job_that_computes", keeps_quiet),
@@ -110,6 +115,24 @@ fn says_so(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(again.stdout.contains("deadlock: 0 -> 1 -> 0"), "{}", again.describe());
     ensure!(dir.path().join("evidence.mpiscope").exists(), "nothing was saved at the end");
     Ok(())
+}
+
+/// Rank 0 has sent tag 41, rank 1 waits for tag 42.
+fn queues(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
+    let mut job = Job::start_of(&program, subject, library, &["other_tag"], &[])?;
+    let (mpiscope, target) = (paths::mpiscope().context("no mpiscope command")?, job.target());
+    job.until("both ends are listed", || {
+        let outcome = run::bounded(Command::new(&mpiscope).args(["queues", &target, "--json"]), LIMIT)?;
+        let Ok(said) = serde_json::from_str::<Value>(&outcome.stdout) else { return Ok(false) };
+        let entries = said["communicators"][0]["entries"].as_array().cloned().unwrap_or_default();
+        let is = |state: &str, tag: i64| {
+            let wanted =
+                |e: &Value| e["state"] == state && e["tag"] == tag && e["from"] == "0" && e["to"] == "1";
+            entries.iter().any(wanted)
+        };
+        Ok(is("unexpected", 41) && is("posted", 42) && entries.len() == 2)
+    })
 }
 
 fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::calls;
 use super::communicators::Communicators;
 use super::requests::{self, Special};
-use super::{Need, Observation, Stage, Thread, envelopes};
+use super::{Need, Observation, Receive, Stage, Thread, envelopes};
 use crate::process::{Process, ThreadFacts};
 use crate::rank::Rank;
 use mpiscope_image::Source;
@@ -60,10 +60,13 @@ impl Observation {
     /// A blocking receive is posted like any other, after those that were posted before it.
     fn post_blocking(&mut self) {
         let calls = self.threads.iter().filter_map(|thread| thread.call.as_ref());
-        let needs = calls.filter(|call| !call.polling).flat_map(|call| &call.needs);
-        let blocking = needs.filter_map(|need| match need {
+        let waiting = calls.filter(|call| !call.polling);
+        let needs = waiting.flat_map(|call| call.needs.iter().map(move |need| (call, need)));
+        let blocking = needs.filter_map(|(call, need)| match need {
             // A receive with a request is listed already; a probe takes no message.
-            Need::Message(receive) if receive.order == u64::MAX => Some(receive.clone()),
+            Need::Message(receive) if receive.order == u64::MAX => {
+                Some(Receive { place: call.place.clone(), ..receive.clone() })
+            }
             _ => None,
         });
         let blocking: Vec<_> = blocking.collect();

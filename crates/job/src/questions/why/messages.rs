@@ -11,9 +11,14 @@ use std::collections::HashMap;
 /// A message with its sender.
 pub type Sent<'a> = (ProcessIndex, &'a Message);
 
+/// A posted receive with its process.
+pub type Posted<'a> = (ProcessIndex, &'a Receive);
+
 /// What was paired, and what is left over.
 #[derive(Debug, Default)]
 pub struct Pairs<'a> {
+    /// Receives with the message that is on its way to them, or without, in the order of posting.
+    posted: Vec<(Posted<'a>, Option<Sent<'a>>)>,
     /// Messages with a receive waiting for them: how many of the same envelope.
     received: HashMap<(ProcessIndex, ProcessIndex, CommIndex, i32), u32>,
     /// Receives with a message on its way: how many of the same kind.
@@ -32,18 +37,19 @@ impl<'a> Pairs<'a> {
             }
         }
         let mut pairs = Self::default();
-        for (receiver, messages) in incoming {
-            let posted = usize::try_from(receiver).ok().and_then(|at| snapshot.processes.get(at));
-            let posted = posted.map_or(&[][..], |process| &process.posted);
-            pairs.pair(receiver, messages, posted);
+        for (receiver, process) in (0..).zip(&snapshot.processes) {
+            let messages = incoming.remove(&receiver).unwrap_or_default();
+            pairs.pair(receiver, messages, &process.posted);
         }
         pairs
     }
 
-    fn pair(&mut self, receiver: ProcessIndex, messages: Vec<Sent<'a>>, posted: &[Receive]) {
+    fn pair(&mut self, receiver: ProcessIndex, messages: Vec<Sent<'a>>, posted: &'a [Receive]) {
         let mut queues = Queues::new(&messages);
         for receive in posted {
-            if let Some((sender, message)) = queues.take(&receive.matches) {
+            let taken = queues.take(&receive.matches);
+            self.posted.push(((receiver, receive), taken));
+            if let Some((sender, message)) = taken {
                 *self.found.entry((receiver, receive.matches)).or_default() += 1;
                 *self.received.entry((sender, receiver, message.comm, message.tag)).or_default() += 1;
             }
@@ -74,6 +80,11 @@ impl<'a> Pairs<'a> {
             }
             _ => false,
         }
+    }
+
+    /// All posted receives, by process and in the order of posting, each with the message that is on its way to it.
+    pub fn posted(&self) -> &[(Posted<'a>, Option<Sent<'a>>)] {
+        &self.posted
     }
 
     /// Messages to a process that no posted receive fits.

@@ -32,7 +32,7 @@ mod collectives;
 mod cycle;
 mod evidence;
 mod join;
-mod messages;
+pub(super) mod messages;
 mod progress;
 #[cfg(any(test, feature = "sample"))]
 pub mod scene;
@@ -40,9 +40,10 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod words;
+pub(super) mod words;
 
 pub use blocked::{Blocked, blocked};
+pub(super) use cause::not_seen;
 pub use join::snapshot;
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,

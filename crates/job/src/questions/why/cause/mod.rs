@@ -82,7 +82,7 @@ pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
 }
 
 /// What the verdict does not know of.
-fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
+pub fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
     let mut said = Vec::new();
     let unseen = |process: &Process| match &process.condition {
         Condition::Unseen(why) => Some(why.clone()),

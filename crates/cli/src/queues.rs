@@ -1,0 +1,80 @@
+//! `mpiscope queues`: the messages of a job that were sent and not received, and the receives that wait.
+
+use crate::exit;
+use crate::render::{Screen, Table, bytes, complain, or_dash};
+use crate::why;
+use anyhow::Result;
+use mpiscope_job::questions::queues::{Entry, Queue, queues};
+use std::process::ExitCode;
+
+/// Show the messages that were sent and not received, and the receives that are posted, over all ranks
+///
+/// One table for each communicator. "posted": a receive that no message fits; "unexpected": a message that no posted receive
+/// fits; "paired": both are there. Ranks are those of MPI_COMM_WORLD. Nobody is stopped or slowed. Exit status: 0 shown,
+/// 2 nothing could be read.
+#[derive(clap::Args)]
+pub struct Options {
+    /// A job, a process id of one of its ranks, an evidence file, or core files and directories with core files; not needed
+    /// if there is only one job
+    #[arg(value_name = "JOB|PID|FILE|DIR")]
+    targets: Vec<String>,
+    /// Every entry, however many there are
+    #[arg(long)]
+    all: bool,
+    /// Everything as JSON (schema mpiscope.queues/1)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Entries of a communicator that are shown without `--all`.
+const MOST_ENTRIES: usize = 40;
+
+/// Prints the queues.
+pub fn show(options: &Options) -> Result<ExitCode> {
+    let (snapshot, errors) = why::once(&options.targets)?;
+    let mut found = queues(&snapshot);
+    found.not_seen.extend(errors);
+    let mut screen = Screen::stdout();
+    if options.json {
+        screen.json(&found)?;
+    } else {
+        if found.communicators.is_empty() {
+            screen.line("no message is on its way and no receive is posted")?;
+        }
+        for queue in &found.communicators {
+            let most = if options.all { usize::MAX } else { MOST_ENTRIES };
+            screen.line(&queue.communicator)?;
+            screen.table(table(queue, most))?;
+            if let Some(more @ 1..) = queue.entries.len().checked_sub(most) {
+                screen.line(&format!("  ... and {more} more (--all shows them)"))?;
+            }
+        }
+    }
+    screen.finish()?;
+    if !options.json {
+        found.not_seen.iter().for_each(|what| complain("queues", &format!("not seen: {what}")));
+    }
+    Ok(ExitCode::from(exit::FINE))
+}
+
+fn table(queue: &Queue, most: usize) -> Table {
+    let mut table = Table::new(&["STATE", "FROM", "TO", "TAG", "BYTES", "ROOM", "SENT AT", "POSTED AT"]);
+    for entry in queue.entries.iter().take(most) {
+        table.push(row(entry));
+    }
+    table
+}
+
+fn row(entry: &Entry) -> Vec<String> {
+    let any = |text: Option<String>| text.unwrap_or_else(|| "any".to_owned());
+    vec![
+        entry.state.text().to_owned(),
+        any(entry.from.clone()),
+        entry.to.clone(),
+        any(entry.tag.map(|tag| tag.to_string())),
+        or_dash(entry.bytes.map(bytes)),
+        or_dash(entry.room.map(bytes)),
+        or_dash(entry.sent_at.clone()),
+        or_dash(entry.posted_at.clone()),
+    ]
+}
