@@ -35,6 +35,7 @@ pub mod history;
 pub mod layout;
 pub mod objects;
 mod read;
+pub mod runtime;
 pub mod signature;
 mod text;
 pub mod traffic;
