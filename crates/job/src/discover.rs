@@ -110,6 +110,14 @@ impl Found {
         }
     }
 
+    /// Words for addresses, if it is in an evidence file.
+    pub fn symbols(&self) -> Option<&Arc<Symbols>> {
+        match &self.bytes {
+            Holds::Memory(_) => None,
+            Holds::Evidence(kept) => Some(&kept.symbols),
+        }
+    }
+
     /// Whether some process still holds the image.
     pub fn held(&self) -> bool {
         self.about().is_some() || self.holders.iter().any(|(_, path)| path.symlink_metadata().is_ok())

@@ -2,9 +2,11 @@
 
 use crate::clock::Moment;
 use crate::discover::Found;
+use crate::evidence::Symbols;
 use crate::image_source::{Bytes, open_file};
 use crate::leaks::{self, Count, Site};
 use crate::living::{self, Living};
+use crate::names::Locate;
 use crate::objects::memory::{FilesAndMemory, Memory};
 use crate::objects::{FileContext, Kind, ProcessContext, Reader};
 use crate::process::Process;
@@ -26,6 +28,8 @@ pub struct Inspected {
     pub process: Process,
     /// Whether it is there; `None` for a file.
     pub alive: Option<bool>,
+    /// Words for its addresses, if it is in an evidence file.
+    kept: Option<Arc<Symbols>>,
 }
 
 impl Inspected {
@@ -36,7 +40,8 @@ impl Inspected {
     pub fn of_job(reader: &living::Reader, found: &Found) -> Result<Option<Self>, Error> {
         let Some(Living { image, process, alive, outer_pid }) = reader.read(found)? else { return Ok(None) };
         let memory = outer_pid.map_or(Memory::None, |pid| Memory::Process(pid, OnceCell::new()));
-        Ok(Some(Self { image, memory, process, alive: Some(alive) }))
+        let kept = found.symbols().cloned();
+        Ok(Some(Self { image, memory, process, alive: Some(alive), kept }))
     }
 
     /// The process of a core file or a saved image.
@@ -55,7 +60,7 @@ impl Inspected {
         let now: Option<Moment> = None;
         let process = Process::read(&image, now)
             .map_err(|why| Error::Image { what: path.display().to_string(), why })?;
-        Ok(Self { image, memory, process, alive: None })
+        Ok(Self { image, memory, process, alive: None, kept: None })
     }
 
     /// Why there are no objects to show, if that is so.
@@ -80,10 +85,17 @@ impl Inspected {
         symbols: &FileSymbols,
         look: impl FnOnce(&Reader<'_, Bytes>, &dyn ProcessContext) -> T,
     ) -> Result<T, Error> {
-        let files = FileContext::new(&self.process, symbols);
+        let files = FileContext::new(&self.process, self.words(symbols));
         let context = FilesAndMemory { files, memory: &self.memory };
         let reader = Reader::new(&self.image, &context)?;
         Ok(look(&reader, &context))
+    }
+
+    fn words<'a>(&'a self, symbols: &'a FileSymbols) -> &'a dyn Locate {
+        match &self.kept {
+            Some(kept) => kept,
+            None => symbols,
+        }
     }
 
     /// How many objects of each kind there are.
@@ -100,6 +112,6 @@ impl Inspected {
     /// # Errors
     /// When a table is damaged.
     pub fn sites(&self, symbols: &FileSymbols) -> Result<Vec<Site>, Error> {
-        Ok(leaks::sites(&self.image, &self.process, symbols)?)
+        Ok(leaks::sites(&self.image, &self.process, self.words(symbols))?)
     }
 }

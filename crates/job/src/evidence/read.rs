@@ -36,6 +36,8 @@ pub struct Kept {
     number: usize,
     /// What only its host knew.
     pub about: About,
+    /// Words for addresses, those of all processes.
+    pub symbols: Arc<Symbols>,
 }
 
 impl std::fmt::Debug for Kept {
@@ -84,7 +86,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
     if manifest.processes > MOST_PROCESSES {
         return Err(fail(format!("it says that it holds {} processes", manifest.processes)));
     }
-    let symbols: Symbols = text(&mut archive, path, SYMBOLS)?;
+    let symbols: Arc<Symbols> = Arc::new(text(&mut archive, path, SYMBOLS)?);
     let abouts: Vec<About> = (0..manifest.processes)
         .map(|number| text(&mut archive, path, &about_name(number)))
         .collect::<Result<_, _>>()?;
