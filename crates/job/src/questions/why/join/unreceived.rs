@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_message_waits_unless_a_receive_or_a_probe_takes_it() {
-        let count = |job: &[Observation]| super::super::unexpected(job).first().map(|found| found.count);
+        let count = |job: &[Observation]| super::super::unexpected(job).last().map(|found| found.count);
         let mut job = job(2, 0, None);
         job[0].sent = messages(&[4, 5]);
         job[0].communicators[0].peers[0].sent_tags = 9;
