@@ -49,6 +49,8 @@ pub mod worlds;
 
 pub use error::Error;
 pub use image_source::{Bytes, open_file};
+/// Where the processes of one user on a host meet.
+pub use mpiscope_image::runtime;
 pub use process::{Ending, Process};
 pub use rankset::RankSet;
 pub use report::{JobReport, RankReport};

@@ -5,7 +5,7 @@
 //! Both sides look at the other's credentials all the same. A lock in the folder lets one of many become the collector;
 //! names that collectors left behind which were killed are removed under it.
 
-use mpiscope_image::runtime;
+use mpiscope_job::runtime;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};

@@ -91,11 +91,20 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         .map(|number| text(&mut archive, path, &about_name(number)))
         .collect::<Result<_, _>>()?;
     let (archive, shared): (_, Arc<Path>) = (Arc::new(Mutex::new(archive)), path.into());
-    let kept =
-        |(number, about)| Kept { archive: Arc::clone(&archive), path: Arc::clone(&shared), number, about };
+    let kept = |(number, about)| Kept {
+        archive: Arc::clone(&archive),
+        path: Arc::clone(&shared),
+        number,
+        about,
+        symbols: Arc::clone(&symbols),
+    };
     let images = abouts.into_iter().enumerate().map(kept).map(Found::kept).collect();
-    let job =
-        Job { name: manifest.job.clone(), owner: manifest.owner, images, symbols: Some(Arc::new(symbols)) };
+    let job = Job {
+        name: manifest.job.clone(),
+        owner: manifest.owner,
+        images,
+        symbols: Some(Arc::clone(&symbols)),
+    };
     Ok(Evidence { manifest, job })
 }
 
