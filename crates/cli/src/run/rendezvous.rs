@@ -5,17 +5,21 @@
 //! Both sides look at the other's credentials all the same. A lock in the folder lets one of many become the collector;
 //! names that collectors left behind which were killed are removed under it.
 
-use mpiscope_image::runtime;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+/// Where folders of users may be, best first: memory that every process of the host shares, then what every host has.
+const PARENTS: [&str; 2] = ["/dev/shm", "/tmp"];
+/// Names another folder, to be made if it is not there.
+const VARIABLE: &str = "MPISCOPE_RUNTIME_DIR";
 /// What names of sockets end with.
 const SUFFIX: &str = ".collector";
 
@@ -40,8 +44,19 @@ impl Folder {
     /// # Errors
     /// When there is none: somebody else has taken all of them.
     pub fn find() -> io::Result<Self> {
-        let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
-        runtime::folder(geteuid().as_raw(), named.as_ref().map(Path::new)).map(Self)
+        if let Some(named) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
+            return private(std::path::absolute(named)?).map(Self);
+        }
+        let name = format!("mpiscope-{}", geteuid().as_raw());
+        let mut last = None;
+        for parent in PARENTS.map(Path::new).into_iter().filter(|parent| safe_parent(parent)) {
+            match private(parent.join(&name)) {
+                Ok(folder) => return Ok(Self(folder)),
+                Err(why) => last = Some(why),
+            }
+        }
+        Err(last
+            .unwrap_or_else(|| io::Error::other(format!("no folder for sockets; name one by {VARIABLE}"))))
     }
 
     /// The place of a job on this host: the folder may be on a disk that hosts share.
@@ -97,6 +112,35 @@ fn dead(path: &Path) -> bool {
     connect(&socket, &address) == Err(rustix::io::Errno::CONNREFUSED)
 }
 
+/// In a folder that everybody may write to, names must stay what they are.
+fn safe_parent(parent: &Path) -> bool {
+    fs::symlink_metadata(parent).is_ok_and(|about| {
+        let (others_write, sticky) = (about.mode() & 0o022 != 0, about.mode() & 0o1000 != 0);
+        about.is_dir() && [0, geteuid().as_raw()].contains(&about.uid()) && (sticky || !others_write)
+    })
+}
+
+/// Makes the folder, unless it is there and this user's alone.
+fn private(folder: PathBuf) -> io::Result<PathBuf> {
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(io::Error::new(why.kind(), format!("{}: {why}", folder.display())));
+        }
+        _ => {}
+    }
+    let about = fs::symlink_metadata(&folder)?;
+    let refuse = |why: String| {
+        let advice = format!("name a folder of your own by {VARIABLE}");
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{}: {why}; {advice}", folder.display())))
+    };
+    match (about.is_dir(), about.uid() == geteuid().as_raw(), about.mode() & 0o077) {
+        (false, ..) => refuse("not a folder".into()),
+        (_, false, _) => refuse(format!("it belongs to user {}", about.uid())),
+        (.., 1..) => refuse(format!("others may enter it (mode {:o})", about.mode() & 0o777)),
+        _ => Ok(folder),
+    }
+}
+
 /// Connects to the collector at a place; nothing is sent to anybody but this user.
 ///
 /// # Errors
@@ -114,11 +158,26 @@ pub fn reach(place: &Path) -> io::Result<UnixStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Folder(runtime::folder(geteuid().as_raw(), Some(&dir.path().join("x"))).unwrap());
+        let folder = Folder(private(dir.path().join("x")).unwrap());
         (dir, folder)
+    }
+
+    #[test]
+    fn a_folder_that_others_may_enter_or_that_is_none_is_refused_with_a_way_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = dir.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path(), &link).unwrap();
+        for (path, what) in [(open, "mode 755"), (link, "not a folder")] {
+            let why = private(path).unwrap_err().to_string();
+            assert!(why.contains(what) && why.contains(VARIABLE), "{why}");
+        }
     }
 
     #[test]
