@@ -1,7 +1,7 @@
 //! Our performance variables of another process, as its image shows them: totals since its start.
 //!
-//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is
-//! not in here: a tool inside of the process reads it.
+//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is in
+//! [`bound`](super::bound).
 
 use anyhow::Result;
 use mpiscope_image::derive::totals::{Records, TOTALS};

@@ -1,6 +1,7 @@
 //! What is listed: variables, enumerations, categories, event types.
 
 use mpiscope_job::RankSet;
+use mpiscope_job::objects::Reference;
 use serde::{Deserialize, Serialize};
 
 /// One of them. The layer describes it as a line of JSON, with one value; in a job there may be several.
@@ -63,8 +64,41 @@ pub struct Item {
     pub categories: Vec<usize>,
 }
 
-/// A value with where it comes from and who has it.
+/// What a variable is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Object {
+    /// As every command names an object; of objects of several ranks that are one, the first of them.
+    #[serde(flatten)]
+    reference: Reference,
+}
+
+impl Object {
+    /// The object that is referred to.
+    pub fn of(reference: Reference) -> Self {
+        Self { reference }
+    }
+
+    /// The same on all ranks that share it; zero if it is a process's own.
+    pub fn identity(&self) -> u64 {
+        self.reference.identity.0
+    }
+
+    /// Whether they are one object: the same on all ranks, or the same predefined one of each rank.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let (one, other) = (&self.reference, &other.reference);
+        let shared = one.identity.0 != 0 && one.identity == other.identity;
+        let predefined = one.predefined && one.name == other.name;
+        one.kind == other.kind && (shared || predefined || one == other)
+    }
+
+    /// For people.
+    pub fn label(&self) -> String {
+        self.reference.label()
+    }
+}
+
+/// A value with where it comes from and who has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Held {
     /// Elements are separated by blanks.
     pub value: String,
@@ -77,6 +111,9 @@ pub struct Held {
     /// In a job; elsewhere `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RankSet>,
+    /// Of a variable that is bound to objects: which one's value it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<Object>,
 }
 
 impl Item {
@@ -88,7 +125,7 @@ impl Item {
         let mut item: Self = serde_json::from_str(line)?;
         if let Some(value) = item.value.take() {
             let from = std::mem::take(&mut item.provenance);
-            item.values.push(Held { value, named: String::new(), from, ranks: None });
+            item.values.push(Held { value, from, ..Held::default() });
         }
         Ok(item)
     }
@@ -96,6 +133,19 @@ impl Item {
     /// Is a control variable's value anywhere not the default?
     pub fn is_changed(&self) -> bool {
         self.kind == "cvar" && self.values.iter().any(|held| held.from != "default")
+    }
+
+    /// The variable of each object that it has values of, in the order in which they were found.
+    pub fn by_object(&self) -> Vec<(&Object, Self)> {
+        let mut found: Vec<(&Object, Self)> = Vec::new();
+        for held in &self.values {
+            let Some(object) = &held.object else { continue };
+            match found.iter_mut().find(|(known, _)| known.is_same(object)) {
+                Some((_, item)) => item.values.push(held.clone()),
+                None => found.push((object, Self { values: vec![held.clone()], ..self.clone() })),
+            }
+        }
+        found
     }
 
     /// The value that most ranks hold.
@@ -107,17 +157,28 @@ impl Item {
 
     /// `rank` holds this value too, or instead of what it was thought to hold.
     pub fn hold(&mut self, value: String, from: &str, rank: u32) {
-        for held in &mut self.values {
+        self.hold_of(None, value, from, rank);
+    }
+
+    /// The same of an object.
+    pub fn hold_of(&mut self, object: Option<&Object>, value: String, from: &str, rank: u32) {
+        let same = |held: &Held| match (&held.object, object) {
+            (Some(one), Some(other)) => one.is_same(other),
+            (None, None) => true,
+            _ => false,
+        };
+        for held in self.values.iter_mut().filter(|held| same(held)) {
             if let Some(ranks) = &mut held.ranks {
                 ranks.0.remove(&rank);
             }
         }
         self.values.retain(|held| held.ranks.as_ref().is_none_or(|ranks| !ranks.0.is_empty()));
-        match self.values.iter_mut().find(|held| held.value == value && held.from == from) {
+        match self.values.iter_mut().find(|held| same(held) && held.value == value && held.from == from) {
             Some(held) => held.ranks.get_or_insert_default().0.extend([rank]),
             None => {
                 let ranks = Some([rank].into_iter().collect());
-                self.values.push(Held { value, named: String::new(), from: from.to_owned(), ranks });
+                let object = object.cloned();
+                self.values.push(Held { value, from: from.to_owned(), ranks, object, ..Held::default() });
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use super::item::{self, Item};
 use super::query::{self, Environment};
-use super::{Options, built_in, output};
+use super::{Options, bound, built_in, output};
 use crate::render::complain;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
@@ -14,6 +14,8 @@ use mpiscope_image::variables::{Provenance, Variable};
 use mpiscope_image::{Image, Source};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::discover::Found;
+use mpiscope_job::objects::ImageOnly;
+use mpiscope_job::questions::{self, observation::Observation};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -31,6 +33,10 @@ struct Rank {
     cvars: Vec<Recorded>,
     /// Our performance variables.
     pvars: Vec<built_in::Value>,
+    /// Those of single objects.
+    bound: Vec<bound::Value>,
+    /// What it says of its messages.
+    observation: Observation,
 }
 
 struct Recorded {
@@ -50,6 +56,7 @@ pub fn vars(options: &Options) -> Result<ExitCode> {
     }
     for rank in &ranks {
         list.overlay(rank);
+        list.overlay_objects(rank);
     }
     item::name_values(&mut list.items);
     let job = ranks.first().map(|rank| (rank.process.job.as_str(), headline(&ranks)));
@@ -86,7 +93,31 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
         bail!("no process of the job has called MPI yet; try again");
     }
     ranks.sort_by_key(|rank| rank.number);
+    add_unexpected(&mut ranks);
     Ok(ranks)
+}
+
+/// What a process says of its messages.
+fn observed<S: Source>(image: &Image<S>, process: &Process) -> Observation {
+    let rank = mpiscope_job::rank::Rank::new(image, process, &ImageOnly);
+    questions::observation::of_messages(&rank)
+}
+
+/// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the
+/// others have sent.
+fn add_unexpected(ranks: &mut [Rank]) {
+    if ranks.len() == 1 && ranks.iter().any(|rank| rank.process.size.is_some_and(|size| size > 1)) {
+        return;
+    }
+    let observations: Vec<Observation> =
+        ranks.iter_mut().map(|r| std::mem::take(&mut r.observation)).collect();
+    let found = questions::why::unexpected(&observations);
+    for rank in ranks {
+        let pid = rank.process.pid;
+        let counted = |comm| found.iter().find(|found| found.pid == pid && found.comm == comm);
+        let unexpected = bound::unexpected(&rank.bound, |comm| counted(comm).map_or(0, |found| found.count));
+        rank.bound.extend(unexpected);
+    }
 }
 
 impl Rank {
@@ -104,6 +135,8 @@ impl Rank {
             number: process.rank.unwrap_or(0),
             cvars: variables.iter().map(|snapshot| recorded(&snapshot.value)).collect(),
             pvars: built_in::values(image, &process, now.is_some())?,
+            bound: bound::values(image, &process)?,
+            observation: observed(image, &process),
             process,
             environment: None,
         })
@@ -227,6 +260,17 @@ impl List {
             let item = self.item(Item { kind, name, class, ..Item::default() });
             item.needs.clear();
             item.hold(own.value.clone(), "", rank.number);
+        }
+    }
+
+    /// What the image of a rank says of single objects.
+    fn overlay_objects(&mut self, rank: &Rank) {
+        for own in &rank.bound {
+            let (kind, name, class) = ("pvar".to_owned(), own.name.to_owned(), own.class.to_owned());
+            let item = self.item(Item { kind, name, class, ..Item::default() });
+            item.needs.clear();
+            item.problem.clear();
+            item.hold_of(Some(&own.object), own.value.clone(), "", rank.number);
         }
     }
 

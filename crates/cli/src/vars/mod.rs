@@ -4,6 +4,7 @@
 //! [`query`], [`helper`]). Of a running job ([`job`]): the same, asked by a helper in the environment of each rank, and over it
 //! what stands in the images of the ranks: our variables ([`built_in`]), and those of the library that a tool has written.
 
+mod bound;
 mod built_in;
 mod helper;
 mod item;

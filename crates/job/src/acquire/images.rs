@@ -46,6 +46,7 @@ fn record(job: &discover::Job, found: &discover::Found) -> Option<ImageEntry> {
             executable: facts.executable.text().into_owned().into(),
             spawned: None,
             gone: !alive,
+            silent: false,
         },
     })
 }

@@ -127,6 +127,7 @@ fn directory(known: &[Known]) -> Option<Vec<Entry>> {
             executable: rank.process.executable,
             spawned: None,
             gone: false,
+            silent: false,
         };
         Some((number, entry))
     });
@@ -153,6 +154,7 @@ fn known(peer: &Peer) -> Option<Known> {
             executable: facts.executable.text().into_owned().into(),
             spawned: None,
             gone: false,
+            silent: false,
         },
     })
 }
@@ -169,6 +171,7 @@ mod tests {
             executable: "/a".into(),
             spawned: None,
             gone: false,
+            silent: false,
         };
         Known { world: world.into(), number, size, started, aborted: false, rank }
     }
