@@ -1,5 +1,5 @@
 //! The folder in which processes of one user meet: sockets and files there have names that follow from public facts, so what
-//! keeps other users from taking them first is the folder.
+//! keeps other users from taking them first is the folder. `mpiscope run` finds it by the same rule (`run/rendezvous.rs` of `cli`).
 
 use std::fs::{self, DirBuilder};
 use std::io;
