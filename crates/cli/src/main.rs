@@ -16,6 +16,7 @@ mod render;
 mod run;
 mod save;
 mod selection;
+mod silent;
 mod vars;
 mod why;
 

@@ -1,7 +1,7 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
-use crate::exit;
 use crate::render::{Screen, Table, complain, or_dash};
+use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
 use mpiscope_job::discover::{HeldImage, LastStage, discover};
@@ -132,7 +132,23 @@ impl Watched {
 pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired> {
     let (start, owner) = start(targets)?;
     let users = whose.user.clone().unwrap_or(owner);
-    let found = acquire::acquire(&system(), start, &Scope { remote, users })?;
+    let system = system();
+    let named = match &start {
+        Start::Pids(pids) => pids.clone(),
+        Start::Target(_) => Vec::new(),
+    };
+    let scope = Scope { remote, users };
+    let mut found = match acquire::acquire(&system, start, &scope) {
+        Ok(found) => found,
+        // A process that has not called MPI has no tables, but perhaps others of its job.
+        Err(why) => match silent::others(&named).as_deref() {
+            None => return Err(why.into()),
+            Some([]) => Acquired::default(),
+            Some(others) => acquire::acquire(&system, Start::Pids(others.to_vec()), &scope)?,
+        },
+    };
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    silent::add(&mut found, &named, &host, |host| system.here(host));
     if found.processes.is_empty() {
         match found.problems.as_slice() {
             [] => bail!("no process of a job was found; has it called MPI_Init yet?"),
@@ -194,11 +210,19 @@ fn table(entries: &[Entry]) -> Table {
             or_dash(entry.rank.map(|rank| rank.to_string())),
             entry.place.host.clone(),
             entry.place.pid.to_string(),
-            format!("{}{}", entry.executable.display(), if entry.gone { " (gone)" } else { "" }),
+            format!("{}{}", entry.executable.display(), remark(entry)),
             spawned,
         ]);
     }
     table
+}
+
+fn remark(entry: &Entry) -> &'static str {
+    match (entry.gone, entry.silent) {
+        (true, _) => " (gone)",
+        (false, true) => " (has not called MPI)",
+        (false, false) => "",
+    }
 }
 
 #[cfg(test)]
@@ -215,6 +239,7 @@ mod tests {
             executable: "/a".into(),
             spawned: None,
             gone: true,
+            silent: false,
         };
         let first = entry.clone();
         entry.spawned = Some(Spawned { world: "h:0:0".into(), rank: 3, sequence: 1 });

@@ -48,6 +48,10 @@ pub mod variables;
 pub mod worlds;
 
 pub use error::Error;
+
+/// An image, wherever its bytes are.
+pub type Image = mpiscope_image::Image<Bytes>;
+
 pub use image_source::{Bytes, open_file};
 pub use process::{Ending, Process};
 pub use rankset::RankSet;

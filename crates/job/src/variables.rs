@@ -1,8 +1,10 @@
 //! Variables of another process, as its image shows them: our performance variables, as totals since its start, and control
 //! variables.
 //!
-//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is
-//! not in here: a tool inside of the process reads it.
+//! Watermarks are those of the whole time since the start, as far as the process keeps them. What is bound to an object is in
+//! [`bound`](super::bound).
+
+pub mod bound;
 
 use crate::Error;
 use crate::objects::{ImageOnly, Kind, Reader};

@@ -98,6 +98,7 @@ mod tests {
             executable: "/a".into(),
             spawned: None,
             gone: false,
+            silent: false,
         }
     }
 

@@ -2,11 +2,11 @@
 
 mod other_hosts;
 pub mod rows;
-mod silent;
 
 use crate::exit;
 use crate::render::{Screen, Table, complain, or_dash};
 use crate::selection::{self, Target};
+use crate::silent;
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Found, Job};
 use mpiscope_job::living;
@@ -114,7 +114,7 @@ fn look(job: &Job, elsewhere: bool) -> Report {
         }
     }
     if job.runs_here() {
-        silent::add(&mut report, job);
+        add_silent(&mut report, job);
     }
     let mut worlds = Worlds::of(processes.iter());
     if elsewhere && job.runs_here() {
@@ -123,6 +123,21 @@ fn look(job: &Job, elsewhere: bool) -> Report {
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
     report
+}
+
+/// Adds a row for each rank that has not called MPI, and counts those no more that have one.
+fn add_silent(report: &mut Report, job: &Job) {
+    let is_it = |known: &RankStatus, rank, pid| known.rank == Some(rank) || known.pid == pid;
+    let has_called = |rank, pid| report.ranks.iter().any(|known| is_it(known, rank, pid));
+    let found = silent::ranks(job.owner, &job.name, has_called);
+    // All of them are in one world, as far as anybody knows.
+    let first = report.ranks.first().map(|rank| (rank.world.clone(), rank.host.clone()));
+    let (world, host) = first.unwrap_or_default();
+    report.silent = report.silent.saturating_sub(found.len());
+    report.ranks.extend(found.into_iter().map(|silent| {
+        let status = RankStatus::silent(silent.pid, Some(silent.rank), host.clone());
+        RankStatus { world: world.clone(), ..status }
+    }));
 }
 
 fn empty(job: &str) -> Report {

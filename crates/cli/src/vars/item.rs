@@ -1,6 +1,7 @@
 //! What is listed: variables, enumerations, categories, event types.
 
 use mpiscope_job::RankSet;
+use mpiscope_job::variables::bound::Object;
 use serde::{Deserialize, Serialize};
 
 /// One of them. The layer describes it as a line of JSON, with one value; in a job there may be several.
@@ -64,7 +65,7 @@ pub struct Item {
 }
 
 /// A value with where it comes from and who has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Held {
     /// Elements are separated by blanks.
     pub value: String,
@@ -77,6 +78,9 @@ pub struct Held {
     /// In a job; elsewhere `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RankSet>,
+    /// Of a variable that is bound to objects: which one's value it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<Object>,
 }
 
 impl Item {
@@ -88,7 +92,7 @@ impl Item {
         let mut item: Self = serde_json::from_str(line)?;
         if let Some(value) = item.value.take() {
             let from = std::mem::take(&mut item.provenance);
-            item.values.push(Held { value, named: String::new(), from, ranks: None });
+            item.values.push(Held { value, from, ..Held::default() });
         }
         Ok(item)
     }
@@ -96,6 +100,19 @@ impl Item {
     /// Is a control variable's value anywhere not the default?
     pub fn is_changed(&self) -> bool {
         self.kind == "cvar" && self.values.iter().any(|held| held.from != "default")
+    }
+
+    /// The variable of each object that it has values of, in the order in which they were found.
+    pub fn by_object(&self) -> Vec<(&Object, Self)> {
+        let mut found: Vec<(&Object, Self)> = Vec::new();
+        for held in &self.values {
+            let Some(object) = &held.object else { continue };
+            match found.iter_mut().find(|(known, _)| known.is_same(object)) {
+                Some((_, item)) => item.values.push(held.clone()),
+                None => found.push((object, Self { values: vec![held.clone()], ..self.clone() })),
+            }
+        }
+        found
     }
 
     /// The value that most ranks hold.
@@ -107,17 +124,28 @@ impl Item {
 
     /// `rank` holds this value too, or instead of what it was thought to hold.
     pub fn hold(&mut self, value: String, from: &str, rank: u32) {
-        for held in &mut self.values {
+        self.hold_of(None, value, from, rank);
+    }
+
+    /// The same of an object.
+    pub fn hold_of(&mut self, object: Option<&Object>, value: String, from: &str, rank: u32) {
+        let same = |held: &Held| match (&held.object, object) {
+            (Some(one), Some(other)) => one.is_same(other),
+            (None, None) => true,
+            _ => false,
+        };
+        for held in self.values.iter_mut().filter(|held| same(held)) {
             if let Some(ranks) = &mut held.ranks {
                 ranks.0.remove(&rank);
             }
         }
         self.values.retain(|held| held.ranks.as_ref().is_none_or(|ranks| !ranks.0.is_empty()));
-        match self.values.iter_mut().find(|held| held.value == value && held.from == from) {
+        match self.values.iter_mut().find(|held| same(held) && held.value == value && held.from == from) {
             Some(held) => held.ranks.get_or_insert_default().0.extend([rank]),
             None => {
                 let ranks = Some([rank].into_iter().collect());
-                self.values.push(Held { value, named: String::new(), from: from.to_owned(), ranks });
+                let object = object.cloned();
+                self.values.push(Held { value, from: from.to_owned(), ranks, object, ..Held::default() });
             }
         }
     }

@@ -10,8 +10,10 @@ use crate::render::complain;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::living::{self, Living};
+use mpiscope_job::objects::ImageOnly;
 use mpiscope_job::process_file::ProcessFile;
-use mpiscope_job::variables::{Control, LONGEST_NAME, Value, controls, values};
+use mpiscope_job::questions::{self, observation::Observation};
+use mpiscope_job::variables::{Control, LONGEST_NAME, Value, bound, controls, values};
 use mpiscope_job::{Process, RankSet};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -29,6 +31,10 @@ struct Rank {
     cvars: Vec<Control>,
     /// Our performance variables.
     pvars: Vec<Value>,
+    /// Those of single objects.
+    bound: Vec<bound::Value>,
+    /// What it says of its messages.
+    observation: Observation,
 }
 
 /// Looks and shows.
@@ -40,6 +46,7 @@ pub fn vars(options: &Options) -> Result<ExitCode> {
     }
     for rank in &ranks {
         list.overlay(rank);
+        list.overlay_objects(rank);
     }
     item::name_values(&mut list.items);
     let job = ranks.first().map(|rank| (rank.process.job.as_str(), headline(&ranks)));
@@ -66,14 +73,13 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
                 }
                 // One that has not called MPI yet neither.
                 let Some(Living { image, process, outer_pid, .. }) = read? else { continue };
-                let (cvars, pvars) = (controls(&image)?, values(&image, &process, true)?);
-                ranks.push(Rank::new(process, cvars, pvars, outer_pid.and_then(environment_of)));
+                let environment = outer_pid.and_then(environment_of);
+                ranks.push(Rank::read(&image, process, true, environment)?);
             }
         }
         Target::File(path) => {
             let ProcessFile { image, process, .. } = ProcessFile::open(&path)?;
-            let (cvars, pvars) = (controls(&image)?, values(&image, &process, false)?);
-            ranks.push(Rank::new(process, cvars, pvars, None));
+            ranks.push(Rank::read(&image, process, false, None)?);
         }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
@@ -84,17 +90,46 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
         bail!("no process of the job has called MPI yet; try again");
     }
     ranks.sort_by_key(|rank| rank.number);
+    add_unexpected(&mut ranks);
     Ok(ranks)
 }
 
+/// Adds the variables that follow from what all processes say together. A single process of several says nothing of what the
+/// others have sent.
+fn add_unexpected(ranks: &mut [Rank]) {
+    if ranks.len() == 1 && ranks.iter().any(|rank| rank.process.size.is_some_and(|size| size > 1)) {
+        return;
+    }
+    let observations: Vec<Observation> =
+        ranks.iter_mut().map(|r| std::mem::take(&mut r.observation)).collect();
+    let found = questions::why::unexpected(&observations);
+    for rank in ranks {
+        let pid = rank.process.pid;
+        let counted = |comm| found.iter().find(|found| found.pid == pid && found.comm == comm);
+        let unexpected = bound::unexpected(&rank.bound, |comm| counted(comm).map_or(0, |found| found.count));
+        rank.bound.extend(unexpected);
+    }
+}
+
 impl Rank {
-    fn new(
+    /// Reads the variables of an image; `live`: the process runs.
+    fn read(
+        image: &mpiscope_job::Image,
         process: Process,
-        cvars: Vec<Control>,
-        pvars: Vec<Value>,
+        live: bool,
         environment: Option<Environment>,
-    ) -> Self {
-        Self { number: process.rank.unwrap_or(0), process, environment, cvars, pvars }
+    ) -> Result<Self> {
+        let rank = mpiscope_job::rank::Rank::new(image, &process, &ImageOnly);
+        let observation = questions::observation::of_messages(&rank);
+        Ok(Self {
+            number: process.rank.unwrap_or(0),
+            cvars: controls(image)?,
+            pvars: values(image, &process, live)?,
+            bound: bound::values(image, &process)?,
+            observation,
+            environment,
+            process,
+        })
     }
 
     /// What tells ranks apart whose libraries have other values: the library, and its settings.
@@ -215,6 +250,17 @@ impl List {
             let item = self.item(Item { kind, name, class, ..Item::default() });
             item.needs.clear();
             item.hold(own.value.clone(), "", rank.number);
+        }
+    }
+
+    /// What the image of a rank says of single objects.
+    fn overlay_objects(&mut self, rank: &Rank) {
+        for own in &rank.bound {
+            let (kind, name, class) = ("pvar".to_owned(), own.name.to_owned(), own.class.to_owned());
+            let item = self.item(Item { kind, name, class, ..Item::default() });
+            item.needs.clear();
+            item.problem.clear();
+            item.hold_of(Some(&own.object), own.value.clone(), "", rank.number);
         }
     }
 

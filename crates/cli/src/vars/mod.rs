@@ -2,7 +2,7 @@
 //!
 //! Of an MPI library: everything that a tool would find in it under the layer, asked by a helper process ([`library`],
 //! [`query`], [`helper`]). Of a running job ([`job`]): the same, asked by a helper in the environment of each rank, and over it
-//! what stands in the images of the ranks: our variables ([`built_in`]), and those of the library that a tool has written.
+//! what stands in the images of the ranks: our variables (`mpiscope_job::variables`), and those of the library that a tool has written.
 
 mod helper;
 mod item;

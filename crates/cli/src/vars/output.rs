@@ -30,6 +30,9 @@ const TITLES: [(&str, &str); 5] = [
 /// Categories within categories.
 const MOST_LEVELS: usize = 32;
 
+/// Objects of which the value of a variable is shown where nobody asked for all.
+const SHOWN_OBJECTS: usize = 4;
+
 /// The most elements of an array that are shown; JSON has them all.
 const SHOWN: usize = 8;
 
@@ -77,7 +80,9 @@ fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
             _ => "",
         };
         page.push(format!("{title} ({}{what})", of_kind.len()).into());
-        page.extend(telling.iter().map(|item| Block::Line(format!("  {}{}", item.name, value(item)))));
+        for item in &telling {
+            page.extend(variable(item, in_job.then_some(SHOWN_OBJECTS)).into_iter().map(Block::Line));
+        }
         if rest > 0 {
             let how = if kind == "category" { "--categories shows their tree" } else { "--long shows all" };
             page.push(format!("  {} {rest}: {how}", if telling.is_empty() { "all" } else { "and" }).into());
@@ -85,12 +90,35 @@ fn overview(page: &mut Vec<Block>, items: &[&Item], in_job: bool) {
     }
 }
 
+/// A variable with its value; one that is bound to objects with a line for each, at most `most` and only those that are not zero if
+/// there is a limit.
+fn variable(item: &Item, most: Option<usize>) -> Vec<String> {
+    let of_objects = item.by_object();
+    if of_objects.is_empty() {
+        return vec![format!("  {}{}", item.name, value(item))];
+    }
+    let telling: Vec<_> = of_objects.iter().filter(|(_, item)| most.is_none() || !is_zero(item)).collect();
+    let shown = telling.get(..most.unwrap_or(usize::MAX).min(telling.len())).unwrap_or_default();
+    let mut lines = vec![format!("  {}", item.name)];
+    lines.extend(shown.iter().map(|(object, item)| format!("      of {}{}", object.label(), value(item))));
+    let more = telling.len() - shown.len();
+    if more > 0 {
+        lines.push(format!("      and of {more} more: --long shows all"));
+    }
+    lines
+}
+
+/// Whether all its values are zero.
+fn is_zero(item: &Item) -> bool {
+    let zero = |value: &str| value.split(' ').all(|element| element.parse().is_ok_and(|n: f64| n == 0.0));
+    item.values.iter().all(|held| zero(&held.value))
+}
+
 /// Whether a variable is worth a line where nobody asked for it.
 fn tells(item: &Item, in_job: bool) -> bool {
-    let is_zero = |value: &str| value.split(' ').all(|element| element.parse().is_ok_and(|n: f64| n == 0.0));
     match item.kind.as_str() {
         "cvar" if in_job => item.is_changed(),
-        "pvar" if in_job => item.values.iter().any(|held| !is_zero(&held.value)),
+        "pvar" if in_job => !is_zero(item),
         "cvar" | "pvar" => true,
         "event" => !in_job,
         _ => false,
@@ -109,7 +137,7 @@ fn list(page: &mut Vec<Block>, items: &[&Item]) {
         }
         page.push(format!("{title} ({})", of_kind.len()).into());
         for item in of_kind {
-            page.push(format!("  {}{}", item.name, value(item)).into());
+            page.extend(variable(item, None).into_iter().map(Block::Line));
             let lines = [facts(item), one_line(&item.desc), names(item)];
             let lines = lines.into_iter().filter(|line| !line.is_empty());
             page.extend(lines.map(|line| Block::Line(format!("      {line}"))));
@@ -233,7 +261,9 @@ fn branch(page: &mut Vec<Block>, items: &[Item], category: &Item, depth: usize) 
     for (kind, members) in [("cvar", &category.cvars), ("pvar", &category.pvars), ("event", &category.events)]
     {
         for item in members.iter().filter_map(|at| named(kind, *at)) {
-            page.push(format!("{indent}  {kind} {}{}", item.name, value(item)).into());
+            let told =
+                if item.by_object().is_empty() { value(item) } else { "  (of each object: --long)".into() };
+            page.push(format!("{indent}  {kind} {}{told}", item.name).into());
         }
     }
     for child in category.categories.iter().filter_map(|at| named("category", *at)) {

@@ -47,7 +47,7 @@ mod tests {
     use crate::vars::item::Held;
 
     fn variable(environment: &str, value: &str, from: &str) -> Item {
-        let held = Held { value: value.into(), named: String::new(), from: from.into(), ranks: None };
+        let held = Held { value: value.into(), from: from.into(), ..Held::default() };
         Item {
             kind: "cvar".into(),
             name: "MPIR_CVAR_X".into(),

@@ -19,10 +19,12 @@
 //! * [`shares`]: how the time of threads and ranks divides;
 //! * [`losses`]: how many records found no room;
 //! * [`totals`]: totals that are words of the records, each a performance variable;
+//! * [`bound`]: variables of single objects that are words of their records;
 //! * [`live`]: which objects count as the program's, and as live;
 //! * [`members`]: whom the ranks of a communicator stand for;
 //! * [`unexpected`]: which messages wait and have no receive.
 
+pub mod bound;
 pub mod live;
 pub mod losses;
 pub mod members;

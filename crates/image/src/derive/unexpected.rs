@@ -13,14 +13,13 @@
 //! All memory is arrays of fixed size, on the stack of a signal handler perhaps: 256 messages of one sender, 256 receives.
 
 //!
-//! Some libraries do not say what a send and receive in one has got ([`Comm::untold`]). Then how many messages are left is
+//! Some libraries do not say what a send and receive in one has got ([`Comm::untold`](crate::objects::Comm::untold)). Then how many messages are left is
 //! certain only over all senders, and which ones is not known ([`Outstanding::unknown`]).
 
-use crate::objects::Comm;
-
-/// How many messages have not been received on a communicator, of `missing` that its peers' records lack altogether.
-pub fn left(missing: u64, comm: &Comm) -> u64 {
-    missing.saturating_sub(comm.untold().unwrap_or(0))
+/// How many messages have not been received on a communicator, of `missing` that its peers' records lack altogether; `untold` is
+/// [`Comm::untold`](crate::objects::Comm::untold).
+pub fn left(missing: u64, untold: Option<u64>) -> u64 {
+    missing.saturating_sub(untold.unwrap_or(0))
 }
 
 /// Messages of one sender that are told apart by their tags.

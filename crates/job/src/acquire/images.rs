@@ -62,6 +62,7 @@ impl WhoIs {
             executable: facts.executable.text().into_owned().into(),
             spawned: None,
             gone: false,
+            silent: false,
         };
         Some(Self { stage, size, entry })
     }

@@ -39,6 +39,9 @@ pub struct Entry {
     pub spawned: Option<Spawned>,
     /// The process has ended without the job.
     pub gone: bool,
+    /// It has not called MPI: the rank is what the launcher told it, the world is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub silent: bool,
 }
 
 /// Everything that was found.

@@ -189,6 +189,7 @@ impl<'a> Walk<'a> {
                     executable: target.executable().unwrap_or_default(),
                     spawned: None,
                     gone: false,
+                    silent: false,
                 });
             }
             self.learn(&block);
@@ -206,6 +207,7 @@ impl<'a> Walk<'a> {
                 executable: process.executable,
                 spawned: None,
                 gone: false,
+                silent: false,
             });
         }
         Ok(useful)
@@ -220,6 +222,7 @@ impl<'a> Walk<'a> {
                 executable: rank.process.executable.clone(),
                 spawned: rank.spawned.clone(),
                 gone: false,
+                silent: false,
             });
         }
         let others = block.directories.iter().chain(&block.metadirectories).chain(&block.meta);

@@ -13,7 +13,7 @@ use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, Program};
 use serde_json::Value;
 
-use crate::inspected::job::{Job, json};
+use crate::inspected::job::{Job, json, text};
 use crate::subject::Subject;
 
 const ROLES: Program = Program { name: "thread_roles", ranks: 2, needs: Needs::Nothing };
@@ -22,10 +22,13 @@ const LATE: Program = Program { name: "late_start", ranks: 2, needs: Needs::Noth
 
 const CORES: &str = "core_files_of_a_hung_job_are_the_same_to_core_why_ps_and_inspect";
 
+const BOUND: Program = Program { name: "bound_values", ranks: 2, needs: Needs::Nothing };
+
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&'static str, Check); 3] = [
+    let checks: [(&'static str, Check); 4] = [
+        ("variables_of_objects_are_the_same_from_inside_and_outside", bound),
         ("a_thread_that_only_asks_hides_nothing_of_the_one_that_communicates", roles),
         ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
         (CORES, cores::check),
@@ -66,7 +69,8 @@ fn outside(report: &Value, rank: usize) -> Result<Values> {
     for item in items.iter().filter(|item| item["kind"] == "pvar") {
         let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
         for held in item["values"].as_array().into_iter().flatten() {
-            if members(held["ranks"].as_str().unwrap_or_default()).contains(&rank) {
+            let unbound = held["object"].is_null();
+            if unbound && members(held["ranks"].as_str().unwrap_or_default()).contains(&rank) {
                 let value = held["value"].as_str().unwrap_or_default();
                 values.insert((text("name"), text("class")), value.to_owned());
             }
@@ -217,8 +221,76 @@ fn late(subject: &Subject, library: &Library) -> Result<()> {
         Ok(begun && states.last() == Some(&Some("has not called MPI".to_owned())))
     })
     .with_context(|| format!("last seen: {states:?}"))?;
+    let ps = json(&["ps", &target, "--here", "--json"])?;
+    let pid = |rank: usize| {
+        let ranks = ps["ranks"].as_array().context("no ranks")?;
+        let of = ranks.iter().find(|r| r["rank"] == rank).context("a rank is missing")?;
+        of["pid"].as_u64().with_context(|| format!("no process: {of}"))
+    };
+    listed(pid(0)?, pid(1)?)?;
+    listed(pid(1)?, pid(1)?)?;
     job.signal("go")?;
     job.finish()
+}
+
+/// `procs` lists the rank that has not called MPI, whichever process it starts from, and `attach` reaches it.
+fn listed(from: u64, silent: u64) -> Result<()> {
+    let from = from.to_string();
+    let procs = json(&["procs", &from, "--here", "--json"])?;
+    let listed = procs["processes"].as_array().context("no processes")?;
+    let is_it = |entry: &&Value| entry["pid"] == silent;
+    let of: Vec<&Value> = listed.iter().filter(is_it).collect();
+    ensure!(of.len() == 1 && of[0]["rank"] == 1 && of[0]["silent"] == true, "from {from}: {procs}");
+    ensure!(listed.iter().filter(|entry| entry["silent"] == true).count() == 1, "from {from}: {procs}");
+    let table = text(&["procs", &from, "--here"])?;
+    ensure!(table.lines().any(|line| line.contains("(has not called MPI)")), "{table}");
+    let answer = text(&["attach", &from, "--ranks", "1", "--batch", "info inferiors"])?;
+    ensure!(answer.contains("rank 1 (1 process)") && answer.contains(&silent.to_string()), "{answer}");
+    Ok(())
+}
+
+/// Values of variables that are bound to objects, each with its object's name.
+fn bound(subject: &Subject, library: &Library) -> Result<()> {
+    let mut job = Job::start_of(&BOUND, subject, library, &[], &[])?;
+    job.all_ready()?;
+    let target = job.target();
+    let report = json(&["vars", &target, "--json"])?;
+    let table = text(&["vars", &target])?;
+    let length = fs::read_to_string(job.path().join("length"))?;
+    job.signal("go")?;
+    job.finish()?;
+    ensure!(length == "1", "inside of the process {length} messages wait");
+    for (variable, object, rank, value) in [
+        ("MPI_T_UMQ_LENGTH", "grid", 1, "1"),
+        ("mpiscope_unexpected_messages", "grid", 1, "1"),
+        ("mpiscope_unexpected_messages", "grid", 0, "0"),
+        ("mpiscope_messages_sent", "grid", 0, "0 3"),
+        ("mpiscope_bytes_sent", "grid", 0, "0 12"),
+        ("mpiscope_comm_size", "MPI_COMM_WORLD", 1, "2"),
+        ("mpiscope_collectives", "MPI_COMM_SELF", 1, "0"),
+        ("mpiscope_puts", "board", 0, "1"),
+        ("mpiscope_window_size", "board", 1, "4"),
+    ] {
+        let seen = of_object(&report, variable, object, rank)?;
+        ensure!(seen == value, "{variable} of {object}, rank {rank}: {seen}, not {value}");
+    }
+    let at = table.find("  mpiscope_unexpected_messages\n").with_context(|| table.clone())?;
+    ensure!(table[at..].lines().nth(1).is_some_and(|l| l.starts_with("      of \"grid\" = ")), "{table}");
+    Ok(())
+}
+
+/// What a rank holds of a variable of the object with this name.
+fn of_object(report: &Value, variable: &str, object: &str, rank: usize) -> Result<String> {
+    let items = report["items"].as_array().context("no items")?;
+    let item = items.iter().find(|item| item["kind"] == "pvar" && item["name"] == variable);
+    let item = item.with_context(|| format!("no {variable}"))?;
+    let is_it = |held: &&Value| {
+        let ranks = members(held["ranks"].as_str().unwrap_or_default());
+        held["object"]["name"] == object && ranks.contains(&rank)
+    };
+    let held = item["values"].as_array().and_then(|values| values.iter().find(is_it));
+    let held = held.with_context(|| format!("nothing of {object}, rank {rank}: {item}"))?;
+    Ok(held["value"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Shares are parts of a whole, and loops that poll are seen as such.

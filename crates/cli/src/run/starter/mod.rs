@@ -126,6 +126,7 @@ fn directory(known: &[Known]) -> Option<Vec<Entry>> {
             executable: rank.process.executable,
             spawned: None,
             gone: false,
+            silent: false,
         };
         Some((number, entry))
     });
@@ -157,6 +158,7 @@ mod tests {
             executable: "/a".into(),
             spawned: None,
             gone: false,
+            silent: false,
         };
         Known { world: world.into(), number, size, started, aborted: false, rank }
     }

@@ -10,7 +10,7 @@ pub mod live;
 mod read;
 mod requests;
 
-pub use read::{Context, observe};
+pub use read::{Context, observe, of_messages};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,9 @@ pub struct Observation {
     pub communicators: Vec<Communicator>,
     /// Receives that are posted and not complete, oldest first.
     pub posted: Vec<Receive>,
+    /// Messages that a probe has matched and that were not received, each as the receive that it is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<Receive>,
     /// Collectives that were started and are not complete.
     pub collectives: Vec<Collective>,
     /// Messages sent lately, oldest first.

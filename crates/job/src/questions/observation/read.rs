@@ -48,6 +48,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         ended,
         threads,
         posted: requests.posted,
+        matched: requests.matched,
         collectives: requests.collectives,
         sent: envelopes.sent,
         received: envelopes.received,
@@ -55,6 +56,28 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     };
     observation.post_blocking();
     observation
+}
+
+/// What a process says of its messages, without anything of the system.
+pub fn of_messages<S: Source>(rank: &Rank<'_, S>) -> Observation {
+    observe(rank, &Nobody)
+}
+
+/// Who cannot be asked.
+struct Nobody;
+
+impl Context for Nobody {
+    fn doing(&self, _: u32) -> String {
+        String::new()
+    }
+
+    fn at(&self, _: u32) -> Option<String> {
+        None
+    }
+
+    fn ended(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Observation {

@@ -7,7 +7,7 @@ use mpi_abi::{AbiKind, ObjectKind, constant};
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Life};
-use mpiscope_image::traffic::{Request, RequestKind};
+use mpiscope_image::traffic::{self, Request, RequestKind};
 use std::collections::HashMap;
 
 /// Records of requests that are looked at.
@@ -56,6 +56,8 @@ pub struct Requests {
     pub needs: HashMap<u64, Vec<Need>>,
     /// Receives that are posted, oldest first.
     pub posted: Vec<Receive>,
+    /// Messages that a probe has matched and that were not received, each as the receive that it is for.
+    pub matched: Vec<Receive>,
     /// Collectives that were started.
     pub collectives: Vec<Collective>,
 }
@@ -84,10 +86,29 @@ impl<S: Source> Reader<'_, '_, S> {
             }
         }
         found.posted.sort_by_key(|receive| receive.order);
+        self.add_matched(&mut found);
         found
     }
 
+    /// Messages that a probe has matched and for which no receive was made.
+    fn add_matched(&self, found: &mut Requests) {
+        let image = self.rank.image();
+        let Ok(table) = image.table::<traffic::Message>(SectionKind::MESSAGES) else { return };
+        for index in 0..table.len().min(MOST_RECORDS) {
+            let Ok(record) = image.get::<traffic::Message>(&table, index) else { continue };
+            let message = record.value;
+            if Life(message.head.life.get()) == Life::LIVE {
+                let (source, tag) = (message.source.get(), message.tag.get());
+                found.matched.push(taken(message.comm_identity.get(), source, tag, message.order.get()));
+            }
+        }
+    }
+
     fn add(&self, request: &Request, found: &mut Requests) {
+        if RequestKind(request.kind.get()) == RequestKind::MRECV {
+            let comm = request.comm_identity.get();
+            found.matched.push(taken(comm, request.peer.get(), request.tag.get(), request.order.get()));
+        }
         let needs = self.needs(request);
         for need in &needs {
             match need {
@@ -170,6 +191,12 @@ impl<S: Source> Reader<'_, '_, S> {
             if request.is(Flag::PERSISTENT) { &request.started_from } else { &request.head.made_from }.get();
         (from != 0).then(|| self.rank.place(from)).flatten()
     }
+}
+
+/// A message that a probe has matched, as the receive that it is for.
+fn taken(comm: u64, source: u32, tag: u32, order: u64) -> Receive {
+    let place = Receive { comm, order, ..Receive::default() };
+    Receive { from: Some(source), tag: Some(tag.cast_signed()), ..place }
 }
 
 fn outside(kind: RequestKind) -> Need {

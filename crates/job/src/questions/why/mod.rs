@@ -46,7 +46,7 @@ pub(super) mod words;
 pub use blocked::{Blocked, blocked};
 pub(super) use cause::not_seen;
 pub use files::{of_files, one_world};
-pub use join::snapshot;
+pub use join::{Unexpected, snapshot, unexpected};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
     ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,

@@ -7,6 +7,7 @@ use crate::mpi_t::bound::{self, Bound};
 use crate::mpi_t::recording::Interest;
 use crate::mpi_t::ticks;
 use crate::record::traffic::collectives::{WaitListener, listen_to_waits};
+use mpiscope_image::derive::bound::{COLLECTIVES, COMM_SIZE, PEERS};
 use mpiscope_image::layout::Recording;
 use mpiscope_image::traffic::Peer;
 use mpit::{
@@ -15,9 +16,6 @@ use mpit::{
 use std::sync::atomic::Ordering;
 
 const OBJECTS: u32 = Recording::OBJECTS.0;
-
-/// Name, description, and the word of a peer's record.
-type PeerVariable = (&'static str, &'static str, fn(&Peer) -> u64);
 
 /// Something of each rank of a communicator.
 pub struct PerRank(fn(&Peer) -> u64, Interest);
@@ -72,25 +70,26 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     let counter = |name: &str, desc: &str| {
         PvarSpec::new(name, PvarClass::COUNTER, Datatype::UNSIGNED_LONG_LONG).desc(desc).bind(Bind::MPI_COMM)
     };
-    let per_rank: [PeerVariable; 4] = [
-        ("mpiscope_messages_sent", "Messages whose send was started", |peer| peer.sent.get()),
-        ("mpiscope_bytes_sent", "Bytes of messages whose send was started", |peer| peer.sent_bytes.get()),
-        ("mpiscope_messages_received", "Messages received", |peer| peer.received.get()),
-        ("mpiscope_bytes_received", "Bytes of messages received", |peer| peer.received_bytes.get()),
+    let what = [
+        "Messages whose send was started",
+        "Bytes of messages whose send was started",
+        "Messages received",
+        "Bytes of messages received",
     ];
-    for (name, what, value) in per_rank {
+    for (variable, what) in PEERS.iter().zip(what) {
         let desc = format!(
             "{what}, by rank of the communicator (of the remote group of an intercommunicator), point to point, by \
              this process. Costs nothing beyond the recording of objects, about 10 ns per message"
         );
-        add(Topic::Messages, registry.add_pvar(counter(name, &desc), PerRank(value, Interest::new(OBJECTS))));
+        let spec = counter(variable.name, &desc);
+        add(Topic::Messages, registry.add_pvar(spec, PerRank(variable.value, Interest::new(OBJECTS))));
     }
     let collectives = counter(
-        "mpiscope_collectives",
+        COLLECTIVES.name,
         "Collective operations that this process has entered on the communicator, blocking and nonblocking ones, \
          constructors, and every start of a persistent one. Costs nothing beyond the recording of objects",
     );
-    let value = |bound: &Bound| bound.comm().collectives.get().wrapping_add(bound.comm().restarts.get());
+    let value = |bound: &Bound| (COLLECTIVES.value)(bound.comm());
     add(
         Topic::Collectives,
         registry.add_pvar(collectives, Whole { value, interest: Interest::new(OBJECTS), waits: false }),
@@ -110,7 +109,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
             Whole { value, interest: Interest::new(OBJECTS | Recording::TIMES.0), waits: true },
         ),
     );
-    let size = PvarSpec::new("mpiscope_comm_size", PvarClass::SIZE, Datatype::UNSIGNED)
+    let size = PvarSpec::new(COMM_SIZE, PvarClass::SIZE, Datatype::UNSIGNED)
         .desc("Number of ranks of the communicator (of the remote group of an intercommunicator). Costs nothing")
         .bind(Bind::MPI_COMM)
         .continuous(true)

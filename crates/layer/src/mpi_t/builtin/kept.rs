@@ -8,9 +8,11 @@
 use super::categories::Categories;
 use super::publish_one;
 use crate::base::topic::Topic;
-use crate::mpi_t::bound;
 use crate::mpi_t::recording::Interest;
+use crate::mpi_t::{bound, ticks};
 use crate::record::objects::table::{Object, Table};
+use mpiscope_image::derive::bound::{self as bound_values, Class, OfObject};
+use mpiscope_image::layout::Recording;
 use mpiscope_image::objects::Life;
 use mpit::{Bind, Binding, Datatype, Error, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit};
 use std::sync::atomic::{Ordering, fence};
@@ -75,24 +77,11 @@ fn read<T: Subject, R>(token: u64, value: impl FnOnce(&T) -> R) -> Result<R> {
     if kept.is_there() { Ok(value) } else { Err(Error::INVALID_HANDLE) }
 }
 
-/// A variable of each object of a kind.
-pub struct Variable<T: 'static> {
-    #[allow(missing_docs)]
-    pub name: &'static str,
-    #[allow(missing_docs)]
-    pub class: PvarClass,
-    /// What it says, without how and at what cost.
-    pub desc: &'static str,
-    /// The raw value.
-    pub value: fn(&T) -> u64,
-    /// Bits of [`Recording`](mpiscope_image::layout::Recording) that it needs.
-    pub needs: u32,
-    /// How the raw value becomes one of the datatype: [`Unit::Plain`] an integer, else a `double`.
-    pub unit: Unit,
-}
+/// A variable of each object of a kind, and what it says, without how and at what cost.
+pub type Variable<T> = (&'static OfObject<T>, &'static str);
 
 struct Of<T: 'static> {
-    value: fn(&T) -> u64,
+    variable: &'static OfObject<T>,
     interest: Interest,
 }
 
@@ -102,7 +91,10 @@ impl<T: Subject> Instrument for Of<T> {
     }
 
     fn sample(&self, object: u64, _element: usize) -> Result<u64> {
-        read::<T, _>(object, self.value)
+        read::<T, _>(object, self.variable.value).map(|value| match self.variable.unit {
+            bound_values::Unit::Plain => value,
+            bound_values::Unit::Ticks => ticks::units(value),
+        })
     }
 
     fn interest(&self, wanted: bool) {
@@ -111,19 +103,29 @@ impl<T: Subject> Instrument for Of<T> {
 }
 
 /// Registers variables; `how` ends their descriptions.
-pub fn publish<T: Subject, const N: usize>(
+pub fn publish<T: Subject>(
     registry: &Registry,
     (categories, topic): (&Categories, Topic),
-    variables: [Variable<T>; N],
+    variables: impl Iterator<Item = Variable<T>>,
     how: &str,
 ) {
-    for Variable { name, class, desc, value, needs, unit } in variables {
-        let datatype =
-            if matches!(unit, Unit::Plain) { Datatype::UNSIGNED_LONG_LONG } else { Datatype::DOUBLE };
-        let desc = format!("{desc}, {how}");
-        let spec = PvarSpec::new(name, class, datatype).desc(desc).bind(T::BIND).unit(unit);
-        let of = Of::<T> { value, interest: Interest::new(needs) };
-        if let Some(index) = publish_one(name, registry.add_pvar(spec, of)) {
+    for (variable, what) in variables {
+        let (datatype, unit, needs) = match variable.unit {
+            bound_values::Unit::Plain => (Datatype::UNSIGNED_LONG_LONG, Unit::Plain, Recording::OBJECTS.0),
+            bound_values::Unit::Ticks => {
+                (Datatype::DOUBLE, Unit::Scaled(ticks::UNIT), Recording::OBJECTS.0 | Recording::TIMES.0)
+            }
+        };
+        let class = match variable.class {
+            Class::Counter => PvarClass::COUNTER,
+            Class::Timer => PvarClass::TIMER,
+            Class::Level => PvarClass::LEVEL,
+            Class::Size => PvarClass::SIZE,
+        };
+        let spec = PvarSpec::new(variable.name, class, datatype);
+        let spec = spec.desc(format!("{what}, {how}")).bind(T::BIND).unit(unit);
+        let of = Of::<T> { variable, interest: Interest::new(needs) };
+        if let Some(index) = publish_one(variable.name, registry.add_pvar(spec, of)) {
             categories.add(topic, Member::Pvar(index));
         }
     }

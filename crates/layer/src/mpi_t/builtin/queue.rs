@@ -10,6 +10,7 @@ use crate::base::topic::Topic;
 use crate::mpi_t::bound::Bound;
 use crate::mpi_t::recording::Interest;
 use crate::record::traffic::{self, state::State};
+use mpiscope_image::derive::bound::UNEXPECTED;
 use mpiscope_image::derive::unexpected::{self, Outstanding, Posted};
 use mpiscope_image::layout::Recording;
 use mpit::{Bind, Binding, Datatype, Instrument, Member, PvarClass, PvarSpec, Registry, Result};
@@ -36,7 +37,7 @@ fn length(bound: &Bound) -> u64 {
     let mut posted = super::posted::on(bound, state);
     let length = (0..bound.size)
         .fold(0, |length: u64, rank| length.saturating_add(waiting(bound, state, rank, &mut posted)));
-    unexpected::left(length, bound.comm())
+    unexpected::left(length, bound.comm().untold())
 }
 
 /// Messages of one sender that none of the receives takes.
@@ -72,9 +73,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         the same node; those on other nodes, and processes that do not run under mpiscope, are not seen. Up to 256 \
         messages of one sender and 256 receives are told apart by their tags, and as far back as the last 512 messages of \
         both, unless MPI_Isendrecv received some with a wildcard and the library (MPICH, Intel MPI) did not say which. Costs nothing beyond the recording of objects; a read takes about 10 ns per rank, and a microsecond or two per sender if there are receives";
-    for (name, datatype) in
-        [("MPI_T_UMQ_LENGTH", Datatype::INT), ("mpiscope_unexpected_messages", Datatype::UNSIGNED)]
-    {
+    for (name, datatype) in UNEXPECTED.into_iter().zip([Datatype::INT, Datatype::UNSIGNED]) {
         let spec =
             PvarSpec::new(name, PvarClass::LEVEL, datatype).desc(DESC).bind(Bind::MPI_COMM).any_datatype();
         if let Some(index) =

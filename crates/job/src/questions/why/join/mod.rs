@@ -8,6 +8,8 @@
 mod communicators;
 mod unreceived;
 
+pub use unreceived::Unexpected;
+
 use super::Kind;
 use super::snapshot::{
     Call, Collective, Condition, Idle, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Signature,
@@ -51,6 +53,26 @@ type Slot<'a> = (usize, u32, Option<&'a Observation>);
 /// One snapshot of a job; `unseen_because` says of the ranks that nobody has observed why that may be. Two looks at the same processes give snapshots with the same order.
 #[must_use]
 pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot {
+    let (slots, communicators) = joined(observations);
+    let mut processes: Vec<Process> = (0..)
+        .zip(&slots)
+        .map(|(me, slot)| Joiner { communicators: &communicators, unseen_because, me, slot }.process())
+        .collect();
+    unreceived::add(&slots, &communicators, &mut processes);
+    let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
+    let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
+    Snapshot { processes, communicators: communicators.list, singletons: alone && !spawned }
+}
+
+/// How many messages wait on each communicator of each process and have no receive, as `MPI_T_UMQ_LENGTH` says inside of it.
+#[must_use]
+pub fn unexpected(observations: &[Observation]) -> Vec<Unexpected> {
+    let (slots, communicators) = joined(observations);
+    unreceived::unexpected(&slots, &communicators)
+}
+
+/// The processes in order, and the communicators that they have in common.
+fn joined(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
     let mut places = Places::default();
     let mut slots: Vec<Slot<'_>> = Vec::new();
     for observation in observations {
@@ -65,14 +87,7 @@ pub fn snapshot(observations: &[Observation], unseen_because: &str) -> Snapshot 
         places.index.entry((*world, *rank)).or_insert(index);
     }
     let communicators = Communicators::join(&slots, &places);
-    let mut processes: Vec<Process> = (0..)
-        .zip(&slots)
-        .map(|(me, slot)| Joiner { communicators: &communicators, unseen_because, me, slot }.process())
-        .collect();
-    unreceived::add(&slots, &communicators, &mut processes);
-    let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
-    let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
-    Snapshot { processes, communicators: communicators.list, singletons: alone && !spawned }
+    (slots, communicators)
 }
 
 /// Adds the ranks of every world that nobody has observed.

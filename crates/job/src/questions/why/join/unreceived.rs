@@ -9,8 +9,8 @@
 use super::{Slot, communicators::Communicators};
 use crate::questions::observation::{self, Observation};
 use crate::questions::why::snapshot::{Message, Process, ProcessIndex};
-use mpiscope_image::derive::unexpected::Outstanding;
-use std::collections::HashMap;
+use mpiscope_image::derive::unexpected::{self, Outstanding, Posted};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// By communicator and rank of the other side.
@@ -51,6 +51,69 @@ pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [P
             }));
         }
     }
+}
+
+/// Messages that wait on a communicator of a process and have no receive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unexpected {
+    /// The process, by its number.
+    pub pid: u32,
+    /// The communicator's identity.
+    pub comm: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// By receiver and communicator: each sender, by its rank there, with what it has outstanding.
+type Incoming = BTreeMap<(ProcessIndex, u64), Vec<(u32, Outstanding)>>;
+
+/// Counts them for all processes and communicators on which messages were exchanged.
+pub fn unexpected(slots: &[Slot<'_>], communicators: &Communicators) -> Vec<Unexpected> {
+    let mut incoming = Incoming::new();
+    for (me, (_, _, seen)) in (0..).zip(slots) {
+        let Some(seen) = seen else { continue };
+        let sent = by_peer(&seen.sent);
+        for (comm, peer, to, other) in partners(slots, communicators, me, seen) {
+            let waiting = incoming.entry((to, comm.identity)).or_default();
+            let taken = taken(other, comm);
+            let missing = peer.sent.saturating_sub(taken.received);
+            let found = if untold(other, comm.identity).is_some() {
+                Outstanding::unknown(missing)
+            } else if missing == 0 {
+                continue;
+            } else {
+                let sum = peer.sent_tags.wrapping_sub(taken.received_tags);
+                let there = by_peer(&other.received);
+                let mine = sent.get(&(comm.identity, peer.rank)).map_or(&[][..], Vec::as_slice);
+                let theirs = there.get(&(comm.identity, comm.rank)).map_or(&[][..], Vec::as_slice);
+                find(missing, sum, mine, theirs)
+            };
+            waiting.push((comm.rank, found));
+        }
+    }
+    let counted = incoming.into_iter().filter_map(|((to, comm), senders)| {
+        let receiver = slots.get(to as usize).and_then(|(_, _, seen)| *seen)?;
+        Some(Unexpected { pid: receiver.pid, comm, count: left(receiver, comm, senders) })
+    });
+    counted.collect()
+}
+
+/// What the receives of a process leave of the messages of all senders on a communicator.
+fn left(receiver: &Observation, comm: u64, mut senders: Vec<(u32, Outstanding)>) -> u64 {
+    let mut posted = Posted::default();
+    for receive in receiver.posted.iter().chain(&receiver.matched).filter(|receive| receive.comm == comm) {
+        posted.add(unexpected::Receive::new(
+            receive.from,
+            receive.tag.map(i32::cast_unsigned),
+            receive.order,
+        ));
+    }
+    senders.sort_by_key(|(rank, _)| *rank);
+    let waiting = senders.iter_mut().fold(0, |sum: u64, (rank, messages)| {
+        posted.take_from(*rank, messages);
+        sum.saturating_add(messages.len())
+    });
+    unexpected::left(waiting, untold(receiver, comm))
 }
 
 /// Everybody that a process has exchanged messages with and that was observed: its record of them, who they are, and what they
@@ -114,6 +177,17 @@ fn by_peer(messages: &[observation::Message]) -> ByPeer<'_> {
     found
 }
 
+/// Which messages were not received.
+fn find(
+    missing: u64,
+    sum: u64,
+    sent: &[&observation::Message],
+    received: &[&observation::Message],
+) -> Outstanding {
+    let tags = |message: &&observation::Message| message.tag.cast_unsigned();
+    Outstanding::find(missing, sum, sent.iter().rev().map(tags), || received.iter().rev().map(tags))
+}
+
 /// Tags of the messages that were not received, oldest first, each with its envelope if that is still there.
 fn outstanding<'a>(
     missing: u64,
@@ -121,9 +195,7 @@ fn outstanding<'a>(
     sent: &[&'a observation::Message],
     received: &[&observation::Message],
 ) -> Vec<(i32, Option<&'a observation::Message>)> {
-    let tags = |message: &&observation::Message| message.tag.cast_unsigned();
-    let found =
-        Outstanding::find(missing, sum, sent.iter().rev().map(tags), || received.iter().rev().map(tags));
+    let found = find(missing, sum, sent, received);
     // The newest with this tag: of those that were received the oldest are first.
     let envelope = |tag: i32| sent.iter().rev().find(|message| message.tag == tag).copied();
     found.tags().map(u32::cast_signed).map(|tag| (tag, envelope(tag))).collect()
@@ -168,6 +240,27 @@ mod tests {
         assert_eq!(seen(3, 1, None), (2, false));
         assert_eq!(seen(3, 1, Some(2)), (0, false), "all that are missing were received");
         assert_eq!(seen(3, 1, Some(1)), (0, true), "which one is outstanding is not known");
+    }
+
+    #[test]
+    fn a_message_waits_unless_a_receive_or_a_probe_takes_it() {
+        let count = |job: &[Observation]| super::super::unexpected(job).last().map(|found| found.count);
+        let mut job = job(2, 0, None);
+        job[0].sent = messages(&[4, 5]);
+        job[0].communicators[0].peers[0].sent_tags = 9;
+        job[0].sent.iter_mut().for_each(|message| (message.comm, message.peer) = (7, 1));
+        assert_eq!(count(&job), Some(2));
+        let of = |tag| observation::Receive {
+            comm: 7,
+            from: Some(0),
+            tag: Some(tag),
+            order: 1,
+            ..Default::default()
+        };
+        job[1].posted = vec![of(5), of(9)];
+        assert_eq!(count(&job), Some(1), "a receive of another tag takes none");
+        job[1].matched = vec![of(4)];
+        assert_eq!(count(&job), Some(0));
     }
 
     fn messages(tags: &[i32]) -> Vec<observation::Message> {
