@@ -34,6 +34,7 @@ mod functions;
 pub mod layout;
 pub mod objects;
 mod read;
+pub mod runtime;
 mod text;
 pub mod traffic;
 pub mod variables;

@@ -283,8 +283,12 @@ impl Writer {
         if offset > self.accessible.load(Ordering::Relaxed).wrapping_sub(size_of::<T>()) {
             return None;
         }
-        // SAFETY: in bounds (checked) and aligned (rounded); otherwise as in `at`.
-        Some(unsafe { &*self.image.base.add(offset).cast::<T>() })
+        // SAFETY: in bounds (checked) and aligned (rounded), so inside the mapping, which has an address; otherwise as in `at`.
+        Some(unsafe {
+            let record = self.image.base.add(offset).cast::<T>();
+            std::hint::assert_unchecked(!record.is_null());
+            &*record
+        })
     }
 
     /// The record of a table with this index, if it was handed out.

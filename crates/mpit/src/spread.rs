@@ -26,8 +26,8 @@ const LANES: usize = 16;
 #[cfg(loom)]
 const LANES: usize = 2;
 
-/// A lane of pins.
-#[repr(align(64))]
+/// A lane of pins: two cache lines, because processors fetch the neighbour of a line along with it.
+#[repr(align(128))]
 struct Lane(AtomicU64);
 
 /// Generation, phase and pins of one slot.

@@ -4,6 +4,8 @@
  *     bench_events empty          an event with an empty callback and its time stamp, more than while nobody listens
  *     bench_events stamp|element|copy      what a callback that asks for that takes more than an empty one
  *     bench_events rate N         million events a second, N threads at once
+ *     bench_events factor events|loop      how many times the rate of one thread two have: of events, or of steps of a loop
+ *                                          that shares nothing, which is the best that this machine allows now
  *
  * The event is that MPI_Comm_rank has ended. With and without are measured in turns, so that a machine that changes its speed
  * hits both alike; the value is the difference of the best.
@@ -20,6 +22,9 @@
 
 #define CALLS 50000
 #define RUNS 41
+/* Threads side by side: so short that some runs are not interrupted on a machine that has other work, and many. */
+#define SHORT 4000
+#define MANY 1500
 
 static MPI_T_event_registration registration, other;
 static char mode;
@@ -60,14 +65,28 @@ static void listen_to(const char *name, MPI_T_event_registration *to, int on)
         exit(3);
 }
 
+static void call(int n)
+{
+    int rank, sum = 0;
+    for (int i = 0; i < n; i++) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        sum += rank;
+    }
+    /* Not in the loop: threads must not write to one line. */
+    if (sum == 42)
+        sink = sum;
+}
+
+static void step(int n)
+{
+    for (volatile int i = 0; i < n * 50; i++)
+        ;
+}
+
 static double calls(void)
 {
-    int rank;
     double start = now();
-    for (int i = 0; i < CALLS; i++) {
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        sink += rank;
-    }
+    call(CALLS);
     return (now() - start) / CALLS;
 }
 
@@ -97,48 +116,60 @@ static double difference(const char *what)
 }
 
 static pthread_barrier_t gate;
+static void (*work)(int);
 
 static void *worker(void *unused)
 {
     (void) unused;
-    pthread_barrier_wait(&gate);
-    calls();
-    pthread_barrier_wait(&gate);
+    for (int run = 0; run < MANY; run++) {
+        pthread_barrier_wait(&gate);
+        work(SHORT);
+        pthread_barrier_wait(&gate);
+    }
     return NULL;
 }
 
-/* Short runs, so that some of them are not interrupted. */
 static double rate(int threads)
 {
     double best = 0;
-    listen_to("mpiscope.call_ended", &registration, 1);
+    pthread_t all[64];
     pthread_barrier_init(&gate, NULL, (unsigned) threads);
-    for (int run = 0; run < RUNS; run++) {
-        pthread_t all[64];
-        for (int i = 1; i < threads; i++)
-            pthread_create(&all[i], NULL, worker, NULL);
+    for (int i = 1; i < threads; i++)
+        pthread_create(&all[i], NULL, worker, NULL);
+    for (int run = 0; run < MANY; run++) {
         pthread_barrier_wait(&gate);
         double start = now();
-        calls();
+        work(SHORT);
         pthread_barrier_wait(&gate);
-        best = fmax(best, (double) CALLS * threads / (now() - start) * 1e3);
-        for (int i = 1; i < threads; i++)
-            pthread_join(all[i], NULL);
+        best = fmax(best, (double) SHORT * threads / (now() - start) * 1e3);
     }
+    for (int i = 1; i < threads; i++)
+        pthread_join(all[i], NULL);
     return best;
+}
+
+static double factor(void)
+{
+    double one = rate(1), two = rate(2);
+    return fmax(two, rate(2)) / fmax(one, rate(1));
 }
 
 int main(int argc, char **argv)
 {
-    int provided, threads = argc > 2 ? atoi(argv[2]) : 1;
-    const char *what = argc > 1 ? argv[1] : "empty";
-    int many = !strcmp(what, "rate");
+    int provided;
+    const char *what = argc > 1 ? argv[1] : "empty", *of = argc > 2 ? argv[2] : "1";
+    int compare = !strcmp(what, "factor"), many = compare || !strcmp(what, "rate");
+    int threads = compare ? 2 : atoi(of);
     MPI_Init_thread(&argc, &argv, many && threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_T_init_thread(provided, &provided);
-    if (!MPISCOPE_HAS(MPI_T_event_get_num))
+    work = compare && !strcmp(of, "loop") ? step : call;
+    if (!MPISCOPE_HAS(MPI_T_event_get_num)) {
         printf("value nan\n");
-    else
-        printf("value %f\n", many ? rate(threads) : difference(what));
+    } else {
+        if (many && work == call)
+            listen_to("mpiscope.call_ended", &registration, 1);
+        printf("value %f\n", compare ? factor() : many ? rate(threads) : difference(what));
+    }
     MPI_Finalize();
     return sink == 42;
 }

@@ -29,6 +29,8 @@ pub fn cases(library: &Library, dir: &Path) -> Result<Vec<Case>> {
         case("MPI_T_event_copy in the callback, ns more", &["copy"]),
         case("events of one thread, million a second", &["rate", "1"]),
         case("events of two threads, million a second", &["rate", "2"]),
+        case("two threads, times the rate of one: events", &["factor", "events"]),
+        case("two threads, times the rate of one: a loop that shares nothing", &["factor", "loop"]),
     ])
 }
 

@@ -5,6 +5,7 @@
 //! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
 
 mod events;
+mod instructions;
 mod layer;
 mod objects;
 mod tool;
@@ -31,8 +32,11 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer, objects, tool, events); all when none is named.
+    /// Groups to run (layer, objects, tool, events, instructions); all when none is named.
     groups: Vec<String>,
+    /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
+    #[arg(long)]
+    against: Option<PathBuf>,
     /// How often each setting is run.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
@@ -70,9 +74,10 @@ pub struct Case {
 pub fn run(args: &Args) -> Result<()> {
     for name in &args.groups {
         anyhow::ensure!(
-            GROUPS.iter().any(|(known, _)| known == name),
-            "no group is called {name}; known are {}",
-            GROUPS.map(|(known, _)| known).join(", ")
+            name == instructions::GROUP || GROUPS.iter().any(|(known, _)| known == name),
+            "no group is called {name}; known are {}, {}",
+            GROUPS.map(|(known, _)| known).join(", "),
+            instructions::GROUP
         );
     }
     build::release()?;
@@ -98,6 +103,9 @@ pub fn run(args: &Args) -> Result<()> {
                     show(&case, &measure(library, &case, args.rounds)?);
                 }
             }
+        }
+        if args.wants(instructions::GROUP) {
+            instructions::run(library, &home, args.against.as_deref())?;
         }
     }
     Ok(())

@@ -44,11 +44,10 @@ impl Debugger {
             }
         } else {
             words.push("-q".into());
-            // Nobody is at a prompt while the process is attached to; from then on the user is.
-            words.extend(["-iex", "set pagination off"].map(str::to_owned));
             words.extend(script());
-            words.extend(["-p".into(), pid.to_string()]);
-            words.extend(["-ex", "set pagination on"].map(str::to_owned));
+            // Nobody is at a prompt while the process is attached to; from then on the user is, with the settings of the
+            // user's own gdbinit.
+            words.extend(["-ex".to_owned(), format!("with pagination off -- attach {pid}")]);
             if open {
                 words.extend(["-ex", "set var *(int*)&MPIR_debug_gate = 1"].map(str::to_owned));
             }
@@ -118,7 +117,7 @@ mod tests {
                 .map(|i| all[i].clone())
                 .collect()
         };
-        let quiet = ["-q", "-iex", "set pagination off", "-p", "7", "-ex", "set pagination on"];
+        let quiet = ["-q", "-ex", "with pagination off -- attach 7"];
         let gdb = without_script(Debugger::new(&[]).interactive(7, false));
         assert_eq!(gdb, words(&[&["gdb"], &quiet[..]].concat()));
         let tui = without_script(Debugger::new(&words(&["-tui"])).interactive(7, false));

@@ -109,7 +109,7 @@ mod tests {
         let first: Vec<&str> = plan.iter().filter_map(|words| words.first().map(String::as_str)).collect();
         let opening: Vec<&str> = first.into_iter().filter(|word| *word != "select-layout").collect();
         assert_eq!(opening, ["new-session", "split-window", "split-window", "split-window", "new-window"]);
-        assert!(plan[0].last().unwrap().contains("-p 100"), "{plan:?}");
+        assert!(plan[0].last().unwrap().contains("attach 100"), "{plan:?}");
     }
 
     #[test]

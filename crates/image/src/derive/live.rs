@@ -4,6 +4,7 @@ use crate::objects::{Flag, Head, Life};
 use crate::traffic::Request;
 
 /// Whether a call of the program made the object: neither predefined, nor the library's own.
+#[inline]
 pub fn is_of_program(head: &Head) -> bool {
     head.flags.get() & Flag::PREDEFINED.0 == 0 && head.made_by.get() != 0
 }

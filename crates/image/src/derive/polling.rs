@@ -56,20 +56,30 @@ impl Polling {
         Self::read(thread)
     }
 
-    fn read(thread: &ThreadHead) -> Self {
+    /// What the thread itself has to know of its run, which nobody else writes.
+    #[inline(always)]
+    pub fn of_own(thread: &ThreadHead) -> Self {
         Self {
             ticks: thread.polling_ticks.get(),
             since: thread.polling_since.get(),
             latest: thread.polling_latest.get(),
             polls: thread.polls.get(),
             polled: thread.polled.get(),
+            ..Self::default()
+        }
+    }
+
+    fn read(thread: &ThreadHead) -> Self {
+        Self {
             completed: thread.call.completed.get() as u32,
             function: thread.call.open().or(thread.call.ended()),
+            ..Self::of_own(thread)
         }
     }
 
     /// The run after one more poll, which began and returned at these times and is the thread's call number `number`
     /// (counted from 1).
+    #[inline(always)]
     pub fn after(self, (began, returned): (u64, u64), number: u64, spacing: u64) -> Self {
         let number = number as u32;
         let (latest, polled) = (returned, number);

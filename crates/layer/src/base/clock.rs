@@ -31,6 +31,12 @@ pub fn now() -> u64 {
     if MONOTONIC.load(Ordering::Relaxed) { monotonic_ns() } else { counter() }
 }
 
+/// The same; nothing if that is not the processor's counter, but a call.
+#[inline(always)]
+pub fn counted() -> Option<u64> {
+    (!MONOTONIC.load(Ordering::Relaxed)).then(counter)
+}
+
 /// `CLOCK_MONOTONIC` in nanoseconds.
 #[cold]
 #[inline(never)]

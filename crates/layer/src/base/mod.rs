@@ -6,6 +6,7 @@ pub mod collector;
 pub mod complaint;
 pub mod image;
 pub mod limits;
+pub mod meeting_place;
 pub mod own_memory;
 pub mod settings;
 pub mod speed;

@@ -2,7 +2,8 @@
 //!
 //! A message to processes without it would stay unmatched in their library, or be received by the program: their next
 //! call could fail through us. So nothing is sent before both sides know of each other, and they say so beside MPI, over
-//! an abstract Unix socket on this host; either side looks whether the other is this user:
+//! a Unix socket in the [folder](meeting_place::folder) of this user, where nobody else can listen or connect; either side looks
+//! at the other's credentials all the same:
 //!
 //! ```text
 //!  one who spawns or accepts                 the child, or one who connects
@@ -12,23 +13,32 @@
 //!  taken: says yes ─────────────────────────► reads it: both are here
 //! ```
 //!
-//! Both know the name: for a spawn it is that of the job, for a connection the port, for a join the addresses of the
-//! socket. Sides on different hosts do not find each other this way, and then nothing is sent.
+//! Both know what its name begins with: for a spawn it follows from that of the job, for a connection from the port, for a join
+//! from the addresses of the socket. The rest is the offering thread's own. Sides on different hosts do not find each other this way,
+//! and then nothing is sent.
 #![allow(unsafe_code)]
 
-use super::process_descriptor;
+use crate::base::complaint::complain;
+use crate::base::image;
+use crate::base::meeting_place::{self, hash};
 use crate::base::unix_socket::Socket;
 use std::ffi::c_int;
+use std::fs;
 use std::mem::size_of;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long the other side may take to come, once the library's call has returned on ours.
 const OFFER: Duration = Duration::from_secs(5);
 /// How long one who offers may take to return from the library's call.
 const TAKE: Duration = Duration::from_secs(20);
-/// Offers of the same name that may be open at once: several ranks of a job may spawn.
-const PLACES: u32 = 8;
+/// How many may knock at an offer at once; who comes in vain goes on to the next.
+const BACKLOG: c_int = 128;
+/// What names of sockets end with, once somebody listens there.
+const SUFFIX: &str = ".meet";
 /// What is said.
 static YES: u8 = b'y';
 
@@ -60,32 +70,55 @@ impl Meeting {
     }
 }
 
-/// What is listened under. The number is that of what is told over it and thereafter: those of another version do not meet.
-fn name(key: u64, place: u32) -> Vec<u8> {
-    // SAFETY: no arguments, always succeeds.
-    let user = unsafe { libc::geteuid() };
-    format!("mpiscope/{user}/meet2/{key:016x}/{place}").into_bytes()
+/// What the names for a key begin with. The number is that of what is told over it and thereafter: those of another version do not
+/// meet.
+fn prefix(key: u64) -> String {
+    format!("{key:016x}-3-")
 }
 
-/// Somebody who listens for the other side.
-pub struct Offer(Meeting);
+/// Where this user's processes meet. Without such a place they do not, which is said.
+fn folder() -> Option<PathBuf> {
+    let why = match meeting_place::folder() {
+        Ok(folder) => return Some(folder),
+        Err(why) => why,
+    };
+    complain(&format!("jobs that are spawned or connect do not find each other: {why}"));
+    None
+}
+
+/// Somebody who listens for the other side, at a place in the folder.
+pub struct Offer {
+    meeting: Meeting,
+    place: PathBuf,
+}
 
 impl Offer {
-    /// Listens under a name, before the library's call.
-    fn new(key: u64) -> Option<Self> {
-        (0..PLACES).find_map(|place| {
-            let meeting = Meeting::new()?;
-            meeting.0.listen(&name(key, place), 4).then_some(Self(meeting))
-        })
+    /// Listens, before the library's call.
+    fn new(folder: &Path, key: u64) -> Option<Self> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let (pid, number) = (image::own_pid(), MADE.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{}{pid}-{number}", prefix(key));
+        let (place, made) = (folder.join(format!("{name}{SUFFIX}")), folder.join(name));
+        let meeting = Meeting::new()?;
+        // Nobody finds it before it listens: then one who is refused knows that whoever listened there is gone.
+        let listens =
+            meeting.0.listen(made.as_os_str().as_bytes(), BACKLOG) && fs::rename(&made, &place).is_ok();
+        if !listens {
+            let _gone = fs::remove_file(&made);
+            complain(
+                "no socket can be made in the folder where jobs that are spawned or connect find each other",
+            );
+        }
+        listens.then_some(Self { meeting, place })
     }
 
     /// After the call: waits for the other side, and answers that we are here. True if both are.
     pub fn taken(self) -> bool {
         let until = Instant::now() + OFFER;
-        while self.0.ready(until.saturating_duration_since(Instant::now())) {
+        while self.meeting.ready(until.saturating_duration_since(Instant::now())) {
             // SAFETY: no address is wanted.
             let other = unsafe {
-                let listener = self.0.0.descriptor();
+                let listener = self.meeting.0.descriptor();
                 libc::accept4(listener, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC)
             };
             let Some(other) = Socket::of(other).map(Meeting) else { continue };
@@ -102,19 +135,46 @@ impl Offer {
     }
 }
 
-/// After the library's call: whether somebody who offers under this name is there and has seen us.
+impl Drop for Offer {
+    fn drop(&mut self) {
+        // One who was refused may have been first.
+        let _gone = fs::remove_file(&self.place);
+    }
+}
+
+/// After the library's call: whether somebody who offers under this key is there and has seen us.
 pub fn take(key: u64) -> bool {
+    folder().is_some_and(|folder| take_in(&folder, key))
+}
+
+fn take_in(folder: &Path, key: u64) -> bool {
     let until = Instant::now() + TAKE;
-    (0..PLACES).any(|place| {
-        let Some(socket) = Meeting::new() else { return false };
-        let mut said = 0u8;
-        socket.0.connect(&name(key, place))
-            && socket.0.is_ours()
-            && socket.ready(until.saturating_duration_since(Instant::now()))
-            // SAFETY: room for one byte.
-            && unsafe { libc::recv(socket.0.descriptor(), (&raw mut said).cast(), 1, 0) } == 1
-            && said == YES
-    })
+    let prefix = prefix(key);
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let offers = names.filter(|name| {
+        let name = name.as_bytes();
+        name.starts_with(prefix.as_bytes()) && name.ends_with(SUFFIX.as_bytes())
+    });
+    offers.map(|name| folder.join(name)).any(|place| accepted(&place, until))
+}
+
+/// Whether the one who listens at this place is there and has seen us.
+fn accepted(place: &Path, until: Instant) -> bool {
+    let Some(socket) = Meeting::new() else { return false };
+    let mut said = 0u8;
+    if !socket.0.connect(place.as_os_str().as_bytes()) {
+        if std::io::Error::last_os_error().raw_os_error() == Some(libc::ECONNREFUSED) {
+            // Whoever listened there is gone and left the name behind.
+            let _gone = fs::remove_file(place);
+        }
+        return false;
+    }
+    socket.0.is_ours()
+        && socket.ready(until.saturating_duration_since(Instant::now()))
+        // SAFETY: room for one byte.
+        && unsafe { libc::recv(socket.0.descriptor(), (&raw mut said).cast(), 1, 0) } == 1
+        && said == YES
 }
 
 /// Offers between the two hooks of a call, by thread.
@@ -122,7 +182,7 @@ static OFFERS: Mutex<Vec<(libc::pthread_t, Offer)>> = Mutex::new(Vec::new());
 
 /// Before a call that makes an intercommunicator: offers under this name.
 pub fn offer(key: u64) {
-    let Some(offer) = Offer::new(key) else { return };
+    let Some(offer) = folder().and_then(|folder| Offer::new(&folder, key)) else { return };
     if let Ok(mut offers) = OFFERS.lock() {
         // SAFETY: no arguments, always succeeds.
         let thread = unsafe { libc::pthread_self() };
@@ -144,12 +204,12 @@ pub fn offered() -> Option<Offer> {
 /// The name for a spawn: parents and children have the job in common.
 pub fn of_job() -> u64 {
     let job = crate::base::settings::variable(c"MPISCOPE_JOB").map_or(&b"?"[..], |job| job.to_bytes());
-    process_descriptor::hash(&[b"job ", job].concat())
+    meeting_place::key(&[b"job ", job].concat())
 }
 
 /// The name for a connection.
 pub fn of_port(port: &[u8]) -> u64 {
-    process_descriptor::hash(&[b"port ", port].concat())
+    meeting_place::key(&[b"port ", port].concat())
 }
 
 /// The name for a join over a socket, and whether it is ours to offer; nothing if the addresses do not tell the sides
@@ -165,9 +225,7 @@ pub fn of_socket(socket: c_int) -> Option<(u64, bool)> {
     };
     let (own, peer) = (name(libc::getsockname)?, name(libc::getpeername)?);
     let (first, second) = if own < peer { (&own, &peer) } else { (&peer, &own) };
-    (own != peer).then(|| {
-        (process_descriptor::hash(&[b"join ", first.as_slice(), second.as_slice()].concat()), own > peer)
-    })
+    (own != peer).then(|| (hash(&[b"join ", first.as_slice(), second.as_slice()].concat()), own > peer))
 }
 
 #[cfg(test)]
@@ -179,7 +237,11 @@ mod tests {
     use std::thread;
 
     fn key(name: &str) -> u64 {
-        process_descriptor::hash(format!("{name} {}", std::process::id()).as_bytes())
+        hash(format!("{name} {}", std::process::id()).as_bytes())
+    }
+
+    fn offer_here(key: u64) -> Offer {
+        Offer::new(&folder().unwrap(), key).unwrap()
     }
 
     #[test]
@@ -192,26 +254,71 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_refused_at_once_and_several_may_offer_under_one_name() {
+    fn nobody_is_refused_at_once_and_any_number_may_offer_under_one_key() {
         let key = key("several");
         let begin = Instant::now();
         assert!(!take(key));
         assert!(begin.elapsed() < Duration::from_secs(1));
-        let offers: Vec<Offer> = (0..3).map(|_| Offer::new(key).unwrap()).collect();
-        let takers: Vec<_> = (0..3).map(|_| thread::spawn(move || take(key))).collect();
+        let offers: Vec<Offer> = (0..12).map(|_| offer_here(key)).collect();
+        let takers: Vec<_> = (0..12).map(|_| thread::spawn(move || take(key))).collect();
         // Whom one of them does not take goes on to the next.
-        assert!(offers.into_iter().all(Offer::taken));
+        let taken: Vec<_> = offers.into_iter().map(|offer| thread::spawn(|| offer.taken())).collect();
+        assert!(taken.into_iter().all(|offer| offer.join().unwrap()));
         assert!(takers.into_iter().all(|taker| taker.join().unwrap()));
     }
 
     #[test]
-    fn one_who_gives_up_leaves_no_belief_behind() {
+    fn one_who_gives_up_leaves_no_belief_and_no_name_behind() {
         let key = key("gives up");
-        let offer = Offer::new(key).unwrap();
+        let offer = offer_here(key);
+        let place = offer.place.clone();
         let taker = thread::spawn(move || take(key));
-        assert!(offer.0.ready(OFFER));
+        assert!(offer.meeting.ready(OFFER));
         drop(offer);
-        assert!(!taker.join().unwrap());
+        assert!(!taker.join().unwrap() && !place.exists());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_behind_is_removed_by_the_next_who_looks() {
+        let key = key("killed");
+        let place = folder().unwrap().join(format!("{}1-1{SUFFIX}", prefix(key)));
+        let socket = Socket::new(0).unwrap();
+        assert!(socket.listen(place.as_os_str().as_bytes(), 1));
+        drop(socket);
+        assert!(!take(key) && !place.exists());
+    }
+
+    /// What another user gets out of it: whether it can listen where offers are, and connect to one.
+    fn stranger(place: &Path, other: &Path) -> (bool, bool) {
+        // SAFETY: the child makes system calls only, on memory of its own, and never returns.
+        let status = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                let away = libc::setuid(65534) == 0;
+                let listens = Socket::new(0).is_some_and(|s| s.listen(other.as_os_str().as_bytes(), 1));
+                let connects = Socket::new(0).is_some_and(|s| s.connect(place.as_os_str().as_bytes()));
+                libc::_exit(i32::from(!away) << 2 | i32::from(listens) << 1 | i32::from(connects));
+            }
+            let mut status = 0;
+            libc::waitpid(child, &mut status, 0);
+            libc::WEXITSTATUS(status)
+        };
+        assert_eq!(status & 4, 0, "the child did not become somebody else");
+        (status & 2 != 0, status & 1 != 0)
+    }
+
+    #[test]
+    fn another_user_can_neither_take_the_place_of_an_offer_nor_connect_to_one() {
+        // SAFETY: no arguments, always succeeds.
+        if unsafe { libc::geteuid() } != 0 {
+            return;
+        }
+        let key = key("stranger");
+        let offer = offer_here(key);
+        let squatted = offer.place.with_file_name(format!("{}0-0{SUFFIX}", prefix(key)));
+        assert_eq!(stranger(&offer.place, &squatted), (false, false));
+        let taker = thread::spawn(move || take(key));
+        assert!(offer.taken() && taker.join().unwrap());
     }
 
     #[test]

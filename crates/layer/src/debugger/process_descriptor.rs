@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::base::image;
+use crate::base::meeting_place::hash;
 use crate::record::process;
 use std::mem::size_of;
 
@@ -92,11 +93,6 @@ fn fill(to: &mut [u8], from: &[u8]) {
 
 fn text(bytes: &[u8]) -> &[u8] {
     bytes.split(|b| *b == 0).next().unwrap_or_default()
-}
-
-/// 64 bits of FNV-1a.
-pub fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// When a process started, in the kernel's ticks since boot: field 22 of its stat.

@@ -1,25 +1,27 @@
 //! How the ranks of one host find each other without a message: a file in shared memory.
 //!
 //! Before `MPI_Init` every rank writes its [`ProcessDescriptor`] at the place of its rank into a file that all ranks of the world
-//! on this host name alike. No rank leaves `MPI_Init` before all have entered it (all libraries exchange addresses in
+//! on this host name alike, in the [folder](meeting_place::folder) of their user: nobody else can take the name first. No rank leaves `MPI_Init` before all have entered it (all libraries exchange addresses in
 //! it), so that after it the file is complete. Then the name is removed: it exists only while the job starts. What jobs
 //! leave behind that are killed at that moment, a later job removes.
 #![allow(unsafe_code)]
 
 use super::process_descriptor::{self, ProcessDescriptor};
-use crate::base::limits;
+use crate::base::complaint::complain;
 use crate::base::settings::variable;
+use crate::base::{limits, meeting_place};
 use std::ffi::CStr;
 use std::fs::File;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// More ranks than this on one host are not believed.
 const MOST: u64 = 1 << 20;
 
-/// Where shared memory has names.
-const SHARED: &str = "/dev/shm";
+/// What names of files end with.
+const SUFFIX: &str = ".world";
 /// No job needs so long to start.
 const STALE: Duration = Duration::from_secs(3600);
 
@@ -32,30 +34,32 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// Shows this process to the others. Nothing if the launcher says no rank or there is no shared memory.
+    /// Shows this process to the others. Nothing if the launcher says no rank, or there is no folder to meet in, which is said.
     pub fn enter() -> Option<Self> {
         let rank = number(&[c"PMIX_RANK", c"OMPI_COMM_WORLD_RANK", c"PMI_RANK"])?;
-        // SAFETY: no arguments, always succeeds.
-        let user = unsafe { libc::geteuid() };
-        let prefix = format!("mpiscope.{user}.");
-        let path = Path::new(SHARED).join(format!("{prefix}{:016x}", process_descriptor::hash(&world()?)));
+        let world = world()?;
+        match meeting_place::folder().and_then(|folder| Self::enter_in(&folder, &world, rank)) {
+            Ok(meeting) => Some(meeting),
+            Err(why) => {
+                complain(&format!("the ranks of this host do not find each other before MPI_Init: {why}"));
+                None
+            }
+        }
+    }
+
+    fn enter_in(folder: &Path, world: &[u8], rank: u32) -> io::Result<Self> {
+        let path = folder.join(format!("{:016x}{SUFFIX}", meeting_place::key(world)));
         if rank == 0 {
-            sweep(Path::new(SHARED), &prefix, STALE);
+            sweep(folder, STALE);
         }
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
-        let file = options.open(&path).ok()?;
-        // In a directory that everybody may write to: only a file of this user is believed.
-        let about = file.metadata().ok()?;
-        // Nor is a further name that somebody gave to a file of this user which has nothing to do with us.
-        if about.uid() != user || !about.is_file() || about.nlink() != 1 {
-            return None;
-        }
+        let file = options.open(&path)?;
         let at = u64::from(rank) * process_descriptor::SIZE as u64;
-        let rank = i32::try_from(rank).ok()?;
-        limits::without_signals(|| file.write_all_at(ProcessDescriptor::own(rank).as_bytes(), at)).ok()?;
-        Some(Self { file, path, rank })
+        let rank = i32::try_from(rank).map_err(io::Error::other)?;
+        limits::without_signals(|| file.write_all_at(ProcessDescriptor::own(rank).as_bytes(), at))?;
+        Ok(Self { file, path, rank })
     }
 
     /// The descriptor of a rank, if it is on this host and has entered.
@@ -74,9 +78,9 @@ impl Meeting {
 }
 
 /// Removes files of jobs that were killed while they started.
-fn sweep(dir: &Path, prefix: &str, age: Duration) {
+fn sweep(dir: &Path, age: Duration) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
-    for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(prefix)) {
+    for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().ends_with(SUFFIX)) {
         let old =
             entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
         if old.is_some_and(|old| old > age) {
@@ -124,20 +128,39 @@ fn number(names: &[&CStr]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_old_files_of_this_name_are_swept() -> std::io::Result<()> {
-        let dir = std::env::temp_dir().join(format!("mpiscope-sweep-{}", std::process::id()));
+    fn scratch(name: &str) -> io::Result<PathBuf> {
+        let dir = std::env::temp_dir().join(format!("mpiscope-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&dir)?;
-        for name in ["mpiscope.7.old", "mpiscope.7.new", "other"] {
+        Ok(dir)
+    }
+
+    #[test]
+    fn only_old_files_of_this_kind_are_swept() -> io::Result<()> {
+        let dir = scratch("sweep")?;
+        for name in ["old.world", "new.world", "other"] {
             let file = File::create(dir.join(name))?;
-            if name != "mpiscope.7.new" {
+            if name != "new.world" {
                 file.set_modified(std::time::SystemTime::UNIX_EPOCH)?;
             }
         }
-        sweep(&dir, "mpiscope.7.", STALE);
-        let left = ["mpiscope.7.old", "mpiscope.7.new", "other"].map(|name| dir.join(name).exists());
+        sweep(&dir, STALE);
+        let left = ["old.world", "new.world", "other"].map(|name| dir.join(name).exists());
         std::fs::remove_dir_all(&dir)?;
         assert_eq!(left, [false, true, true]);
+        Ok(())
+    }
+
+    #[test]
+    fn ranks_of_one_world_see_each_other_and_those_of_another_do_not() -> io::Result<()> {
+        let dir = scratch("meeting")?;
+        let [one, two, other] =
+            [(&b"a"[..], 0), (b"a", 1), (b"b", 1)].map(|(world, rank)| Meeting::enter_in(&dir, world, rank));
+        let (one, two, other) = (one?, two?, other?);
+        let seen = [&one, &two, &other].map(|meeting| [0, 1].map(|rank| meeting.descriptor(rank).is_some()));
+        [one, two, other].into_iter().for_each(Meeting::leave);
+        let left = std::fs::read_dir(&dir)?.count();
+        std::fs::remove_dir_all(&dir)?;
+        assert_eq!((seen, left), ([[true, true], [true, true], [false, true]], 0));
         Ok(())
     }
 }

@@ -92,14 +92,14 @@ rare_hook! {
     MPI_Allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -122,14 +122,14 @@ rare_hook! {
     MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -159,14 +159,14 @@ rare_hook! {
     MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Allreduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -189,14 +189,14 @@ rare_hook! {
     MPI_Alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -219,14 +219,14 @@ rare_hook! {
     MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -249,14 +249,14 @@ rare_hook! {
     MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -293,7 +293,7 @@ rare_hook! {
     MPI_Barrier_init (comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -316,14 +316,14 @@ rare_hook! {
     MPI_Bcast_init (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Bcast_init_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -332,7 +332,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send_rare(dest, tag) }
+    after { traffic::blocking::after_send_rare(dest, tag, comm) }
 }
 hook! {
     sizes inlined
@@ -340,7 +340,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send_rare(dest, tag) }
+    after { traffic::blocking::after_send_rare(dest, tag, comm) }
 }
 rare_hook! {
     MPI_Bsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
@@ -893,14 +893,14 @@ rare_hook! {
     MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Exscan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1575,14 +1575,14 @@ rare_hook! {
     MPI_Gather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Gather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1605,14 +1605,14 @@ rare_hook! {
     MPI_Gatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Gatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -2552,14 +2552,14 @@ rare_hook! {
     MPI_Neighbor_allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Neighbor_allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -2582,14 +2582,14 @@ rare_hook! {
     MPI_Neighbor_allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Neighbor_allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -2612,14 +2612,14 @@ rare_hook! {
     MPI_Neighbor_alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Neighbor_alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -2642,14 +2642,14 @@ rare_hook! {
     MPI_Neighbor_alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Neighbor_alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -2672,14 +2672,14 @@ rare_hook! {
     MPI_Neighbor_alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Neighbor_alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -2940,14 +2940,14 @@ rare_hook! {
     MPI_Reduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Reduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -2992,14 +2992,14 @@ rare_hook! {
     MPI_Reduce_scatter_block_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Reduce_scatter_block_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -3014,14 +3014,14 @@ rare_hook! {
     MPI_Reduce_scatter_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Reduce_scatter_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -3152,7 +3152,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send_rare(dest, tag) }
+    after { traffic::blocking::after_send_rare(dest, tag, comm) }
 }
 hook! {
     sizes inlined
@@ -3160,7 +3160,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send_rare(dest, tag) }
+    after { traffic::blocking::after_send_rare(dest, tag, comm) }
 }
 rare_hook! {
     MPI_Rsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
@@ -3196,14 +3196,14 @@ rare_hook! {
     MPI_Scan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Scan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -3226,14 +3226,14 @@ rare_hook! {
     MPI_Scatter_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Scatter_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -3256,14 +3256,14 @@ rare_hook! {
     MPI_Scatterv_init (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Scatterv_init_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm) }
+    before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -3272,7 +3272,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    after { traffic::blocking::after_send(dest, tag, comm) }
 }
 hook! {
     sizes inlined
@@ -3280,7 +3280,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    after { traffic::blocking::after_send(dest, tag, comm) }
 }
 rare_hook! {
     MPI_Send_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
@@ -3302,7 +3302,7 @@ hook! {
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { sendcount * sendtype } }
     before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
-    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
+    after { traffic::blocking::after_send(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     sizes inlined
@@ -3310,7 +3310,7 @@ hook! {
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { sendcount * sendtype } }
     before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send(i64::from(sendcount), sendtype, dest, sendtag, comm) }
-    after { traffic::blocking::after_send(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
+    after { traffic::blocking::after_send(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     sizes inlined
@@ -3318,7 +3318,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(i64::from(count), datatype, dest, sendtag, comm) }
-    after { traffic::blocking::after_send_rare(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
+    after { traffic::blocking::after_send_rare(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
 }
 hook! {
     sizes inlined
@@ -3326,7 +3326,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(i64::from(count), datatype, dest, sendtag, comm) }
-    after { traffic::blocking::after_send_rare(dest, sendtag), traffic::blocking::after_receive(source, recvtag, status) }
+    after { traffic::blocking::after_send_rare(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
 }
 rare_hook! {
     MPI_Session_attach_buffer (session: A::Handle, buffer: *const c_void, size: c_int)
@@ -3448,7 +3448,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    after { traffic::blocking::after_send(dest, tag, comm) }
 }
 hook! {
     sizes inlined
@@ -3456,7 +3456,7 @@ hook! {
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag) }
+    after { traffic::blocking::after_send(dest, tag, comm) }
 }
 rare_hook! {
     MPI_Ssend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)

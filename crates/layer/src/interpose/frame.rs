@@ -65,14 +65,13 @@ impl<A: Abi> Call<A> {
         });
     }
 
-    /// [`enter`](Self::enter) and the first part of [`publish`](Self::publish), out of line, for functions that are called
-    /// seldom or take long: what follows, up to [`published`](Self::published), writes to the record.
-    #[inline(never)]
+    /// [`enter`](Self::enter) and the first part of [`publish`](Self::publish) for functions that are called seldom or take
+    /// long: what follows, up to [`published`](Self::published), writes to the record.
+    #[inline(always)]
     pub fn enter_rare(function: FunctionId) -> Self {
-        let call = Self::enter(function);
-        call.thread.call.seq.begin();
-        call.begin();
-        call
+        let (thread, since) = open_rare::<A>(function);
+        let tls = Tls::get();
+        Self { real: tls.real.get(), ..Self::again(thread, function, since, 0) }
     }
 
     /// All that is to be known of the call stands in its record.
@@ -137,6 +136,21 @@ impl<A: Abi> Call<A> {
         self.tls.stack_pointer.get()
     }
 
+    /// Whether the frame can be closed without a look at anything unusual: no user callback made the call, and the time is
+    /// known or read from the processor.
+    #[inline(always)]
+    pub fn is_usual(&self) -> bool {
+        !self.inside && (self.until.get() != 0 || self.since == 0 || self.read_counter())
+    }
+
+    /// False if the times are not the processor's.
+    #[inline(always)]
+    fn read_counter(&self) -> bool {
+        let now = clock::counted();
+        self.until.set(now.unwrap_or(0));
+        now.is_some()
+    }
+
     /// Which function this is.
     pub fn function(&self) -> FunctionId {
         self.function
@@ -152,6 +166,12 @@ impl<A: Abi> Call<A> {
             self.until.set(clock::now());
         }
         self.until.get()
+    }
+
+    /// When the call began, and when the library returned, as far as somebody has [asked](Self::returned).
+    #[inline(always)]
+    pub fn times(&self) -> (u64, u64) {
+        (self.since, self.until.get())
     }
 
     /// What the thread keeps at hand.
@@ -238,6 +258,17 @@ impl<A: Abi> Call<A> {
         if self.inside {
             return self.aside().leave_inside();
         }
+        self.close(until);
+    }
+
+    /// [`leave`](Self::leave) for a call that [is usual](Self::is_usual).
+    #[inline(always)]
+    pub fn leave_usual(&self) {
+        self.close(self.until.get());
+    }
+
+    #[inline(always)]
+    fn close(&self, until: u64) {
         self.count(until, self.bytes.get());
         let current = &self.thread.call;
         current.seq.write(|| {
@@ -273,6 +304,37 @@ impl<A: Abi> Call<A> {
             }
         }
     }
+}
+
+/// The part of [`Call::enter_rare`] that is out of line. What it gives travels in two registers; a call would lie in memory. And
+/// what is unusual is left to a function that it ends with, so that it has nothing to save.
+#[inline(never)]
+fn open_rare<A: Abi>(function: FunctionId) -> (&'static Thread, u64) {
+    let tls = Tls::get();
+    // SAFETY: null, or a record that lives as long as the process: whoever attaches a thread stored it.
+    let (Some(thread), 0) = (unsafe { tls.thread.get().as_ref() }, tls.nested.get()) else {
+        return open_unusual::<A>(function);
+    };
+    let since = if settings::records(Recording::TIMES) {
+        let Some(now) = clock::counted() else { return open_unusual::<A>(function) };
+        now
+    } else {
+        0
+    };
+    tls.depth.set(1);
+    thread.call.seq.begin();
+    Call::<A>::again(thread, function, since, 0).begin();
+    (thread, since)
+}
+
+/// The first call of a thread, one that a user callback makes, or times by the system's clock.
+#[cold]
+#[inline(never)]
+fn open_unusual<A: Abi>(function: FunctionId) -> (&'static Thread, u64) {
+    let call = Call::<A>::enter(function);
+    call.thread.call.seq.begin();
+    call.begin();
+    (call.thread, call.since)
 }
 
 /// How many open user callbacks keep the call that they interrupt.

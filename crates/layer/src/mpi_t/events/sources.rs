@@ -39,12 +39,13 @@ impl Slot {
     }
 }
 
-#[repr(align(64))]
+/// Two cache lines, because processors fetch the neighbour of a line along with it.
+#[repr(align(128))]
 struct Last(AtomicU64);
 
 /// The threads' sources.
 static SOURCES: [Slot; MOST] = [const { Slot::new() }; MOST];
-/// The last timestamp of each, in a cache line of its own: every event writes it.
+/// The last timestamp of each, which every event writes.
 static LAST: [Last; MOST] = [const { Last(AtomicU64::new(0)) }; MOST];
 static SHARED: Slot = Slot::new();
 static ADDING: Mutex<()> = Mutex::new(());

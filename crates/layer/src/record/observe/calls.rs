@@ -21,10 +21,16 @@ const OF_SUBJECT: u64 = FileRead::KIND.bit()
     | ProcessesDisconnected::KIND.bit()
     | RecordsLost::KIND.bit();
 
+/// Does anybody want to hear of calls that begin? One load.
+#[inline(always)]
+pub fn starts_are_heard() -> bool {
+    events::wanted() & CallStarted::KIND.bit() != 0
+}
+
 /// The program entered a function.
 #[inline(always)]
 pub fn call_started<A: Abi>(call: &Call<A>) {
-    if events::wanted() & CallStarted::KIND.bit() != 0 {
+    if starts_are_heard() {
         raise_started(&call.aside());
     }
 }
@@ -39,6 +45,12 @@ fn raise_started<A: Abi>(call: &Call<A>) {
     });
     // At once: the call may never return.
     events::deliver_inside();
+}
+
+/// Does anybody want to hear of anything? One load.
+#[inline(always)]
+pub fn calls_are_heard() -> bool {
+    events::anybody()
 }
 
 /// A function has returned `result`, with all that its hooks do done: closes the frame.

@@ -3,8 +3,8 @@
 use super::facts::{self, Envelope, Posted};
 use super::lines::channel;
 use super::requests::mode_of;
-use super::scratch::{self, given, lend};
-use super::state::{Held, hold, recorded};
+use super::scratch::{self, Scratch, given, lend};
+use super::state::{self, Held, Step, recorded};
 use super::status;
 use crate::interpose::frame::Call;
 use crate::record::bytes;
@@ -25,32 +25,75 @@ pub fn before_send<A: Abi>(
     if dest < 0 || !recorded() {
         return;
     }
+    // Before the lock: it may ask the library.
     let bytes = bytes::elements::<A>(count, datatype);
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let channel = channel::<A>(&held, comm);
-    let to = Envelope::new::<false>(&channel, dest, tag, scratch.begin(&held, call));
-    let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
-    let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
-    scratch.entry = facts::send_posted(*held, to, bytes, call.since, flags);
-    scratch.send_bytes = bytes;
-    scratch.sending = true;
-    scratch.channel = channel;
+    state::with(call, || Send { bytes, dest, tag, comm });
+}
+
+struct Send<A: Abi> {
+    bytes: u64,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Handle,
+}
+
+impl<A: Abi> Step<A> for Send<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        let channel = channel::<A>(&held, self.comm);
+        // Only events carry the number.
+        let operation = if QUIET { 0 } else { scratch.begin(&held, call) };
+        let to = Envelope::new::<QUIET>(&channel, self.dest, self.tag, operation);
+        let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
+        let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
+        scratch.entry = facts::send_posted(held, to, self.bytes, call.since, flags);
+        scratch.send_bytes = self.bytes;
+        scratch.sending = true;
+    }
 }
 
 /// The same, after the call.
 #[inline(always)]
-pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int) {
-    if dest < 0 {
-        return;
+pub fn after_send<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int, comm: A::Handle) {
+    if dest >= 0 {
+        state::with(call, || Sent { result, dest, tag, comm });
     }
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    if !std::mem::take(&mut scratch.sending) {
-        return;
+}
+
+struct Sent<A: Abi> {
+    result: c_int,
+    dest: c_int,
+    tag: c_int,
+    comm: A::Handle,
+}
+
+impl<A: Abi> Step<A> for Sent<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        // In a quiet call that has succeeded all is done; whether it was counted is asked for otherwise.
+        let counted = std::mem::take(&mut scratch.sending);
+        if QUIET && self.result == A::SUCCESS && scratch.entry == 0 || !counted {
+            return;
+        }
+        sent_rarely(held, &call.aside(), scratch, &self);
     }
-    let to = Envelope::new::<false>(&scratch.channel, dest, tag, scratch.operation);
+}
+
+/// A send has ended that somebody wants to hear of, that stands in the ledger, or that failed.
+#[inline(never)]
+fn sent_rarely<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    scratch: &mut Scratch,
+    how: &Sent<A>,
+) {
+    let operation = scratch.begin(&held, call);
+    let to = Envelope::new::<false>(&channel::<A>(&held, how.comm), how.dest, how.tag, operation);
     // A call that sends and receives may have failed in its receive.
-    if result == A::SUCCESS || status::class(result) == A::ERR_TRUNCATE {
-        facts::send_completed(*held, to, scratch.send_bytes, scratch.entry, call);
+    if how.result == A::SUCCESS || status::class(how.result) == A::ERR_TRUNCATE {
+        facts::send_completed(held, to, scratch.send_bytes, scratch.entry, call);
     } else {
         facts::send_failed(&held, to, scratch.send_bytes, scratch.entry);
     }
@@ -71,8 +114,8 @@ pub fn before_send_rare<A: Abi>(
 
 /// [`after_send`] out of line.
 #[inline(never)]
-pub fn after_send_rare<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int) {
-    after_send(call, result, dest, tag);
+pub fn after_send_rare<A: Abi>(call: &Call<A>, result: c_int, dest: c_int, tag: c_int, comm: A::Handle) {
+    after_send(call, result, dest, tag, comm);
 }
 
 /// `MPI_Recv`, and the receive half of `MPI_Sendrecv`.
@@ -84,16 +127,30 @@ pub fn before_receive<A: Abi>(
     comm: A::Handle,
     status: &mut *mut c_void,
 ) {
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    scratch.order = 0;
-    if source == A::PROC_NULL {
-        return;
+    state::with(call, || Receive { source, tag, comm, status });
+}
+
+struct Receive<'a, A: Abi> {
+    source: c_int,
+    tag: c_int,
+    comm: A::Handle,
+    status: &'a mut *mut c_void,
+}
+
+impl<A: Abi> Step<A> for Receive<'_, A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        scratch.order = 0;
+        if self.source == A::PROC_NULL {
+            return;
+        }
+        scratch.channel = channel::<A>(&held, self.comm);
+        let operation = if QUIET { 0 } else { scratch.begin(&held, call) };
+        let from = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
+        scratch.order = facts::receive_posted(held, from, call.since);
+        lend::<A>(scratch, self.status);
     }
-    scratch.channel = channel::<A>(&held, comm);
-    let operation = scratch.begin(&held, call);
-    let from = Envelope::new::<false>(&scratch.channel, source, tag, operation);
-    scratch.order = facts::receive_posted(*held, from, call.since);
-    lend::<A>(scratch, status);
 }
 
 /// The same, after the call.
@@ -105,22 +162,38 @@ pub fn after_receive<A: Abi>(
     tag: c_int,
     status: *const c_void,
 ) {
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let order = std::mem::take(&mut scratch.order);
-    if order == 0 {
-        return;
+    state::with(call, || Received { result, source, tag, status });
+}
+
+struct Received {
+    result: c_int,
+    source: c_int,
+    tag: c_int,
+    status: *const c_void,
+}
+
+impl<A: Abi> Step<A> for Received {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let Some(scratch) = scratch::of(call) else { return };
+        let order = std::mem::take(&mut scratch.order);
+        if order == 0 {
+            return;
+        }
+        let operation = if QUIET { 0 } else { scratch.begin(&held, call) };
+        let named = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
+        let peer = facts::receive_ended(held, named);
+        let posted = Posted { at: call.since, order };
+        let status = given::<A>(self.status);
+        arrived(held, call, self.result, (named, peer), RequestKind::RECV, posted, status);
     }
-    let named = Envelope::new::<false>(&scratch.channel, source, tag, scratch.operation);
-    let peer = facts::receive_ended(*held, named);
-    let posted = Posted { at: call.since, order };
-    arrived(*held, call, result, (named, peer), RequestKind::RECV, posted, given::<A>(status));
 }
 
 /// A blocking receive has ended: counts the message, if there is one. `named` is what the receive named, with the record of
 /// that rank if it is at hand.
 #[inline(always)]
-pub fn arrived<A: Abi>(
-    held: Held<false>,
+pub fn arrived<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
     call: &Call<A>,
     result: c_int,
     (named, peer): (Envelope, Option<&'static Peer>),

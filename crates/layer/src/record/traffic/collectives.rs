@@ -10,11 +10,11 @@ use super::facts;
 use super::lines::communicator;
 use super::requests::{self, New};
 use super::scratch::{self, Scratch};
-use super::state::{State, hold};
+use super::state::{self, Held, State, Step, hold};
 use crate::interpose::frame::Call;
 use crate::record::objects::comms::COMMS;
-use crate::record::observe::Collective;
-use mpi_abi::{Abi, FunctionId, Handle, Start};
+use crate::record::observe::{self, Collective};
+use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::layout::Thread;
 use mpiscope_image::traffic::{Request, RequestKind};
 use std::ffi::c_int;
@@ -29,6 +29,12 @@ static LISTENER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 /// Says who hears of the time that blocking collectives take; one at a time.
 pub fn listen_to_waits(listener: Option<WaitListener>) {
     LISTENER.store(listener.map_or(std::ptr::null_mut(), |listener| listener as *mut ()), Ordering::Release);
+    state::reconsider();
+}
+
+/// Whether somebody does.
+pub fn is_listened_to() -> bool {
+    listener().is_some()
 }
 
 #[inline(always)]
@@ -41,28 +47,49 @@ fn listener() -> Option<WaitListener> {
 /// A thread enters a collective.
 #[inline(always)]
 pub fn enter<A: Abi>(call: &Call<A>, comm: A::Handle) {
-    entered::<A>(call.thread(), call.function(), call.since, comm);
+    entered::<A, false>(call.thread(), call.function(), call.since, comm);
+}
+
+/// A thread initialises a persistent collective: it gets a number, but nothing is performed before it is started.
+#[inline(always)]
+pub fn enter_initialisation<A: Abi>(call: &Call<A>, comm: A::Handle) {
+    entered::<A, true>(call.thread(), call.function(), call.since, comm);
 }
 
 /// [`enter`], once for all collectives.
 #[inline(never)]
-fn entered<A: Abi>(thread: &'static Thread, function: FunctionId, since: u64, comm: A::Handle) {
+fn entered<A: Abi, const INITIALISES: bool>(
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    comm: A::Handle,
+) {
     let call = &Call::<A>::again(thread, function, since, 0);
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    let channel = communicator::<A>(&held, comm);
-    let number = facts::collective_numbered(channel.comm, call.function());
-    call.set_sequence(number);
-    scratch.begin(&held, call);
-    scratch.channel = channel;
-    if !is_initialisation(call.function()) {
-        facts::collective_entered(&held, &under_way(call, scratch), call.since);
-    }
+    state::with(call, || Enter::<A, INITIALISES> { comm });
 }
 
-/// Whether the function only initialises a persistent collective: it has a number, but nothing is performed before it is
-/// started.
-fn is_initialisation(function: FunctionId) -> bool {
-    function.properties().start == Start::PERSISTENT
+struct Enter<A: Abi, const INITIALISES: bool> {
+    comm: A::Handle,
+}
+
+impl<A: Abi, const INITIALISES: bool> Step<A> for Enter<A, INITIALISES> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let channel = communicator::<A>(&held, self.comm);
+        call.set_sequence(facts::collective_numbered(channel.comm, call.function()));
+        if !INITIALISES {
+            facts::collective_performed(&held);
+        }
+        if QUIET {
+            return;
+        }
+        let Some(scratch) = scratch::of(call) else { return };
+        scratch.begin(&held, call);
+        scratch.channel = channel;
+        if !INITIALISES {
+            observe::collective_entered(&under_way(call, scratch), call.since);
+        }
+    }
 }
 
 /// The collective that a call stands for.
@@ -78,10 +105,12 @@ fn under_way<A: Abi>(call: &Call<A>, scratch: &Scratch) -> Collective {
     }
 }
 
-/// A thread leaves a collective.
+/// A thread leaves a collective. While nobody wants to hear of that there is nothing to do.
 #[inline(always)]
 pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
-    left::<A>(call.thread(), call.function(), (call.since, call.returned()), call.bytes());
+    if !state::is_quiet() {
+        left::<A>(call.thread(), call.function(), (call.since, call.returned()), call.bytes());
+    }
 }
 
 /// [`leave`], once for all collectives.
@@ -93,7 +122,9 @@ fn left<A: Abi>(thread: &'static Thread, function: FunctionId, (since, until): (
     {
         waited(call.thread().call.object.get(), call.returned().saturating_sub(call.since));
     }
-    if let (Some(_held), Some(scratch)) = (hold(), scratch::of(call)) {
+    if let (Some(_held), Some(scratch)) = (hold(), scratch::of(call))
+        && scratch.is_of(call)
+    {
         facts::collective_left(call, &under_way(call, scratch), bytes);
     }
 }
@@ -125,32 +156,56 @@ fn started<A: Abi>(
     request: *const A::Handle,
 ) {
     let call = &Call::<A>::again(thread, function, since, until);
-    let (Some(held), Some(scratch)) = (hold(), scratch::of(call)) else { return };
-    if !persistent {
-        facts::collective_left(call, &under_way(call, scratch), bytes);
+    state::with(call, || Started { result, bytes, persistent, comm, request: scratch::pointed(request) });
+}
+
+struct Started<A: Abi> {
+    result: c_int,
+    bytes: u64,
+    persistent: bool,
+    comm: A::Handle,
+    request: u64,
+}
+
+impl<A: Abi> Step<A> for Started<A> {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        let (operation, channel) = if QUIET {
+            (held.next_operation(), communicator::<A>(&held, self.comm))
+        } else {
+            let Some(scratch) = scratch::of(call) else { return };
+            if !scratch.is_of(call) {
+                // It was quiet when the call was entered.
+                scratch.begin(&held, call);
+                scratch.channel = communicator::<A>(&held, self.comm);
+            } else if !self.persistent {
+                facts::collective_left(call, &under_way(call, scratch), self.bytes);
+            }
+            (scratch.operation, scratch.channel)
+        };
+        if self.result != A::SUCCESS {
+            return;
+        }
+        if self.persistent {
+            facts::collective_initialised(channel.comm);
+        }
+        let noted = &call.thread().call;
+        let new = New {
+            operation,
+            object: self.comm.raw(),
+            channel,
+            // What the hook noted of the arguments: the root, the count and the datatype of most collectives.
+            peer: noted.peer.get() as i32,
+            count: noted.count.get().cast_signed(),
+            datatype: noted.datatype.get(),
+            bytes: self.bytes,
+            order: call.sequence(),
+            entry: call.operation(),
+            persistent: self.persistent,
+            ..New::of(RequestKind::COLLECTIVE)
+        };
+        requests::create(held, call, self.request, &new);
     }
-    if result != A::SUCCESS {
-        return;
-    }
-    if persistent {
-        facts::collective_initialised(scratch.channel.comm);
-    }
-    let noted = &call.thread().call;
-    let new = New {
-        operation: scratch.operation,
-        object: comm.raw(),
-        channel: scratch.channel,
-        // What the hook noted of the arguments: the root, the count and the datatype of most collectives.
-        peer: noted.peer.get() as i32,
-        count: noted.count.get().cast_signed(),
-        datatype: noted.datatype.get(),
-        bytes,
-        order: call.sequence(),
-        entry: call.operation(),
-        persistent,
-        ..New::of(RequestKind::COLLECTIVE)
-    };
-    requests::create(*held, call, scratch::pointed(request), &new);
 }
 
 /// A persistent collective was started.
@@ -165,7 +220,8 @@ pub fn restart<A: Abi>(held: &State, call: &Call<A>, request: &Request) {
         id: request.operation(),
     };
     facts::collective_restarted(comm);
-    facts::collective_entered(held, &of, call.since);
+    facts::collective_performed(held);
+    observe::collective_entered(&of, call.since);
     facts::collective_left(call, &of, request.bytes.get());
 }
 

@@ -422,10 +422,10 @@ pub fn request_started<const QUIET: bool>(held: Held<QUIET>, request: &Request) 
 pub fn request_complete_at_start<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
     call: &Call<A>,
-    operation: &Operation,
+    operation: impl FnOnce() -> Operation,
 ) {
     if !QUIET && events::anybody() {
-        observe::request_completed(operation, call.since, call.returned());
+        observe::request_completed(&operation(), call.since, call.returned());
     }
     held.totals.started.add_mine(1);
     held.totals.complete_at_start.add_mine(1);
@@ -488,11 +488,10 @@ pub fn collective_restarted(comm: Option<&Comm>) {
     }
 }
 
-/// A collective operation was entered.
+/// A collective operation is performed.
 #[inline(always)]
-pub fn collective_entered(held: &State, of: &Collective, at: u64) {
+pub fn collective_performed(held: &State) {
     held.totals.collectives.add_mine(1);
-    observe::collective_entered(of, at);
 }
 
 /// A blocking collective, or the call that started another, has returned.

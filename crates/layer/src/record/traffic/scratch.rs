@@ -107,12 +107,23 @@ impl Scratch {
     /// The number of the operation that this call stands for, given when it is asked for first.
     #[inline(always)]
     pub fn begin<A: Abi>(&mut self, held: &State, call: &Call<A>) -> u64 {
-        let this = call.thread().call.completed.get() + 1;
-        if self.begun != this {
-            self.begun = this;
+        if !self.is_of(call) {
+            self.begun = Self::number(call);
             self.operation = held.next_operation();
         }
         self.operation
+    }
+
+    /// Whether this call has asked for its number.
+    #[inline(always)]
+    pub fn is_of<A: Abi>(&self, call: &Call<A>) -> bool {
+        self.begun == Self::number(call)
+    }
+
+    /// Which call of the thread it is.
+    #[inline(always)]
+    fn number<A: Abi>(call: &Call<A>) -> u64 {
+        call.thread().call.completed.get() + 1
     }
 }
 

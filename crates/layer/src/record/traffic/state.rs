@@ -1,6 +1,7 @@
 //! What this module keeps in the process, and the lock around it.
 #![allow(unsafe_code)]
 
+use super::collectives;
 use super::ledger::Ring;
 use super::levels;
 use super::lines::Lines;
@@ -156,6 +157,7 @@ pub fn reconsider() {
                 && !state.is_multiple()
                 && !events::anybody()
                 && !levels::are_watched()
+                && !collectives::is_listened_to()
         });
         QUIET.store(
             quiet.map_or(std::ptr::null_mut(), |state| std::ptr::from_ref(state).cast_mut()),
@@ -193,6 +195,12 @@ pub fn hold() -> Option<Guard> {
         lock(&state.locked);
     }
     Some(Guard { held: Held(state), locked })
+}
+
+/// Whether the state is [`Held::QUIET`]. One load.
+#[inline(always)]
+pub fn is_quiet() -> bool {
+    !QUIET.load(Ordering::Relaxed).is_null()
 }
 
 /// What a hook does with the state.

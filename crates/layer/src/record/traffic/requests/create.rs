@@ -230,12 +230,11 @@ fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
         request.outstanding.set(request.outstanding.get() + 1);
         request.starts.add_mine(1);
     }
-    let operation = new.operation(request.head.handle.get());
-    let with = operation.with;
-    if new.kind.sends() && new.peer >= 0 {
-        facts::send_completed(held, with, new.bytes, new.entry, call);
+    let operation = || new.operation(request.head.handle.get());
+    if !QUIET && new.kind.sends() && new.peer >= 0 {
+        facts::send_completed(held, operation().with, new.bytes, new.entry, call);
     }
-    facts::request_complete_at_start(held, call, &operation);
+    facts::request_complete_at_start(held, call, operation);
 }
 
 /// A new request has the handle of one that we think lives. True if they share it.

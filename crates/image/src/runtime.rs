@@ -1,0 +1,110 @@
+//! The folder in which processes of one user meet: sockets and files there have names that follow from public facts, so what
+//! keeps other users from taking them first is the folder. `mpiscope run` finds it by the same rule (`run/rendezvous.rs` of `cli`).
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Where folders of users may be, best first: memory that every process of the host shares, then what every host has.
+const PARENTS: [&str; 2] = ["/dev/shm", "/tmp"];
+/// Names another folder, to be made if it is not there.
+pub const VARIABLE: &str = "MPISCOPE_RUNTIME_DIR";
+
+/// The folder of this user (by its effective number): the one that is named, else the first that is this user's alone.
+///
+/// # Errors
+/// When there is none: somebody else has taken all of them.
+pub fn folder(user: u32, named: Option<&Path>) -> io::Result<PathBuf> {
+    if let Some(named) = named {
+        return private(std::path::absolute(named)?, user);
+    }
+    first_of(PARENTS.iter().map(Path::new), user)
+}
+
+fn first_of<'a>(parents: impl Iterator<Item = &'a Path>, user: u32) -> io::Result<PathBuf> {
+    let mut last = None;
+    for parent in parents.filter(|parent| safe_parent(parent, user)) {
+        match private(parent.join(format!("mpiscope-{user}")), user) {
+            Ok(folder) => return Ok(folder),
+            Err(why) => last = Some(why),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::other(format!("no folder for sockets; name one by {VARIABLE}"))))
+}
+
+/// In a folder that everybody may write to, names must stay what they are.
+fn safe_parent(parent: &Path, user: u32) -> bool {
+    fs::symlink_metadata(parent).is_ok_and(|about| {
+        let (others_write, sticky) = (about.mode() & 0o022 != 0, about.mode() & 0o1000 != 0);
+        about.is_dir() && [0, user].contains(&about.uid()) && (sticky || !others_write)
+    })
+}
+
+/// Makes the folder, unless it is there and this user's alone.
+fn private(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(io::Error::new(why.kind(), format!("{}: {why}", folder.display())));
+        }
+        _ => {}
+    }
+    let about = fs::symlink_metadata(&folder)?;
+    let refuse = |why: String| {
+        let advice = format!("name a folder of your own by {VARIABLE}");
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{}: {why}; {advice}", folder.display())))
+    };
+    match (about.is_dir(), about.uid() == user, about.mode() & 0o077) {
+        (false, ..) => refuse("not a folder".into()),
+        (_, false, _) => refuse(format!("it belongs to user {}", about.uid())),
+        (.., 1..) => refuse(format!("others may enter it (mode {:o})", about.mode() & 0o777)),
+        _ => Ok(folder),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// A folder of this test's, and whose it is.
+    fn scratch(name: &str) -> (PathBuf, u32) {
+        let dir = std::env::temp_dir().join(format!("mpiscope-runtime-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let user = fs::metadata(&dir).unwrap().uid();
+        (dir, user)
+    }
+
+    #[test]
+    fn a_folder_that_others_may_enter_or_that_is_none_is_refused_with_a_way_out() {
+        let (dir, user) = scratch("refused");
+        let (open, link) = (dir.join("open"), dir.join("link"));
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(&dir, &link).unwrap();
+        for (path, what) in [(open, "mode 755"), (link, "not a folder")] {
+            let why = private(path, user).unwrap_err().to_string();
+            assert!(why.contains(what) && why.contains(VARIABLE), "{why}");
+        }
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_place_that_somebody_else_took_first_is_passed_over() {
+        let (dir, user) = scratch("taken");
+        let parents = ["first", "second"].map(|name| dir.join(name));
+        let find = || first_of(parents.iter().map(PathBuf::as_path), user);
+        for parent in &parents {
+            DirBuilder::new().mode(0o755).create(parent).unwrap();
+        }
+        let name = format!("mpiscope-{user}");
+        // A file is in the way, as what another user made would be.
+        fs::write(parents[0].join(&name), "").unwrap();
+        assert_eq!(find().unwrap(), parents[1].join(&name));
+        fs::remove_dir(parents[1].join(&name)).unwrap();
+        fs::write(parents[1].join(&name), "").unwrap();
+        assert_eq!(find().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}
