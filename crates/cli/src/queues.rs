@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// Show the messages that were sent and not received, and the receives that are posted, over all ranks
 ///
 /// One table for each communicator. "posted": a receive that no message fits; "unexpected": a message that no posted receive
-/// fits; "paired": both are there. Ranks are those of MPI_COMM_WORLD. Nobody is stopped or slowed. Exit status: 0 shown,
+/// fits; "paired": both are there; "matched": a probe (MPI_Mprobe) has taken the message and nothing has received it. Ranks are those of MPI_COMM_WORLD. Nobody is stopped or slowed. Exit status: 0 shown,
 /// 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {

@@ -40,6 +40,8 @@ pub enum State {
     Unexpected,
     /// A message was sent and a receive that fits is posted.
     Paired,
+    /// A message was sent and matched by a probe (`MPI_Mprobe`), and not received.
+    Matched,
 }
 
 impl State {
@@ -50,6 +52,7 @@ impl State {
             Self::Posted => "posted",
             Self::Unexpected => "unexpected",
             Self::Paired => "paired",
+            Self::Matched => "matched",
         }
     }
 }
@@ -103,7 +106,7 @@ pub fn queues(snapshot: &Snapshot) -> Queues {
         for (sender, message) in pairs.left(receiver) {
             let Some(entries) = by_comm.get_mut(message.comm as usize) else { continue };
             entries.push(Entry {
-                state: State::Unexpected,
+                state: if pairs.is_matched(message) { State::Matched } else { State::Unexpected },
                 to: words.rank(receiver),
                 from: Some(words.rank(*sender)),
                 tag: Some(message.tag),
@@ -133,7 +136,12 @@ mod tests {
     }
 
     fn receive(from: Peer, tag: Option<i32>) -> Receive {
-        Receive { matches: Match { from, comm: WORLD, tag }, room: Some(64), place: Some("recv.c:2".into()) }
+        Receive {
+            matches: Match { from, comm: WORLD, tag },
+            room: Some(64),
+            place: Some("recv.c:2".into()),
+            matched: false,
+        }
     }
 
     #[test]
@@ -152,6 +160,17 @@ mod tests {
         ];
         assert_eq!(shown, expected);
         assert_eq!((entries[1].bytes, entries[1].room), (Some(8), Some(64)));
+    }
+
+    #[test]
+    fn a_message_that_a_probe_has_matched_is_not_there_for_a_later_receive() {
+        let mut scene = Scene::of(2);
+        scene.process(0).sent = vec![message(1, 7)];
+        let probe = Receive { matched: true, ..receive(Peer::Any, Some(7)) };
+        scene.process(1).posted = vec![probe, receive(Peer::One(0), Some(7))];
+        let found = queues(&scene.0);
+        let states: Vec<_> = found.communicators[0].entries.iter().map(|entry| entry.state).collect();
+        assert_eq!(states, [State::Posted, State::Matched]);
     }
 
     #[test]

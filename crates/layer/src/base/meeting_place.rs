@@ -26,13 +26,11 @@ pub fn hash(bytes: &[u8]) -> u64 {
 
 /// The same for something on this host: the folder may be on a disk that hosts share.
 pub fn key(bytes: &[u8]) -> u64 {
-    // SAFETY: all zero is a valid record, which the kernel fills.
-    let host = unsafe {
+    // SAFETY: all zero is a valid record, whose name is empty; the kernel fills it and ends the name with a zero.
+    unsafe {
         let mut host: libc::utsname = std::mem::zeroed();
         libc::uname(&mut host);
-        host
-    };
-    let name = host.nodename.map(|c| c.cast_unsigned());
-    let name = CStr::from_bytes_until_nul(&name).map_or(&[][..], CStr::to_bytes);
-    hash(&[name, b"/", bytes].concat())
+        let name = CStr::from_ptr(host.nodename.as_ptr()).to_bytes();
+        hash(&[name, b"/", bytes].concat())
+    }
 }

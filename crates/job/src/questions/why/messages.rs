@@ -6,7 +6,7 @@
 //! whether a receive finds a message.
 
 use super::snapshot::{CommIndex, Match, Message, ProcessIndex, Receive, Snapshot};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A message with its sender.
 pub type Sent<'a> = (ProcessIndex, &'a Message);
@@ -19,6 +19,8 @@ pub type Posted<'a> = (ProcessIndex, &'a Receive);
 pub struct Pairs<'a> {
     /// Receives with the message that is on its way to them, or without, in the order of posting.
     posted: Vec<(Posted<'a>, Option<Sent<'a>>)>,
+    /// Messages that a probe has matched and nobody has received.
+    matched: HashSet<*const Message>,
     /// Messages with a receive waiting for them: how many of the same envelope.
     received: HashMap<(ProcessIndex, ProcessIndex, CommIndex, i32), u32>,
     /// Receives with a message on its way: how many of the same kind.
@@ -45,16 +47,23 @@ impl<'a> Pairs<'a> {
     }
 
     fn pair(&mut self, receiver: ProcessIndex, messages: Vec<Sent<'a>>, posted: &'a [Receive]) {
-        let mut queues = Queues::new(&messages);
+        let (mut queues, mut matched) = (Queues::new(&messages), Vec::new());
         for receive in posted {
             let taken = queues.take(&receive.matches);
+            if receive.matched {
+                // It is out of the queue and not received.
+                matched.extend(taken);
+                continue;
+            }
             self.posted.push(((receiver, receive), taken));
             if let Some((sender, message)) = taken {
                 *self.found.entry((receiver, receive.matches)).or_default() += 1;
                 *self.received.entry((sender, receiver, message.comm, message.tag)).or_default() += 1;
             }
         }
-        let left = queues.rest();
+        let mut left = queues.rest();
+        self.matched.extend(matched.iter().map(|(_, message)| std::ptr::from_ref(*message)));
+        left.extend(matched);
         if !left.is_empty() {
             self.left.insert(receiver, left);
         }
@@ -87,7 +96,12 @@ impl<'a> Pairs<'a> {
         &self.posted
     }
 
-    /// Messages to a process that no posted receive fits.
+    /// Whether a probe has matched a message of [`left`](Self::left).
+    pub fn is_matched(&self, message: &Message) -> bool {
+        self.matched.contains(&std::ptr::from_ref(message))
+    }
+
+    /// Messages to a process that no posted receive fits, those last that a probe has matched.
     pub fn left(&self, receiver: ProcessIndex) -> &[Sent<'a>] {
         self.left.get(&receiver).map_or(&[], Vec::as_slice)
     }

@@ -118,5 +118,10 @@ pub fn message(to: ProcessIndex, tag: i32) -> Message {
 /// A receive on the world.
 #[must_use]
 pub fn receive(from: Peer, tag: i32) -> Receive {
-    Receive { matches: Match { from, comm: WORLD, tag: Some(tag) }, room: Some(8), place: None }
+    Receive {
+        matches: Match { from, comm: WORLD, tag: Some(tag) },
+        room: Some(8),
+        place: None,
+        matched: false,
+    }
 }

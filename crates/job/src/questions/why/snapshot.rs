@@ -49,7 +49,7 @@ pub struct Process {
     pub collectives: Vec<Collective>,
     /// Messages that it has sent and that the receiver's records do not show as received, oldest first.
     pub sent: Vec<Message>,
-    /// Receives that it has posted and that are not complete, oldest first.
+    /// Receives that it has posted and that are not complete, and messages that its probes have matched, oldest first.
     pub posted: Vec<Receive>,
     /// Records of its messages were lost: more may have been sent than [`sent`](Self::sent) says.
     pub lost: bool,
@@ -193,6 +193,8 @@ pub struct Receive {
     pub room: Option<u64>,
     /// Line of the user's code that posted it, if known.
     pub place: Option<Arc<str>>,
+    /// No receive yet: a probe has taken the message out of the queue for one (`MPI_Mprobe`).
+    pub matched: bool,
 }
 
 /// A collective that a process is in, or has started.

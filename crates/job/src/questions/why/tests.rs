@@ -343,7 +343,7 @@ fn a_wildcard_receive_takes_the_message_that_fits_and_leaves_the_other() {
     let any = Match { from: Peer::Any, comm: WORLD, tag: Some(42) };
     let pairs = super::messages::Pairs::of(&scene.0);
     assert_eq!(pairs.left(1).len(), 2);
-    scene.process(1).posted = vec![super::Receive { matches: any, room: None, place: None }];
+    scene.process(1).posted = vec![super::Receive { matches: any, room: None, place: None, matched: false }];
     let mut pairs = super::messages::Pairs::of(&scene.0);
     assert_eq!(pairs.left(1).iter().map(|(_, m)| m.tag).collect::<Vec<_>>(), [41]);
     assert!(pairs.finds(1, &any) && !pairs.finds(1, &any));

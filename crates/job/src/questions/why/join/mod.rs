@@ -186,9 +186,19 @@ impl<'a> Joiner<'a> {
             entered,
             collectives: self.collectives(seen),
             sent: Vec::new(),
-            posted: seen.posted.iter().filter_map(|receive| self.receive(seen, receive)).collect(),
+            posted: self.posted(seen),
             lost: false,
         }
+    }
+
+    /// What takes messages out of the queue of unexpected ones, in that order.
+    fn posted(&self, seen: &Observation) -> Vec<Receive> {
+        let posted = seen.posted.iter().map(|receive| (receive.order, false, receive));
+        let matched = seen.matched.iter().map(|receive| (receive.order, true, receive));
+        let mut all: Vec<_> = posted.chain(matched).collect();
+        all.sort_by_key(|(order, ..)| *order);
+        let joined = |(_, matched, receive)| Some(Receive { matched, ..self.receive(seen, receive)? });
+        all.into_iter().filter_map(joined).collect()
     }
 
     fn thread(&self, seen: &Observation, thread: &observation::Thread) -> Thread {
@@ -289,7 +299,12 @@ impl<'a> Joiner<'a> {
         };
         let comm = self.communicators.index(receive.comm)?;
         let place = receive.place.as_deref().map(Arc::from);
-        Some(Receive { matches: Match { from, comm, tag: receive.tag }, room: receive.room, place })
+        Some(Receive {
+            matches: Match { from, comm, tag: receive.tag },
+            room: receive.room,
+            place,
+            matched: false,
+        })
     }
 
     fn message(&self, seen: &Observation, message: &observation::Message) -> Option<Message> {
