@@ -188,7 +188,7 @@ mod tests {
 
     fn report(calls: &str) -> Report {
         let text = format!(
-            r#"{{"schema":"mpiscope.report/1","abi":"mpich","size":1,"ranks":[
+            r#"{{"schema":"mpiscope.report/1","abi":"mpich","size":1,"findings":[],"ranks":[
                 {{"rank":0,"pid":7,"finalized":true,"lost":0,"calls":{{{calls}}}}}]}}"#
         );
         serde_json::from_str(&text).unwrap()
