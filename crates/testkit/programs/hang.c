@@ -260,7 +260,7 @@ static void never_received(void)
         MPI_Ssend(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD); /* here: never_received */
 }
 
-/* scenario large_never_received 2 message-never-received culprit 1 says is in MPI_Finalize */
+/* scenario large_never_received 2 message-never-received culprit 1 without intel,intel-abi says is in MPI_Finalize */
 static void large_never_received(void)
 {
     if (rank == 0)

@@ -110,8 +110,10 @@ impl Reporter {
     fn look(&self, apart: Duration, when: &str) {
         let symbols = FileSymbols::default();
         let Some(Ok(found)) = self.job().map(|job| twice(&job, apart, &symbols)) else { return };
-        // A server that waits for clients may do so for long.
-        if !found.problem || found.kind == Kind::NO_PARTNER {
+        // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
+        // not hang: the report says how they ended.
+        let over = found.kind == Kind::RANK_GONE && found.stuck.is_empty();
+        if !found.problem || over || found.kind == Kind::NO_PARTNER {
             return;
         }
         if let Ok(mut said) = self.said.lock() {
