@@ -4,7 +4,7 @@ Every class here is a `Record`: the fields of the JSON object are its attributes
 a later version of the command may add others, which are attributes too.
 """
 
-from typing import Any, Dict, Generic, Iterable, Iterator, List, Optional, Type, TypeVar, Union
+from typing import Any, Dict, Generic, Iterable, Iterator, List, Optional, Type, TypeVar
 
 T = TypeVar("T", bound="Record")
 
@@ -242,12 +242,20 @@ class Report(Record):
     bytes: int
     lost: int
     ranks: "Rows[Record]"
+    #: All ranks together, a record for each function.
+    functions: "Rows[Record]"
     findings: "Rows[Record]"
 
-    def functions(self) -> "Rows[Record]":
-        """Calls, time and bytes: a record for each function of each rank."""
-        rows = []
-        for rank in self.ranks:
-            functions: Union[List[Record], Dict[str, Any]] = rank._fields.get("functions", [])
-            rows.extend(Record({"rank": rank.rank, **one}) for one in functions if isinstance(one, dict))
+    def calls_by_rank(self) -> "Rows[Record]":
+        """Calls, time and bytes: a record for each function of each rank.
+
+        >>> report = Report({"ranks": [{"rank": 1, "calls": {"MPI_Send": {"count": 2, "time_s": 0.5, "bytes": 8}}}]})
+        >>> report.calls_by_rank().to_dicts()
+        [{'rank': 1, 'function': 'MPI_Send', 'count': 2, 'time_s': 0.5, 'bytes': 8}]
+        """
+        rows = [
+            Record({"rank": rank.rank, "function": function, **numbers})
+            for rank in self.ranks
+            for function, numbers in rank.to_dict()["calls"].items()
+        ]
         return Rows(rows)

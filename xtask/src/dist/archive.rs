@@ -43,7 +43,7 @@ fn pack(folder: &Path, name: &str, archive: &Path, epoch: u64) -> Result<()> {
         "--mode=u=rwX,go=rX",
         "--format=gnu",
     ]);
-    tar.arg(format!("--mtime=@{epoch}")).args(["--use-compress-program=xz -6 -T1", "--create", "--file"]);
+    tar.arg(format!("--mtime=@{epoch}")).args(["--use-compress-program=xz -4 -T1", "--create", "--file"]);
     build::run(tar.arg(archive).arg("--directory").arg(folder).arg(name))?;
     println!("{} ({} kB)", archive.display(), archive.metadata()?.len() / 1000);
     Ok(())

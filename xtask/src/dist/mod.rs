@@ -15,6 +15,7 @@ use mpiscope_testkit::paths;
 mod archive;
 mod compile;
 mod debian;
+mod installed;
 mod man;
 mod notices;
 mod reproducible;
@@ -45,6 +46,8 @@ enum What {
     Deb,
     /// The wheel for pip: the same files and the Python module
     Wheel,
+    /// Install the wheel and the archive into fresh folders, and use them
+    Check,
     /// Build the archive twice, in two folders, and compare
     Reproducible,
 }
@@ -59,6 +62,7 @@ pub fn run(args: &Args) -> Result<()> {
         What::Archive => archive::run(&out, how).map(|_| ()),
         What::Deb => debian::run(&out, how),
         What::Wheel => wheel::run(&out, how),
+        What::Check => installed::run(&out, how),
         What::Reproducible => reproducible::run(&out, how),
     }
 }
