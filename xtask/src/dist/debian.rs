@@ -33,7 +33,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     Ok(())
 }
 
-/// Debian's policy wants manual pages and the change log compressed, and the licence under this name.
+/// Debian's policy wants manual pages compressed, and the licence under this name.
 fn compress(prefix: &Path, epoch: u64) -> Result<()> {
     let doc = prefix.join("share/doc/mpiscope");
     let mut copyright = String::from(
@@ -45,9 +45,7 @@ fn compress(prefix: &Path, epoch: u64) -> Result<()> {
     fs::write(doc.join("copyright"), copyright)?;
     fs::remove_file(doc.join("LICENSE-MIT"))?;
     fs::remove_file(doc.join("LICENSE-APACHE"))?;
-    fs::rename(doc.join("CHANGELOG.md"), doc.join("changelog"))?;
-    let mut pages = tree::files(&prefix.join("share/man"))?;
-    pages.push(doc.join("changelog"));
+    let pages = tree::files(&prefix.join("share/man"))?;
     build::run(Command::new("gzip").args(["-9", "-n"]).args(&pages))?;
     // gzip keeps the times of the files; those of everything else are set when the package is built.
     let mut touch = Command::new("find");
@@ -62,12 +60,12 @@ fn control(prefix: &Path) -> Result<String> {
     }
     Ok(format!(
         "Package: mpiscope\nVersion: {}\nArchitecture: amd64\nSection: devel\nPriority: optional\n\
-         Maintainer: The mpiscope authors <mpiscope@localhost>\nInstalled-Size: {}\n\
+         Maintainer: The mpiscope authors <mpiscope@example.org>\nInstalled-Size: {}\n\
          Depends: libc6 (>= 2.17)\nSuggests: gdb\n\
          Description: See inside any MPI job, without rebuilding it\n \
-         One preload library and one command: why a job hangs, what each rank is doing,\n \
-         where the time went, what is behind a handle. For MPICH and its family, Open MPI\n \
-         and libraries of the MPI standard ABI.\n",
+         One preload library and one command: why a job hangs, what each rank is\n \
+         doing, where the time went, what is behind a handle. For MPICH and its\n \
+         family, Open MPI, and libraries of the MPI standard ABI.\n",
         tree::VERSION,
         size.div_ceil(1024)
     ))

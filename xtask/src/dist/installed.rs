@@ -87,7 +87,10 @@ fn examples(venv: &Path, work: &Path) -> Result<()> {
 /// A job that hangs, asked from Python and through both installations; the tool information interface with one to four
 /// ranks, bare and under the layer. Whether mpi4py runs on the library.
 fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bool> {
-    let Some(mpi4py) = mpi::mpi4py() else { return Ok(false) };
+    let Some(mpi4py) = mpi::mpi4py() else {
+        println!("{}: skipped: mpi4py was not fetched", library.name);
+        return Ok(false);
+    };
     let program = |name: &str| paths::workspace().join("python/tests").join(name);
     if !imports(library, &mpi4py, venv)? {
         println!("{}: skipped: mpi4py's wheel does not run on it", library.name);
