@@ -48,6 +48,8 @@ pub struct Environment {
     pub image: Option<RawFd>,
     /// Ranks wait at the end of `MPI_Init` for a debugger.
     pub hold: bool,
+    /// Ranks write down every message, for its ends to be compared.
+    pub check: bool,
     /// Only the ranks of this world are known to run under the layer: what they spawn is not.
     pub world_only: bool,
 }
@@ -69,6 +71,7 @@ impl Environment {
             collector: None,
             image: None,
             hold: false,
+            check: false,
             world_only: false,
         })
     }
@@ -88,6 +91,9 @@ impl Environment {
         variables.push(("ASAN_OPTIONS", asan_options(std::env::var_os("ASAN_OPTIONS").unwrap_or_default())));
         if self.hold {
             variables.push(("MPISCOPE_HOLD", "1".into()));
+        }
+        if self.check {
+            variables.push(("MPISCOPE_RECORD_MESSAGES", "1".into()));
         }
         variables
     }

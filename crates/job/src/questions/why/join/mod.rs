@@ -6,6 +6,7 @@
 //! [`Condition::Unseen`], so that nothing is concluded without them.
 
 mod communicators;
+pub mod compared;
 mod unreceived;
 
 pub use unreceived::Unexpected;
