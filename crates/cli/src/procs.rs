@@ -1,6 +1,6 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
-use crate::render::{Screen, Table, complain, or_dash};
+use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
@@ -58,7 +58,8 @@ struct Report<'a> {
 
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
-    let mut found = look(&options.targets, !options.here, &options.whose)?;
+    let first = || look(&options.targets, !options.here, &options.whose);
+    let mut found = while_working("finding the processes", first)?;
     show(&found, options.json)?;
     let mut watched = Watched::default();
     watched.add(&found);
