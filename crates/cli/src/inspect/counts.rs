@@ -1,6 +1,6 @@
 //! How many objects of each kind, and what is not freed.
 
-use super::collect::{Found, Look};
+use super::collect::{Inspection, Look};
 use super::{ranks_cell, who};
 use crate::render::{Block, Table};
 use mpiscope_job::Members;
@@ -9,7 +9,7 @@ use mpiscope_job::losses::is_tombstones;
 use mpiscope_job::objects::Kind;
 
 /// Who is looked at, and what cannot be seen.
-pub fn head(found: &Found, freed: bool) -> Vec<String> {
+pub fn head(found: &Inspection, freed: bool) -> Vec<String> {
     let ranks = who(found.looks.iter());
     let one = found.looks.iter().all(|look| look.world == 0);
     let size = found.looks.iter().filter_map(|look| look.process.size).max().filter(|_| one);
@@ -29,7 +29,7 @@ pub fn head(found: &Found, freed: bool) -> Vec<String> {
 }
 
 /// Ranks of which nothing can be seen, and why.
-pub fn blind(found: &Found) -> Vec<String> {
+pub fn blind(found: &Inspection) -> Vec<String> {
     let mut reasons: Vec<(&str, Members)> = Vec::new();
     for look in &found.looks {
         let Some(reason) = &look.blind else { continue };
@@ -42,7 +42,7 @@ pub fn blind(found: &Found) -> Vec<String> {
 }
 
 /// What the images had no room for, of objects. Forgetting what was freed long ago is no loss for whom does not ask for it.
-pub fn losses(found: &Found, freed: bool) -> Vec<String> {
+pub fn losses(found: &Inspection, freed: bool) -> Vec<String> {
     let mut lost: Vec<(&str, u64, u64, Members)> = Vec::new();
     for look in &found.looks {
         let losses = look.process.losses.iter().filter(|(what, _)| of_objects(what));
@@ -75,7 +75,7 @@ fn of_objects(what: &str) -> bool {
 }
 
 /// The counts.
-pub fn page(found: &Found, freed: bool) -> Vec<Block> {
+pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
     let mut page: Vec<Block> = head(found, freed).into_iter().map(Block::Line).collect();
     let mut rows: Vec<(Kind, Count, Members)> = Vec::new();
     for kind in Kind::ALL {
@@ -111,7 +111,7 @@ pub fn page(found: &Found, freed: bool) -> Vec<Block> {
 }
 
 /// What is not freed, by place.
-pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
+pub fn leaks(found: &Inspection, kind: Option<Kind>) -> Vec<String> {
     let mut lines = head(found, false);
     let leaks = joined(found, kind);
     let running = found.looks.iter().any(|look| !look.process.finalized());
@@ -129,7 +129,7 @@ pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
 }
 
 /// What is not freed on all processes together.
-pub fn joined(found: &Found, kind: Option<Kind>) -> Vec<Leak> {
+pub fn joined(found: &Inspection, kind: Option<Kind>) -> Vec<Leak> {
     let sites: Vec<(&Look, Vec<Site>)> = found.looks.iter().map(|look| (look, look.leaks(kind))).collect();
     leaks::join(sites.iter().map(|(look, sites)| (look.world, look.process.rank, sites.as_slice())))
 }

@@ -8,7 +8,7 @@ use crate::render::{Screen, Table, complain, or_dash};
 use crate::selection::{self, Target};
 use crate::silent;
 use anyhow::{Result, bail};
-use mpiscope_job::discover::{Found, Job};
+use mpiscope_job::discover::{Job, JobImage};
 use mpiscope_job::living;
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::rank_status::RankStatus;
@@ -181,7 +181,7 @@ fn choose(jobs: &[Job], json: bool) -> Result<ExitCode> {
 }
 
 fn job_line(job: &Job) -> JobLine {
-    let read = |found: &Found| Process::read(&found.open().ok()?, None).ok();
+    let read = |found: &JobImage| Process::read(&found.open().ok()?, None).ok();
     let processes: Vec<Process> = job.images.iter().filter_map(read).collect();
     let first = processes.iter().find(|p| p.called_mpi());
     JobLine {
