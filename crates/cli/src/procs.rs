@@ -108,7 +108,7 @@ impl Watched {
     fn lost(&self, last: &Acquired) -> Vec<String> {
         let listed = |pid: u32| last.processes.iter().find(|entry| entry.place.pid == pid);
         let line = |(entry, image): &(Entry, Option<HeldImage>)| {
-            let ended = !Path::new(&format!("/proc/{}", entry.place.pid)).exists();
+            let ended = has_ended(entry.place.pid);
             let stage = image.as_ref().and_then(HeldImage::stage);
             let finished = match stage {
                 Some(stage) => matches!(stage, LastStage::Finalized | LastStage::Silent),
@@ -126,6 +126,11 @@ impl Watched {
         };
         self.0.values().filter_map(line).collect()
     }
+}
+
+/// Also if nobody has waited for it yet.
+fn has_ended(pid: u32) -> bool {
+    !Path::new(&format!("/proc/{pid}")).exists() || ended::of_zombie(pid).is_some()
 }
 
 /// Acquires from what the user named.

@@ -5,7 +5,7 @@ use super::{ranks_cell, who};
 use crate::render::{Block, Table};
 use mpiscope_job::Members;
 use mpiscope_job::leaks::{self, Count, Leak, Site};
-use mpiscope_job::losses::is_tombstones;
+use mpiscope_job::losses::{self, is_tombstones};
 use mpiscope_job::objects::Kind;
 
 /// Who is looked at, and what cannot be seen.
@@ -43,30 +43,23 @@ pub fn blind(found: &Inspection) -> Vec<String> {
 
 /// What the images had no room for, of objects. Forgetting what was freed long ago is no loss for whom does not ask for it.
 pub fn losses(found: &Inspection, freed: bool) -> Vec<String> {
-    let mut lost: Vec<(&str, u64, u64, Members)> = Vec::new();
-    for look in &found.looks {
-        let losses = look.process.losses.iter().filter(|(what, _)| of_objects(what));
-        for (what, count) in losses.filter(|(what, _)| freed || !is_tombstones(what)) {
-            match lost.iter_mut().find(|(known, ..)| known == what) {
-                Some((_, least, most, ranks)) => {
-                    *least = (*least).min(*count);
-                    *most = (*most).max(*count);
-                    ranks.add(look.world, look.process.rank);
-                }
-                None => lost.push((what, *count, *count, who([look].into_iter()))),
-            }
-        }
-    }
-    let line = |(what, least, most, ranks): &(&str, u64, u64, Members)| {
-        let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let rank = if ranks.is_empty() { "?".to_owned() } else { ranks.to_string() };
-        if is_tombstones(what) {
-            let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
-            return format!("  no longer known on rank {rank}: {count} freed objects ({more})");
-        }
-        format!("  not seen on rank {rank}: {count} {what}")
-    };
-    lost.iter().map(line).collect()
+    let ranks = found.looks.iter().map(|look| ((look.world, look.process.rank), &look.process.losses));
+    let of_objects = losses::joined(ranks).into_iter().filter(|lost| of_objects(&lost.kind));
+    let mut lines: Vec<String> = of_objects.map(|lost| format!("  {lost}")).collect();
+    lines.extend(forgotten(found).filter(|_| freed));
+    lines
+}
+
+/// How many freed objects of each rank are no longer known, if there are any.
+fn forgotten(found: &Inspection) -> Option<String> {
+    let of = |look: &Look| look.process.losses.iter().find(|(kind, _)| is_tombstones(kind)).map(|(_, n)| *n);
+    let counts: Vec<_> = found.looks.iter().filter_map(|look| Some((look, of(look)?))).collect();
+    let least = counts.iter().map(|(_, count)| *count).min()?;
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let ranks = ranks_cell(&who(counts.iter().map(|(look, _)| *look)));
+    let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
+    Some(format!("  no longer known on rank {ranks}: {count} freed objects ({more})"))
 }
 
 /// Losses that concern objects.
