@@ -1,6 +1,7 @@
 //! Builds what is tested and shown, in release mode.
 
 use std::env;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -25,14 +26,17 @@ pub fn release() -> Result<()> {
     run(&mut command)
 }
 
-/// `cargo test` of exactly what [`release`] built, whatever else lies in the target directory.
+/// A file that [`release`] built, whatever newer builds of other profiles lie in the target directory.
+#[must_use]
+pub fn released(file: &str) -> PathBuf {
+    paths::target_dir().join("release").join(file)
+}
+
+/// `cargo test` of exactly what [`release`] built.
 pub fn tests() -> Command {
-    let built = paths::target_dir().join("release");
     let mut command = cargo();
-    command.arg("test").env("MPISCOPE_BIN", built.join("mpiscope"));
-    command
-        .env("MPISCOPE_LIB", built.join("libmpiscope.so"))
-        .env("MPISCOPE_MOCK", built.join("libmockmpi.so"));
+    command.arg("test").env("MPISCOPE_BIN", released("mpiscope"));
+    command.env("MPISCOPE_LIB", released("libmpiscope.so")).env("MPISCOPE_MOCK", released("libmockmpi.so"));
     command
 }
 

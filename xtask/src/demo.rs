@@ -34,7 +34,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     build::release()?;
     let library = choose(args.library.as_deref())?;
-    let mpiscope = paths::mpiscope().context("the build left no mpiscope")?;
+    let mpiscope = build::released("mpiscope");
     let dir = tempfile::tempdir()?;
     let heat = dir.path().join("heat");
     library.cc_with(&[&paths::workspace().join("examples/heat.c")], &heat, &["-O2"])?;

@@ -10,6 +10,7 @@ mod bench;
 mod build;
 mod check;
 mod demo;
+mod dist;
 mod r#gen;
 mod mpi;
 mod sanitize;
@@ -25,6 +26,8 @@ enum Verb {
     Check(check::Args),
     /// Run a real job and look into it
     Demo(demo::Args),
+    /// Make what is given to users: manual pages, archives, wheels
+    Dist(dist::Args),
     /// Make the Rust tables from the checked-in tables
     Gen(r#gen::Args),
     /// Fetch the real MPI libraries and print what there is
@@ -40,6 +43,7 @@ fn main() -> Result<()> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),
+        Verb::Dist(args) => dist::run(&args),
         Verb::Gen(args) => r#gen::run(&args),
         Verb::Mpi(args) => mpi::run(&args),
         Verb::Sanitize(args) => sanitize::run(&args),

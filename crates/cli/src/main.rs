@@ -5,9 +5,11 @@
 #![deny(unsafe_code)]
 
 mod attach;
+mod completions;
 mod core;
 mod exit;
 mod gdb_script;
+mod help;
 mod inspect;
 mod procs;
 mod ps;
@@ -18,9 +20,12 @@ mod save;
 mod selection;
 mod silent;
 mod vars;
+mod version;
 mod why;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use render::{ColourChoice, Terminal};
 use std::process::ExitCode;
 
 /// See inside any MPI job, without rebuilding it.
@@ -29,6 +34,13 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
+    // Both go with every verb; they stand at the end of the first page of help instead of on every page.
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true, hide = true)]
+    color: ColourChoice,
+    /// Never show long output in a pager (PAGER, else less)
+    #[arg(long, global = true, hide = true)]
+    no_pager: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -40,7 +52,11 @@ Start with:
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
-  mpiscope core FILE...           after a crash: which rank died first, and which waited for it";
+  mpiscope core FILE...           after a crash: which rank died first, and why
+
+With every verb:
+  --color auto|always|never       auto: on a terminal, unless NO_COLOR is set
+  --no-pager                      otherwise PAGER, or less, shows long output";
 
 #[derive(Subcommand)]
 enum Verb {
@@ -55,20 +71,49 @@ enum Verb {
     Inspect(inspect::Options),
     Vars(vars::Options),
     GdbScript(gdb_script::Options),
+    Completions(completions::Options),
+    Help(help::Options),
+    #[command(hide = true)]
+    ManPages(completions::ManOptions),
+}
+
+/// The command line, with help for a terminal of this width.
+fn command(width: usize) -> clap::Command {
+    Cli::command().term_width(width)
 }
 
 fn main() -> ExitCode {
-    let width = render::Terminal::of(&std::io::stdout()).width;
-    let matches = Cli::command().term_width(width).try_get_matches();
-    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        // Help and version are answers (0); anything else means that nothing could be read (2).
+    let width = Terminal::of(&std::io::stdout()).width;
+    let matches = command(width).try_get_matches();
+    match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => execute(cli),
+        // The line was not read to its end.
         Err(e) => {
-            let status = if e.use_stderr() { exit::COULD_NOT_READ } else { exit::FINE };
-            let _ = e.print();
-            return ExitCode::from(status);
+            let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+            help::colours(words).unwrap_or_default().choose();
+            answer(&e).unwrap_or_else(|e| exit::failed(&e))
         }
-    };
+    }
+}
+
+/// Help and version are answers (0); anything else means that nothing could be read (2).
+fn answer(asked: &clap::Error) -> anyhow::Result<ExitCode> {
+    match asked.kind() {
+        ErrorKind::DisplayVersion => version::show(),
+        ErrorKind::DisplayHelp => help::print(&asked.render()),
+        _ => {
+            let status = if asked.use_stderr() { exit::COULD_NOT_READ } else { exit::FINE };
+            let _closed = asked.print();
+            Ok(ExitCode::from(status))
+        }
+    }
+}
+
+fn execute(cli: Cli) -> ExitCode {
+    cli.color.choose();
+    if cli.no_pager {
+        render::refuse_pager();
+    }
     let result = match cli.verb {
         Verb::Run(options) => run::run(&options),
         Verb::Ps(options) => ps::ps(&options),
@@ -81,6 +126,9 @@ fn main() -> ExitCode {
         Verb::Vars(options) => vars::vars(&options),
         Verb::Why(options) => why::why(&options),
         Verb::GdbScript(options) => gdb_script::print(&options),
+        Verb::Completions(options) => completions::print(&options),
+        Verb::Help(options) => help::help(&options),
+        Verb::ManPages(options) => completions::manual(&options),
     };
     result.unwrap_or_else(|e| exit::failed(&e))
 }

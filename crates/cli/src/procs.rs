@@ -1,6 +1,7 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
-use crate::render::{Screen, Table, complain, or_dash};
+use crate::render::{Screen, Table, complain, or_dash, while_working};
+use crate::run::ended;
 use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
@@ -58,17 +59,21 @@ struct Report<'a> {
 
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
-    let mut found = look(&options.targets, !options.here, &options.whose)?;
-    show(&found, options.json)?;
+    let first = || look(&options.targets, !options.here, &options.whose);
+    let mut found = while_working("finding the processes", first)?;
     let mut watched = Watched::default();
-    watched.add(&found);
+    // Before they are shown: whoever is seen is watched.
+    if options.watch {
+        watched.add(&found);
+    }
+    show(&found, options.json)?;
     while options.watch && found.processes.iter().any(|entry| !entry.gone) {
         std::thread::sleep(LOOK);
         let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
         if now != found {
+            watched.add(&now);
             println!();
             show(&now, false)?;
-            watched.add(&now);
             found = now;
         }
     }

@@ -1,7 +1,7 @@
 //! `mpiscope queues`: the messages of a job that were sent and not received, and the receives that wait.
 
 use crate::exit;
-use crate::render::{Screen, Table, bytes, complain, or_dash};
+use crate::render::{Screen, Table, bytes, complain, or_dash, while_working};
 use crate::why;
 use anyhow::Result;
 use mpiscope_job::questions::queues::{Entry, Queue, queues};
@@ -31,10 +31,10 @@ const MOST_ENTRIES: usize = 40;
 
 /// Prints the queues.
 pub fn show(options: &Options) -> Result<ExitCode> {
-    let (snapshot, errors) = why::once(&options.targets)?;
+    let (snapshot, errors) = while_working("reading the ranks", || why::once(&options.targets))?;
     let mut found = queues(&snapshot);
     found.not_seen.extend(errors);
-    let mut screen = Screen::stdout();
+    let mut screen = Screen::paged();
     if options.json {
         screen.json(&found)?;
     } else {

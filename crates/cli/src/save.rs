@@ -1,7 +1,7 @@
 //! `mpiscope save`: a job in one file.
 
 use crate::exit;
-use crate::render::{self, Screen, complain};
+use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
@@ -36,7 +36,8 @@ pub fn save(options: &Options) -> Result<ExitCode> {
         bail!("--for takes seconds between 0 and 86400");
     }
     let job = job(options.job.as_deref())?;
-    let saved = write(&job, Duration::from_secs_f64(options.seconds), &options.file)?;
+    let pause = Duration::from_secs_f64(options.seconds);
+    let saved = while_working("saving the ranks", || write(&job, pause, &options.file))?;
     let mut screen = Screen::stdout();
     let name = options.file.display();
     screen.line(&format!(

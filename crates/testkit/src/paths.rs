@@ -3,12 +3,25 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The root of the workspace.
+/// The root of the workspace. Where cargo runs us it says where the package lies; what was compiled in may name another
+/// checkout, if a target directory was copied.
 #[must_use]
 pub fn workspace() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+    let compiled = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let told = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    told.as_deref()
+        .and_then(containing)
+        .or_else(|| containing(&compiled))
+        .map_or_else(|| compiled.clone(), Path::to_path_buf)
 }
+
+/// The directory above `package` that has this crate in it.
+fn containing(package: &Path) -> Option<&Path> {
+    package.ancestors().find(|dir| dir.join(PROGRAMS).is_dir())
+}
+
+/// Where the sources of the test programs lie in the workspace.
+const PROGRAMS: &str = "crates/testkit/programs";
 
 /// Cargo's target directory: `CARGO_TARGET_DIR`, or `target` in the workspace.
 #[must_use]
@@ -32,7 +45,7 @@ pub fn mpi_dir() -> PathBuf {
 /// The C and Fortran sources of the test programs.
 #[must_use]
 pub fn programs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("programs")
+    workspace().join(PROGRAMS)
 }
 
 /// The first file called `name` in `PATH`.

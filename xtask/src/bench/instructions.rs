@@ -9,6 +9,7 @@ use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::{paths, run as bounded};
 
 use super::LIMIT;
+use crate::build;
 
 /// Names the group.
 pub const GROUP: &str = "instructions";
@@ -26,7 +27,7 @@ pub fn run(library: &Library, dir: &Path, other: Option<&Path>) -> Result<()> {
     }
     let program = dir.join("bench_instructions");
     library.cc_with(&[&paths::programs().join("bench_instructions.c")], &program, &["-O2"])?;
-    let layer = paths::libmpiscope().context("the build left no libmpiscope.so")?;
+    let layer = build::released("libmpiscope.so");
     let counted = |name: &str, layer: Option<&Path>| count(library, &program, &dir.join(name), layer);
     let bare = counted("bare", None)?;
     let ours = counted("layer", Some(&layer))?;

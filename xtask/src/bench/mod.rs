@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use mpiscope_testkit::mpi::{self, Library};
-use mpiscope_testkit::{paths, run as bounded};
+use mpiscope_testkit::run as bounded;
 
 use crate::build;
 use crate::mpi as libraries;
@@ -133,10 +133,9 @@ fn once(library: &Library, case: &Case, setting: &Setting) -> Result<f64> {
         command
     };
     command.args(&case.arguments).env_remove("MPISCOPE_RECORD").env_remove("LD_PRELOAD");
-    command.env("BENCH_INSPECT", paths::mpiscope().context("the build left no mpiscope")?);
+    command.env("BENCH_INSPECT", build::released("mpiscope"));
     if let Some(record) = setting.record {
-        let layer = paths::libmpiscope().context("the build left no libmpiscope.so")?;
-        command.env("LD_PRELOAD", layer);
+        command.env("LD_PRELOAD", build::released("libmpiscope.so"));
         if let Some(record) = record {
             command.env("MPISCOPE_RECORD", record);
         }

@@ -5,7 +5,7 @@ mod output;
 mod requests;
 
 use crate::exit;
-use crate::render::Screen;
+use crate::render::{Screen, while_working};
 use anyhow::{Result, bail};
 use mpiscope_job::postmortem::Postmortem;
 use std::path::PathBuf;
@@ -27,11 +27,12 @@ pub struct Options {
 
 /// Reads the files and shows the postmortem.
 pub fn core(options: &Options) -> Result<ExitCode> {
-    let postmortem = Postmortem::open(&files::expand(&options.files)?);
+    let files = files::expand(&options.files)?;
+    let postmortem = while_working("reading the core files", || Postmortem::open(&files));
     if postmortem.deaths.is_empty() {
         bail!("{}", postmortem.errors.join("\nmpiscope: "));
     }
-    let mut screen = Screen::stdout();
+    let mut screen = Screen::paged();
     if options.json {
         screen.json(&postmortem)?;
     } else {

@@ -15,7 +15,7 @@ mod list;
 mod shared;
 
 use crate::exit;
-use crate::render::{Block, Screen, complain, or_dash};
+use crate::render::{Block, Screen, complain, or_dash, while_working};
 use anyhow::{Result, bail};
 use collect::{Look, Wanted};
 use mpiscope_job::objects::Kind;
@@ -84,14 +84,14 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
         leaks: options.leaks,
         whole: options.whole,
     };
-    let mut found = collect::look(&options.target, &wanted)?;
+    let mut found = while_working("reading the ranks", || collect::look(&options.target, &wanted))?;
     if found.looks.is_empty() {
         bail!("{}", nothing(&found, options));
     }
     if options.json {
         json::write(&mut found, &wanted, &mut io::stdout().lock())?;
     } else {
-        let mut screen = Screen::stdout();
+        let mut screen = Screen::paged();
         screen.page(&page(&mut found, &wanted))?;
         screen.finish()?;
     }

@@ -4,7 +4,7 @@ mod other_hosts;
 pub mod rows;
 
 use crate::exit;
-use crate::render::{Screen, Table, complain, or_dash};
+use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::selection::{self, Target};
 use crate::silent;
 use anyhow::{Result, bail};
@@ -71,14 +71,14 @@ struct JobLine {
 /// Shows a job, or the jobs.
 pub fn ps(options: &Options) -> Result<ExitCode> {
     let report = match selection::find(options.target.as_deref())? {
-        Target::Job(job) => look(&job, !options.here),
+        Target::Job(job) => while_working("reading the ranks", || look(&job, !options.here)),
         Target::Jobs(jobs) => return choose(&jobs, options.json),
-        Target::File(path) => file(&path)?,
+        Target::File(path) => while_working("reading the file", || file(&path))?,
     };
     if report.ranks.is_empty() && !report.errors.is_empty() {
         bail!("{}", report.errors.join("; "));
     }
-    let mut screen = Screen::stdout();
+    let mut screen = Screen::paged();
     if options.json {
         screen.json(&report)?;
     } else {
@@ -166,7 +166,7 @@ fn file(path: &std::path::Path) -> Result<Report> {
 fn choose(jobs: &[Job], json: bool) -> Result<ExitCode> {
     let several = selection::several_users(jobs);
     let jobs: Vec<JobLine> = jobs.iter().map(job_line).collect();
-    let mut screen = Screen::stdout();
+    let mut screen = Screen::paged();
     if json {
         screen.json(&Jobs { schema: "mpiscope.jobs/1", jobs })?;
     } else {

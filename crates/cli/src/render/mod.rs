@@ -11,13 +11,17 @@
 
 mod escape;
 mod fit;
+mod pager;
+mod progress;
 mod quantity;
 mod screen;
 mod table;
 mod terminal;
 
 pub use fit::shorten;
+pub use pager::{Paged, refuse as refuse_pager};
+pub use progress::while_working;
 pub use quantity::{age, bytes, count, duration, span};
 pub use screen::{Block, Screen, complain};
 pub use table::{Table, or_dash};
-pub use terminal::{Colour, Terminal};
+pub use terminal::{Colour, ColourChoice, Terminal};

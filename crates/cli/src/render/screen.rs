@@ -2,7 +2,7 @@
 
 use super::escape::escape;
 use super::fit::{indentation, wrap};
-use super::{Colour, Table, Terminal};
+use super::{Colour, Paged, Table, Terminal};
 use anyhow::Result;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
@@ -73,6 +73,16 @@ impl Screen<io::StdoutLock<'static>> {
     pub fn stdout() -> Self {
         let out = io::stdout().lock();
         let terminal = Terminal::of(&out);
+        Self::new(out, terminal)
+    }
+}
+
+impl Screen<Paged> {
+    /// Standard output, through a pager if it is a terminal and the text is longer than that.
+    #[must_use]
+    pub fn paged() -> Self {
+        let out = Paged::stdout();
+        let terminal = Terminal::of(out.output());
         Self::new(out, terminal)
     }
 }

@@ -3,6 +3,7 @@
 use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 
 /// Columns where nothing says how many there are.
 const DEFAULT_WIDTH: usize = 80;
@@ -18,6 +19,28 @@ pub struct Terminal {
     pub colour: bool,
 }
 
+/// When there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum ColourChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Also in files and pipes
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// What the user chose; nothing yet means [`ColourChoice::Auto`].
+static CHOSEN: OnceLock<ColourChoice> = OnceLock::new();
+
+impl ColourChoice {
+    /// Makes it the choice for all outputs; the first choice counts.
+    pub fn choose(self) {
+        let _first = CHOSEN.set(self);
+    }
+}
+
 /// What a colour says; the words say it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
@@ -28,21 +51,32 @@ pub enum Colour {
 }
 
 impl Terminal {
-    /// Of this output: the width that the terminal has, else the one in COLUMNS, else 80; colours if it is a terminal and
-    /// NO_COLOR is not set.
+    /// Of this output: the width that the terminal has, else the one in COLUMNS, else 80; colours as the user chose, else
+    /// if it is a terminal and NO_COLOR is not set.
     pub fn of(output: &(impl AsFd + IsTerminal)) -> Self {
         let is_terminal = output.is_terminal();
         let size = is_terminal.then(|| tcgetwinsize(output).ok()).flatten();
         let get = |name: &str| std::env::var(name).ok();
-        Self::from_facts(is_terminal, size.map(|size| size.ws_col.into()), get)
+        let chosen = CHOSEN.get().copied().unwrap_or_default();
+        Self::from_facts(is_terminal, size.map(|size| size.ws_col.into()), chosen, get)
     }
 
-    fn from_facts(is_terminal: bool, columns: Option<usize>, get: impl Fn(&str) -> Option<String>) -> Self {
+    fn from_facts(
+        is_terminal: bool,
+        columns: Option<usize>,
+        chosen: ColourChoice,
+        get: impl Fn(&str) -> Option<String>,
+    ) -> Self {
         let named = || get("COLUMNS")?.trim().parse().ok();
         let width = columns.filter(|n| *n > 0).or_else(named).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH);
         let refused = get("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = get("TERM").is_none_or(|term| term == "dumb");
-        Self { width, colour: is_terminal && !refused && !dumb }
+        let colour = match chosen {
+            ColourChoice::Auto => is_terminal && !refused && !dumb,
+            ColourChoice::Always => true,
+            ColourChoice::Never => false,
+        };
+        Self { width, colour }
     }
 
     /// The text in a colour, where colours are wanted.
@@ -62,7 +96,7 @@ mod tests {
 
     fn terminal(is_terminal: bool, columns: Option<usize>, variables: &[(&str, &str)]) -> (usize, bool) {
         let get = |name: &str| variables.iter().find(|v| v.0 == name).map(|v| v.1.to_owned());
-        let found = Terminal::from_facts(is_terminal, columns, get);
+        let found = Terminal::from_facts(is_terminal, columns, ColourChoice::Auto, get);
         (found.width, found.colour)
     }
 
@@ -73,6 +107,15 @@ mod tests {
         assert_eq!(terminal(false, None, &[("COLUMNS", "wide")]), (80, false));
         assert_eq!(terminal(true, Some(0), &[]), (80, false));
         assert_eq!(terminal(false, None, &[("COLUMNS", "1")]), (20, false));
+    }
+
+    #[test]
+    fn what_is_asked_for_on_the_command_line_comes_before_the_environment() {
+        let get = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
+        let colour = |is_terminal, chosen| Terminal::from_facts(is_terminal, None, chosen, get).colour;
+        assert!(colour(false, ColourChoice::Always));
+        assert!(!colour(true, ColourChoice::Never));
+        assert!(!colour(true, ColourChoice::Auto));
     }
 
     #[test]

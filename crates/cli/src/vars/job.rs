@@ -6,7 +6,7 @@
 use super::item::{self, Item, Object};
 use super::query::{self, Environment};
 use super::{Options, output};
-use crate::render::complain;
+use crate::render::{complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::living::{self, Living};
@@ -34,7 +34,7 @@ struct Rank {
 pub fn vars(options: &Options) -> Result<ExitCode> {
     let ranks = ranks(options)?;
     let mut list = List::default();
-    for (rank, items) in helpers(&ranks) {
+    for (rank, items) in while_working("asking the MPI library", || helpers(&ranks)) {
         list.add(rank, items);
     }
     for rank in &ranks {

@@ -44,7 +44,7 @@ pub fn show(options: &Options, job: Option<(&str, String)>, items: &[Item]) -> R
             && (!options.categories || !options.json || item.kind == "category")
     };
     let chosen: Vec<&Item> = items.iter().filter(wanted).collect();
-    let mut screen = Screen::stdout();
+    let mut screen = Screen::paged();
     if options.json {
         let name = job.map(|(name, _)| name);
         screen.json(&Report { schema: "mpiscope.vars/1", job: name, items: chosen.clone() })?;

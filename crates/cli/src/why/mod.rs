@@ -4,7 +4,7 @@ pub mod output;
 
 use crate::core::files;
 use crate::exit;
-use crate::render::Screen;
+use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
@@ -46,16 +46,8 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
     }
-    let symbols = selection::symbols();
-    let found = match options.targets.as_slice() {
-        [] => twice(&job(None)?, Duration::from_secs_f64(options.seconds), &*symbols)?,
-        [one] if !is_path(one) => {
-            twice(&job(Some(one))?, Duration::from_secs_f64(options.seconds), &*symbols)?
-        }
-        [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one))?,
-        paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), &*symbols)?,
-    };
-    let mut screen = Screen::stdout();
+    let found = while_working("looking twice at the ranks", || judge(options))?;
+    let mut screen = Screen::paged();
     if options.json {
         screen.json(&found)?;
     } else {
@@ -65,6 +57,17 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     }
     screen.finish()?;
     Ok(ExitCode::from(if found.problem { exit::PROBLEM } else { exit::FINE }))
+}
+
+fn judge(options: &Options) -> Result<Verdict> {
+    let symbols = selection::symbols();
+    let pause = Duration::from_secs_f64(options.seconds);
+    match options.targets.as_slice() {
+        [] => twice(&job(None)?, pause, &*symbols),
+        [one] if !is_path(one) => twice(&job(Some(one))?, pause, &*symbols),
+        [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one)),
+        paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), &*symbols),
+    }
 }
 
 /// A path is one with a slash, or a file or directory that is there; a job's name has neither.

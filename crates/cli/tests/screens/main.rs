@@ -8,10 +8,23 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 11] =
-    ["run", "ps", "why", "queues", "save", "core", "procs", "attach", "inspect", "vars", "gdb-script"];
+const VERBS: [&str; 13] = [
+    "run",
+    "ps",
+    "why",
+    "queues",
+    "save",
+    "core",
+    "procs",
+    "attach",
+    "inspect",
+    "vars",
+    "gdb-script",
+    "completions",
+    "help",
+];
 /// Verbs that take no file that could be missing.
-const BLIND: [&str; 3] = ["run", "save", "gdb-script"];
+const BLIND: [&str; 5] = ["run", "save", "gdb-script", "completions", "help"];
 
 fn screen(width: usize, arguments: &[&str]) -> String {
     let output = Command::new(MPISCOPE).env("COLUMNS", width.to_string()).args(arguments).output().unwrap();
