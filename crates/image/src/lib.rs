@@ -34,6 +34,7 @@ pub mod faults;
 mod functions;
 pub mod history;
 pub mod layout;
+pub mod mapped;
 pub mod objects;
 mod read;
 pub mod runtime;

@@ -22,11 +22,13 @@ mod probing;
 mod programs;
 mod python;
 mod python_suite;
+mod queue_plugin;
 mod scribbled;
 mod subject;
 mod tool;
 mod variables;
 mod views;
+mod watched;
 mod why;
 
 fn main() -> ExitCode {
@@ -72,6 +74,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(findings::trials(subject, library));
     trials.extend(why::trials(subject, library));
     trials.extend(views::trials(subject, library));
+    trials.push(watched::trial(subject, library));
     trials
 }
 
