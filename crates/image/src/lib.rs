@@ -30,9 +30,11 @@
 mod call;
 pub mod cell;
 pub mod derive;
+pub mod faults;
 mod functions;
 pub mod history;
 pub mod layout;
+pub mod mapped;
 pub mod objects;
 mod read;
 pub mod runtime;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::layout::{
-    BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
+    BYTE_ORDER, Call, Counter, FunctionRecord, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
     Process, Section, SectionKind, Text, Thread, ThreadHead, VERSION, Words,
 };
 use crate::objects::{
@@ -123,9 +123,9 @@ macro_rules! records {
 records! {
     true Module, Note, Call, Head;
     true Group, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
-    true Request, Message, Entry, crate::variables::Variable;
+    true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
-    false Peer, Traffic, Recent, crate::history::Entered;
+    false Peer, Traffic, Recent, crate::history::Entered, crate::faults::Fault;
 }
 
 // SAFETY: as all of the above.
@@ -141,9 +141,9 @@ unsafe impl Record for Process {
 }
 
 // SAFETY: as all of the above.
-unsafe impl Record for FunctionName {
+unsafe impl Record for FunctionRecord {
     const SEQUENCED: bool = false;
-    const LEAST: usize = offset_of!(FunctionName, properties);
+    const LEAST: usize = offset_of!(FunctionRecord, properties);
 }
 
 // SAFETY: as all of the above.
@@ -156,6 +156,12 @@ unsafe impl Record for Comm {
 unsafe impl Record for Datatype {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Datatype, signature);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Entry {
+    const SEQUENCED: bool = true;
+    const LEAST: usize = offset_of!(Entry, from);
 }
 
 // SAFETY: as all of the above.

@@ -49,6 +49,8 @@ pub struct Environment {
     pub image: Option<RawFd>,
     /// Ranks wait at the end of `MPI_Init` for a debugger.
     pub hold: bool,
+    /// Ranks write down every message, for its ends to be compared.
+    pub check: bool,
     /// Only the ranks of this world are known to run under the layer: what they spawn is not.
     pub world_only: bool,
 }
@@ -70,6 +72,7 @@ impl Environment {
             collector: None,
             image: None,
             hold: false,
+            check: false,
             world_only: false,
         })
     }
@@ -89,6 +92,9 @@ impl Environment {
         variables.push(("ASAN_OPTIONS", asan_options(std::env::var_os("ASAN_OPTIONS").unwrap_or_default())));
         if self.hold {
             variables.push(("MPISCOPE_HOLD", "1".into()));
+        }
+        if self.check {
+            variables.push(("MPISCOPE_RECORD_MESSAGES", "1".into()));
         }
         variables
     }

@@ -12,6 +12,7 @@ use mpiscope_testkit::{mpi, paths, trials};
 
 mod endings;
 mod events;
+mod findings;
 mod imb;
 mod inert;
 mod inspected;
@@ -21,11 +22,13 @@ mod probing;
 mod programs;
 mod python;
 mod python_suite;
+mod queue_plugin;
 mod scribbled;
 mod subject;
 mod tool;
 mod variables;
 mod views;
+mod watched;
 mod why;
 
 fn main() -> ExitCode {
@@ -68,8 +71,10 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(tool::trials(library));
     trials.extend(variables::trials(subject, library));
     trials.extend(events::trials(library));
+    trials.extend(findings::trials(subject, library));
     trials.extend(why::trials(subject, library));
     trials.extend(views::trials(subject, library));
+    trials.push(watched::trial(subject, library));
     trials
 }
 

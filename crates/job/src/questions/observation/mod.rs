@@ -6,17 +6,22 @@
 mod calls;
 mod communicators;
 mod envelopes;
+pub mod faults;
 pub mod history;
+pub mod ledger;
 pub mod live;
 mod read;
 mod requests;
 pub mod windows;
 
+pub use faults::Fault;
 pub use history::History;
+pub use ledger::Ledger;
 pub use read::{Context, observe, of_image, of_messages};
 pub use windows::Window;
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What one look at one process saw.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,10 +60,19 @@ pub struct Observation {
     /// The last collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
+    /// Records that found no room, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub losses: BTreeMap<String, u64>,
     /// Messages sent lately, oldest first.
     pub sent: Vec<Message>,
     /// Messages received lately.
     pub received: Vec<Message>,
+    /// What its calls were seen to do wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// Its messages one by one, where they are recorded and were asked for: for findings.
+    #[serde(skip)]
+    pub ledger: Option<Ledger>,
 }
 
 /// How far a process has come.
