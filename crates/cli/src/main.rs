@@ -52,7 +52,7 @@ Start with:
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
-  mpiscope core FILE...           after a crash: who died, who waited for whom
+  mpiscope core FILE...           after a crash: which rank died first, and why
 
 With every verb:
   --color auto|always|never       auto: on a terminal, unless NO_COLOR is set

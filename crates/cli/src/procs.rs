@@ -1,6 +1,7 @@
 //! `mpiscope procs`: all processes of a job and of the jobs connected with it, found from any one of them.
 
 use crate::render::{Screen, Table, complain, or_dash, while_working};
+use crate::run::ended;
 use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
@@ -60,16 +61,19 @@ struct Report<'a> {
 pub fn procs(options: &Options) -> Result<ExitCode> {
     let first = || look(&options.targets, !options.here, &options.whose);
     let mut found = while_working("finding the processes", first)?;
-    show(&found, options.json)?;
     let mut watched = Watched::default();
-    watched.add(&found);
+    // Before they are shown: whoever is seen is watched.
+    if options.watch {
+        watched.add(&found);
+    }
+    show(&found, options.json)?;
     while options.watch && found.processes.iter().any(|entry| !entry.gone) {
         std::thread::sleep(LOOK);
         let Ok(now) = look(&options.targets, !options.here, &options.whose) else { break };
         if now != found {
+            watched.add(&now);
             println!();
             show(&now, false)?;
-            watched.add(&now);
             found = now;
         }
     }
@@ -109,7 +113,7 @@ impl Watched {
     fn lost(&self, last: &Acquired) -> Vec<String> {
         let listed = |pid: u32| last.processes.iter().find(|entry| entry.place.pid == pid);
         let line = |(entry, image): &(Entry, Option<HeldImage>)| {
-            let ended = !Path::new(&format!("/proc/{}", entry.place.pid)).exists();
+            let ended = has_ended(entry.place.pid);
             let stage = image.as_ref().and_then(HeldImage::stage);
             let finished = match stage {
                 Some(stage) => matches!(stage, LastStage::Finalized | LastStage::Silent),
@@ -127,6 +131,11 @@ impl Watched {
         };
         self.0.values().filter_map(line).collect()
     }
+}
+
+/// Also if nobody has waited for it yet.
+fn has_ended(pid: u32) -> bool {
+    !Path::new(&format!("/proc/{pid}")).exists() || ended::of_zombie(pid).is_some()
 }
 
 /// Acquires from what the user named.

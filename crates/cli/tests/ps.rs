@@ -1,6 +1,6 @@
 //! `mpiscope ps` on running jobs of fake ranks, on saved images, on core files, and on everything that is none.
 
-use mpiscope_image::layout::{Header, SectionKind, State};
+use mpiscope_image::layout::{Header, Loss, SectionKind, State};
 use mpiscope_image::objects::{Comm, Life};
 use mpiscope_job::sample::Sample;
 use serde_json::Value;
@@ -180,6 +180,19 @@ fn a_saved_image_is_shown_like_a_living_rank() {
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(told.contains("MPI_Ssend") && told.contains("\"solver\"") && told.contains("ANY_TAG"), "{told}");
+}
+
+#[test]
+fn records_that_found_no_room_are_shown_with_their_kind_and_the_reason() {
+    let sample = Sample::new("lossy", 2, 4);
+    sample.enters("MPI_Recv", [WORLD, DOUBLE, 8], 1, 7);
+    sample.writer.header().lost[Loss::REQUESTS.0 as usize].set(5);
+    let (dir, _) = saved();
+    let path = write(&dir, &sample.bytes());
+    let told = text(&ps(&[path.to_str().unwrap()]).stdout);
+    assert!(told.contains("lost on rank 2: 5 requests: the image could not grow"), "{told}");
+    let json: Value = serde_json::from_slice(&ps(&[path.to_str().unwrap(), "--json"]).stdout).unwrap();
+    assert_eq!(json["ranks"][0]["losses"]["requests"], 5);
 }
 
 #[test]

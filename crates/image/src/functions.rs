@@ -3,7 +3,7 @@
 //! The writer puts its own table into the image, so a reader can show the arguments of functions that are newer than itself.
 //! For an image from before the properties were written, the reader's own table stands in, by name.
 
-use crate::layout::{FunctionName, MAX_FUNCTIONS, SectionKind};
+use crate::layout::{FunctionRecord, MAX_FUNCTIONS, SectionKind};
 use crate::read::{Error, Image, Source};
 use mpi_abi::{Fields, FunctionId, Properties};
 
@@ -35,9 +35,9 @@ impl Functions {
     /// # Errors
     /// When the image is damaged or cannot be read.
     pub fn read<S: Source>(image: &Image<S>) -> Result<Self, Error> {
-        let table = image.table::<FunctionName>(SectionKind::FUNCTIONS)?;
+        let table = image.table::<FunctionRecord>(SectionKind::FUNCTIONS)?;
         let count = table.len().min(MAX_FUNCTIONS as u64);
-        let records: Vec<FunctionName> =
+        let records: Vec<FunctionRecord> =
             (0..count).map(|index| Ok(image.get(&table, index)?.value)).collect::<Result<_, Error>>()?;
         let name = |number: u32| {
             let index = usize::try_from(number.checked_sub(1)?).ok()?;
@@ -89,7 +89,7 @@ pub fn words(id: FunctionId) -> (u64, u64, u32, u32) {
     (id.properties().word(), fields.word(), plus_one(id.base()), plus_one(id.operation()))
 }
 
-fn function(record: &FunctionName, named: impl Fn(u32) -> Option<String>) -> Function {
+fn function(record: &FunctionRecord, named: impl Fn(u32) -> Option<String>) -> Function {
     let name = record.name.text().into_owned();
     let Some(properties) = Properties::from_word(record.properties.get()) else {
         return Function::of_table(&name);

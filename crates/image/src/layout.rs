@@ -62,7 +62,7 @@ codes! {
     SectionKind {
         /// One [`Process`].
         PROCESS = 1 => "process",
-        /// [`FunctionName`], by function number.
+        /// [`FunctionRecord`], by function number.
         FUNCTIONS = 2 => "functions",
         /// [`Module`]: the files mapped into the process.
         MODULES = 3 => "modules",
@@ -352,7 +352,7 @@ codes! {
 /// A function; its number is its index in the section. Read by [`crate::Functions`].
 #[repr(C)]
 #[derive(Debug, Clone)]
-pub struct FunctionName {
+pub struct FunctionRecord {
     /// The name in the C binding.
     pub name: Chars<48>,
     /// What its calls do: [`mpi_abi::Properties::word`]. This and what follows is zero in an image from before.
@@ -530,8 +530,8 @@ const _: () = {
     assert!(size_of::<Call>() == 128);
     assert!(offset_of!(Call, return_address) == 24);
     assert!(size_of::<Counter>() == 24);
-    assert!(offset_of!(FunctionName, properties) == 48);
-    assert!(size_of::<FunctionName>() == 72);
+    assert!(offset_of!(FunctionRecord, properties) == 48);
+    assert!(size_of::<FunctionRecord>() == 72);
     assert!(offset_of!(ThreadHead, attached) == 16);
     assert!(offset_of!(ThreadHead, polls) == 56);
     assert!(offset_of!(ThreadHead, call) == 64);

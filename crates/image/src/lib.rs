@@ -33,6 +33,7 @@ pub mod derive;
 mod functions;
 pub mod history;
 pub mod layout;
+pub mod mapped;
 pub mod objects;
 mod read;
 pub mod runtime;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::layout::{
-    BYTE_ORDER, Call, Counter, FunctionName, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
+    BYTE_ORDER, Call, Counter, FunctionRecord, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
     Process, Section, SectionKind, Text, Thread, ThreadHead, VERSION, Words,
 };
 use crate::objects::{
@@ -141,9 +141,9 @@ unsafe impl Record for Process {
 }
 
 // SAFETY: as all of the above.
-unsafe impl Record for FunctionName {
+unsafe impl Record for FunctionRecord {
     const SEQUENCED: bool = false;
-    const LEAST: usize = offset_of!(FunctionName, properties);
+    const LEAST: usize = offset_of!(FunctionRecord, properties);
 }
 
 // SAFETY: as all of the above.

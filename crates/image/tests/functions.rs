@@ -5,7 +5,7 @@ mod common;
 
 use common::Memory;
 use mpi_abi::{Class, Fields, FunctionId, Moves, Partners, Properties, Role, Start, Waits};
-use mpiscope_image::layout::{Chars, FunctionName, SectionKind};
+use mpiscope_image::layout::{Chars, FunctionRecord, SectionKind};
 use mpiscope_image::{Functions, Image, Record, words};
 
 /// A function as it was recorded before its properties were.
@@ -36,7 +36,7 @@ fn a_function_that_the_reader_does_not_know_is_as_the_image_describes_it() {
     };
     let fields = Fields { peer: Some(Role::Destination), count: true, ..Fields::NONE };
     for (name, start) in [("MPI_Zsend", Start::NONE), ("MPI_Izsend", Start::NONBLOCKING)] {
-        let (_, function) = writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, 2).unwrap();
+        let (_, function) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 2).unwrap();
         writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
         function.properties.set(Properties { start, ..properties }.word());
         function.fields.set(fields.word());
@@ -76,7 +76,7 @@ fn every_function_of_the_table_reads_as_it_was_written() {
     let writer = memory.writer();
     for id in FunctionId::all() {
         let (_, function) =
-            writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, mpi_abi::COUNT).unwrap();
+            writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, mpi_abi::COUNT).unwrap();
         writer.put_chars(&function.name, &Chars::new(id.name().as_bytes()));
         let (properties, fields, base, operation) = words(id);
         function.properties.set(properties);

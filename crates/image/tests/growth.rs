@@ -4,7 +4,7 @@
 mod common;
 
 use common::Memory;
-use mpiscope_image::layout::{FunctionName, HEADER_SIZE, Loss, Note, SectionKind, Text, Words};
+use mpiscope_image::layout::{FunctionRecord, HEADER_SIZE, Loss, Note, SectionKind, Text, Words};
 use mpiscope_image::objects::{Comm, File, Head};
 use mpiscope_image::{Error, Image, Record, W64};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn an_index_counts_through_all_sections_of_its_kind() {
         assert_eq!(index, wanted);
         comm.head.seq.write(|| comm.head.uid.set(1000 + index));
         // Another kind in between: the sections of one kind are not neighbours.
-        writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, 1).unwrap();
+        writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 1).unwrap();
     }
     let image = Image::open(memory.bytes(writer.header().len.get() as usize)).unwrap();
     let table = image.table::<Comm>(SectionKind::COMMS).unwrap();

@@ -36,7 +36,7 @@ pub struct Job {
     /// The user.
     pub owner: u32,
     /// Its images.
-    pub images: Vec<Found>,
+    pub images: Vec<JobImage>,
     /// Words for addresses, of a job that does not run here.
     pub symbols: Option<Arc<Symbols>>,
 }
@@ -58,7 +58,7 @@ impl Job {
 
 /// An image that some process holds, or that was kept with what was known of its process.
 #[derive(Debug)]
-pub struct Found {
+pub struct JobImage {
     /// The processes that hold it, and where each can be opened.
     pub holders: Vec<(u32, PathBuf)>,
     bytes: Holds,
@@ -96,7 +96,7 @@ impl MemoryFile {
     }
 }
 
-impl Found {
+impl JobImage {
     /// A process of an evidence file.
     pub fn kept(kept: Kept) -> Self {
         Self { holders: vec![(kept.about.pid, PathBuf::new())], bytes: Holds::Evidence(kept) }
@@ -229,7 +229,7 @@ impl HeldImage {
     ///
     /// # Errors
     /// When nobody has it any more.
-    pub fn of(found: &Found) -> Result<Self, Error> {
+    pub fn of(found: &JobImage) -> Result<Self, Error> {
         found.open().map(Self)
     }
 
@@ -274,12 +274,13 @@ fn mapped(maps: &str, inode: u64) -> bool {
 
 /// All jobs that this user may see, by user and name.
 pub fn discover() -> Vec<Job> {
-    let mut found: BTreeMap<(u32, String, MemoryFile), Found> = BTreeMap::new();
+    let mut found: BTreeMap<(u32, String, MemoryFile), JobImage> = BTreeMap::new();
     for pid in processes() {
         for (job, path, file) in images_of(pid) {
             let key = (file.owner, job, file);
-            let entry =
-                found.entry(key).or_insert_with(|| Found { holders: Vec::new(), bytes: Holds::Memory(file) });
+            let entry = found
+                .entry(key)
+                .or_insert_with(|| JobImage { holders: Vec::new(), bytes: Holds::Memory(file) });
             entry.holders.push((pid, path));
         }
     }
@@ -330,11 +331,11 @@ mod tests {
         (fd, path, file)
     }
 
-    fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> Found {
-        Found { holders, bytes: Holds::Memory(file) }
+    fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> JobImage {
+        JobImage { holders, bytes: Holds::Memory(file) }
     }
 
-    fn why(found: &Found) -> String {
+    fn why(found: &JobImage) -> String {
         found.open().err().map(|why| why.to_string()).unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! A process whose objects are looked at: its image, and where what the image does not have is looked for.
 
 use crate::clock::Moment;
-use crate::discover::Found;
+use crate::discover::JobImage;
 use crate::evidence::Symbols;
 use crate::image_source::{Bytes, open_file};
 use crate::leaks::{self, Count, Site};
@@ -37,7 +37,7 @@ impl Inspected {
     ///
     /// # Errors
     /// When its image cannot be read.
-    pub fn of_job(reader: &living::Reader, found: &Found) -> Result<Option<Self>, Error> {
+    pub fn of_job(reader: &living::Reader, found: &JobImage) -> Result<Option<Self>, Error> {
         let Some(Living { image, process, alive, outer_pid }) = reader.read(found)? else { return Ok(None) };
         let memory = outer_pid.map_or(Memory::None, |pid| Memory::Process(pid, OnceCell::new()));
         let kept = found.symbols().cloned();

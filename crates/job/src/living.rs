@@ -1,7 +1,7 @@
 //! A process of a running job, read once for every view of it.
 
 use crate::Error;
-use crate::discover::Found;
+use crate::discover::JobImage;
 use crate::image_source::Bytes;
 use crate::names::Locate;
 use crate::process::Process;
@@ -34,7 +34,7 @@ impl Reader {
     ///
     /// # Errors
     /// When its image cannot be read.
-    pub fn read(&self, found: &Found) -> Result<Option<Living>, Error> {
+    pub fn read(&self, found: &JobImage) -> Result<Option<Living>, Error> {
         let Some((image, process)) = found.read(&self.files)? else { return Ok(None) };
         let (outer_pid, alive) = (found.outer_pid(process.pid), found.alive(process.pid));
         Ok(Some(Living { image, process, outer_pid, alive }))

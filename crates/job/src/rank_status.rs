@@ -8,6 +8,7 @@ use mpiscope_image::Source;
 use mpiscope_image::derive::Activity;
 use mpiscope_image::layout::{Call, State};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A rank at this moment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct RankStatus {
     /// If no thread is inside of MPI, the one whose call returned last, by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_thread: Option<u64>,
+    /// Records that found no room, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub losses: BTreeMap<String, u64>,
 }
 
 /// A thread at this moment.
@@ -127,6 +131,7 @@ impl RankStatus {
             alive,
             problem: process.state == State::ABORTED || (!alive && !clean),
             threads,
+            losses: process.losses.clone(),
         }
     }
 }
@@ -143,6 +148,7 @@ impl RankStatus {
             pid,
             state: "has not called MPI".to_owned(),
             activity: format!("{:?}", Activity::NOT_INITIALIZED),
+            losses: BTreeMap::new(),
             last_thread: None,
             alive: true,
             problem: false,

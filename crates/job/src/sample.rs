@@ -5,7 +5,7 @@
 use crate::clock::Moment;
 use mpi_abi::AbiKind;
 use mpiscope_image::layout::{
-    Chars, ClockKind, FunctionName, Process, Recording, SectionKind, State, Thread,
+    Chars, ClockKind, FunctionRecord, Process, Recording, SectionKind, State, Thread,
 };
 use mpiscope_image::objects::{Comm, Flag, Life, uid};
 use mpiscope_image::{Grow, NewImage, Writer};
@@ -210,7 +210,8 @@ impl Sample {
 
 fn thread(writer: &Writer) -> &'static Thread {
     for function in mpi_abi::FunctionId::all() {
-        let (_, record) = writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, mpi_abi::COUNT).unwrap();
+        let (_, record) =
+            writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, mpi_abi::COUNT).unwrap();
         writer.put_chars(&record.name, &Chars::new(function.name().as_bytes()));
     }
     let (_, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 2).unwrap();

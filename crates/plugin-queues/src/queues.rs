@@ -1,13 +1,16 @@
 //! A picture of the queues of one process, and the places of the iterators in it.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 use mpi_abi::COUNTED;
 use mpiscope_debug_interfaces::mqs::{
     self, Communicator, PendingOperation, ST_MATCHED, ST_PENDING, TAddr, TWord,
 };
 use mpiscope_image::layout::State;
+use mpiscope_job::Process;
 use mpiscope_job::objects::{Message, Pending, Queue, Reader, TargetContext};
+use mpiscope_job::questions::arrived;
+use mpiscope_job::questions::why::{Arrivals, Arrived};
 use mpiscope_plugin_support::{ImageMemory, Unavailable, View, chars};
 use mpiscope_target::Target;
 
@@ -33,6 +36,10 @@ pub struct Picture {
     row: usize,
     operations: Vec<PendingOperation>,
     operation: usize,
+    /// The process, to ask the others of its job what they have sent to it.
+    process: Option<Process>,
+    /// Their answer, once the debugger has asked.
+    arrivals: Option<Option<Arrivals>>,
     /// Why there is no picture, for `mqs_process_has_queues`.
     pub trouble: Option<Unavailable>,
 }
@@ -41,7 +48,7 @@ impl Picture {
     /// Looks at the process as it is now. The iterators begin anew.
     pub fn take(view: &View) -> Self {
         match read(view) {
-            Ok(rows) => Self { rows, ..Self::default() },
+            Ok((rows, process)) => Self { rows, process: Some(process), ..Self::default() },
             Err(trouble) => Self { trouble: Some(trouble), ..Self::default() },
         }
     }
@@ -91,14 +98,24 @@ impl Picture {
             mqs::PENDING_RECEIVES => {
                 self.operations = queue.receives.iter().map(|p| pending(queue, p)).collect();
             }
-            mqs::UNEXPECTED_MESSAGES if !queue.matched.is_empty() => {
-                self.operations = queue.matched.iter().map(|m| matched(queue, m)).collect();
-            }
-            // An empty list would be a claim.
+            mqs::UNEXPECTED_MESSAGES => return self.begin_unexpected(),
             _ => return mqs::NO_INFORMATION,
         }
         // That the class can be seen; `mqs_next_operation` says that there is none.
         mqs::OK
+    }
+
+    /// Messages that a probe has matched stand in the process's own records, the others in those of their senders.
+    fn begin_unexpected(&mut self) -> c_int {
+        let arrivals =
+            self.arrivals.get_or_insert_with(|| self.process.as_ref().and_then(arrived::arrived)).as_ref();
+        let Some(Row { queue, .. }) = self.rows.get(self.row) else { return mqs::NO_INFORMATION };
+        let complete = arrivals.is_some_and(|arrivals| arrivals.complete);
+        let here = arrivals.iter().flat_map(|a| &a.messages).filter(|m| m.comm == queue.identity.0);
+        self.operations = queue.matched.iter().map(|m| matched(queue, m, complete)).collect();
+        self.operations.extend(here.map(|m| unexpected(queue, m, complete)));
+        // An empty list would be a claim.
+        if self.operations.is_empty() && !complete { mqs::NO_INFORMATION } else { mqs::OK }
     }
 
     /// The next operation.
@@ -115,7 +132,7 @@ impl Picture {
     }
 }
 
-fn read(view: &View) -> Result<Vec<Row>, Unavailable> {
+fn read(view: &View) -> Result<(Vec<Row>, Process), Unavailable> {
     let target = view.target()?;
     let target: &dyn Target = &target;
     let image = ImageMemory::open(target)?;
@@ -133,7 +150,7 @@ fn read(view: &View) -> Result<Vec<Row>, Unavailable> {
         }
         rows.push(Row { queue, collectives });
     }
-    Ok(rows)
+    Ok((rows, Process::read(&image, None)?))
 }
 
 /// A rank of the communicator in the world.
@@ -176,23 +193,45 @@ fn pending(queue: &Queue, of: &Pending) -> PendingOperation {
     }
 }
 
-fn matched(queue: &Queue, message: &Message) -> PendingOperation {
+/// Said where ranks of the job could not be read on this host.
+const NOT_ALL: &str = "ranks that cannot be read here may have sent more";
+
+fn lines(of: [&str; 2]) -> [[c_char; 64]; 5] {
     let mut text = [[0; 64]; 5];
-    let lines = ["matched by a probe, not yet received", "other messages that have arrived cannot be seen"];
-    for (line, from) in text.iter_mut().zip(lines) {
+    for (line, from) in text.iter_mut().zip(of) {
         *line = chars(from);
     }
+    text
+}
+
+/// A message that a probe has taken out of the queue.
+fn matched(queue: &Queue, message: &Message, complete: bool) -> PendingOperation {
     PendingOperation {
         status: ST_MATCHED,
-        desired_local_rank: message.source,
-        desired_global_rank: in_world(queue, message.source),
-        desired_tag: message.tag,
-        desired_length: word(message.bytes),
-        actual_local_rank: message.source,
-        actual_global_rank: in_world(queue, message.source),
-        actual_tag: message.tag,
-        actual_length: word(message.bytes),
-        extra_text: text,
+        extra_text: lines(["matched by a probe, not yet received", if complete { "" } else { NOT_ALL }]),
+        ..envelope(queue, message.source, message.tag, message.bytes)
+    }
+}
+
+/// A message that its sender's records have and no receive of this process fits.
+fn unexpected(queue: &Queue, message: &Arrived, complete: bool) -> PendingOperation {
+    PendingOperation {
+        status: ST_PENDING,
+        extra_text: lines(["sent, as its sender's records say", if complete { "" } else { NOT_ALL }]),
+        ..envelope(queue, message.from.into(), message.tag.into(), message.bytes)
+    }
+}
+
+fn envelope(queue: &Queue, source: i64, tag: i64, bytes: u64) -> PendingOperation {
+    PendingOperation {
+        desired_local_rank: source,
+        desired_global_rank: in_world(queue, source),
+        desired_tag: tag,
+        desired_length: word(bytes),
+        actual_local_rank: source,
+        actual_global_rank: in_world(queue, source),
+        actual_tag: tag,
+        actual_length: word(bytes),
         ..PendingOperation::default()
     }
 }

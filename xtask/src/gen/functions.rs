@@ -78,7 +78,7 @@ fn write_function(
     let object = notes::object_index(row).map_or_else(|| "None".to_owned(), |index| format!("Some({index})"));
     let twin = rows.iter().find(|other| other.name != row.name && other.base() == row.base());
     let twin = twin.map_or_else(|| "None".to_owned(), |twin| format!("Some(f::{})", twin.name));
-    let fields = properties::fields(row, &notes::noted(row, overlay))?;
+    let fields = properties::fields(row, kinds, &notes::noted(row, overlay))?;
     let _ = write!(
         text,
         "    Function {{ name: {:?}, returns: Kind::{}, object: {object}, twin: {twin}, operation: f::{},\n        \

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::notes::Note;
-use super::table::{Row, lines};
+use super::table::{Kinds, Row, lines};
 
 /// The columns of one row, as they stand there.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,11 +105,11 @@ fn constant(word: &str) -> String {
 }
 
 /// Which fields of a call's record are set, in Rust: what the hook notes.
-pub fn fields(row: &Row, note: &[Note]) -> Result<String> {
+pub fn fields(row: &Row, kinds: &Kinds, note: &[Note]) -> Result<String> {
     let mut fields = Vec::new();
     for (field, value) in note {
         fields.push(match field.as_str() {
-            "object" => format!("object: Some(ObjectKind::{})", object_kind(row, value)?),
+            "object" => format!("object: Some(ObjectKind::{})", object_kind(row, kinds, value)?),
             "peer" => format!("peer: Some(Role::{})", role(value)),
             "extra0" => "receive: true".to_owned(),
             "extra1" => continue,
@@ -122,24 +122,14 @@ pub fn fields(row: &Row, note: &[Note]) -> Result<String> {
     })
 }
 
-/// The kind of an object by the kind of its parameter.
-fn object_kind(row: &Row, value: &str) -> Result<&'static str> {
+/// The kind of an object by the C type of its parameter: `MPI_Win` is `WIN`. One that `mpi_abi::ObjectKind` does not have
+/// stops the compiler.
+fn object_kind(row: &Row, kinds: &Kinds, value: &str) -> Result<String> {
     let name = value.trim_start_matches("at(").trim_end_matches(')');
     let param = row.find(|p| p.ident() == name).with_context(|| format!("{}: no {name}", row.name))?;
-    Ok(match param.kind.as_str() {
-        "COMMUNICATOR" => "COMM",
-        "WINDOW" => "WIN",
-        "OPERATION" => "OP",
-        "GROUP" => "GROUP",
-        "DATATYPE" => "DATATYPE",
-        "REQUEST" => "REQUEST",
-        "MESSAGE" => "MESSAGE",
-        "FILE" => "FILE",
-        "INFO" => "INFO",
-        "ERRHANDLER" => "ERRHANDLER",
-        "SESSION" => "SESSION",
-        other => bail!("{}: {other} is no kind of object", row.name),
-    })
+    let c_type = kinds.c_type(row, &param.kind)?;
+    let kind = c_type.strip_prefix("MPI_").with_context(|| format!("{}: {c_type} is no handle", row.name))?;
+    Ok(kind.to_uppercase())
 }
 
 fn role(param: &str) -> &'static str {

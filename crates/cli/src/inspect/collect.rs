@@ -3,7 +3,7 @@
 use super::describe::{self, Fact};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::discover::{Found as FoundImage, Job};
+use mpiscope_job::discover::{Job, JobImage};
 use mpiscope_job::inspected::Inspected;
 use mpiscope_job::leaks::{Count, Site};
 use mpiscope_job::objects::{Kind, Object, Outline, by_handle};
@@ -60,7 +60,7 @@ pub struct Shown {
 
 /// Everything that was found.
 #[derive(Default)]
-pub struct Found {
+pub struct Inspection {
     /// Name of the job.
     pub job: String,
     /// In order of the ranks.
@@ -90,7 +90,7 @@ impl Look {
     }
 }
 
-impl Found {
+impl Inspection {
     /// Hands on the objects of a kind that process `look` has, one after the other: a million of them are looked at and
     /// told, and never there at once. Those whose head is not chosen are left out.
     ///
@@ -114,8 +114,8 @@ impl Found {
 }
 
 /// Looks at everything that `targets` mean.
-pub fn look(targets: &[String], wanted: &Wanted) -> Result<Found> {
-    let mut found = Found::default();
+pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
+    let mut found = Inspection::default();
     if targets.is_empty() {
         one(None, &mut found)?;
     }
@@ -147,7 +147,7 @@ pub fn look(targets: &[String], wanted: &Wanted) -> Result<Found> {
     Ok(found)
 }
 
-fn one(name: Option<&str>, found: &mut Found) -> Result<()> {
+fn one(name: Option<&str>, found: &mut Inspection) -> Result<()> {
     match selection::find(name)? {
         Target::Job(job) => all(&job, name, found),
         Target::Jobs(jobs) => {
@@ -164,13 +164,13 @@ fn one(name: Option<&str>, found: &mut Found) -> Result<()> {
 }
 
 /// All ranks of a job, or the one process that was named.
-fn all(job: &Job, name: Option<&str>, found: &mut Found) {
+fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
     found.job.clone_from(&job.name);
     let pid: Option<u32> = name.and_then(|name| name.parse().ok()).filter(|_| name != Some(&job.name));
-    let holds = |image: &FoundImage, pid: u32| image.holders.iter().any(|holder| holder.0 == pid);
+    let holds = |image: &JobImage, pid: u32| image.holders.iter().any(|holder| holder.0 == pid);
     // How many others hold an image tells nothing: a process whose files change while they are listed is missed.
     let one_alone = pid.filter(|pid| job.images.iter().filter(|image| holds(image, *pid)).count() == 1);
-    let is_named = |image: &FoundImage, process: &Process| {
+    let is_named = |image: &JobImage, process: &Process| {
         Some(process.pid) == pid || one_alone.is_some_and(|pid| holds(image, pid))
     };
     let (mut read, reader) = (Vec::new(), living::Reader::default());
@@ -189,7 +189,7 @@ fn all(job: &Job, name: Option<&str>, found: &mut Found) {
 }
 
 /// A core file, or a saved image.
-fn file(path: &Path, found: &mut Found) -> Result<()> {
+fn file(path: &Path, found: &mut Inspection) -> Result<()> {
     let inspected = Inspected::open(path)?;
     if found.job.is_empty() {
         found.job.clone_from(&inspected.process.job);

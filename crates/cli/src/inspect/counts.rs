@@ -1,15 +1,15 @@
 //! How many objects of each kind, and what is not freed.
 
-use super::collect::{Found, Look};
+use super::collect::{Inspection, Look};
 use super::{ranks_cell, who};
 use crate::render::{Block, Table};
 use mpiscope_job::Members;
 use mpiscope_job::leaks::{self, Count, Leak, Site};
-use mpiscope_job::losses::is_tombstones;
+use mpiscope_job::losses::{self, is_tombstones};
 use mpiscope_job::objects::Kind;
 
 /// Who is looked at, and what cannot be seen.
-pub fn head(found: &Found, freed: bool) -> Vec<String> {
+pub fn head(found: &Inspection, freed: bool) -> Vec<String> {
     let ranks = who(found.looks.iter());
     let one = found.looks.iter().all(|look| look.world == 0);
     let size = found.looks.iter().filter_map(|look| look.process.size).max().filter(|_| one);
@@ -29,7 +29,7 @@ pub fn head(found: &Found, freed: bool) -> Vec<String> {
 }
 
 /// Ranks of which nothing can be seen, and why.
-pub fn blind(found: &Found) -> Vec<String> {
+pub fn blind(found: &Inspection) -> Vec<String> {
     let mut reasons: Vec<(&str, Members)> = Vec::new();
     for look in &found.looks {
         let Some(reason) = &look.blind else { continue };
@@ -42,31 +42,24 @@ pub fn blind(found: &Found) -> Vec<String> {
 }
 
 /// What the images had no room for, of objects. Forgetting what was freed long ago is no loss for whom does not ask for it.
-pub fn losses(found: &Found, freed: bool) -> Vec<String> {
-    let mut lost: Vec<(&str, u64, u64, Members)> = Vec::new();
-    for look in &found.looks {
-        let losses = look.process.losses.iter().filter(|(what, _)| of_objects(what));
-        for (what, count) in losses.filter(|(what, _)| freed || !is_tombstones(what)) {
-            match lost.iter_mut().find(|(known, ..)| known == what) {
-                Some((_, least, most, ranks)) => {
-                    *least = (*least).min(*count);
-                    *most = (*most).max(*count);
-                    ranks.add(look.world, look.process.rank);
-                }
-                None => lost.push((what, *count, *count, who([look].into_iter()))),
-            }
-        }
-    }
-    let line = |(what, least, most, ranks): &(&str, u64, u64, Members)| {
-        let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let rank = if ranks.is_empty() { "?".to_owned() } else { ranks.to_string() };
-        if is_tombstones(what) {
-            let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
-            return format!("  no longer known on rank {rank}: {count} freed objects ({more})");
-        }
-        format!("  not seen on rank {rank}: {count} {what}")
-    };
-    lost.iter().map(line).collect()
+pub fn losses(found: &Inspection, freed: bool) -> Vec<String> {
+    let ranks = found.looks.iter().map(|look| ((look.world, look.process.rank), &look.process.losses));
+    let of_objects = losses::joined(ranks).into_iter().filter(|lost| of_objects(&lost.kind));
+    let mut lines: Vec<String> = of_objects.map(|lost| format!("  {lost}")).collect();
+    lines.extend(forgotten(found).filter(|_| freed));
+    lines
+}
+
+/// How many freed objects of each rank are no longer known, if there are any.
+fn forgotten(found: &Inspection) -> Option<String> {
+    let of = |look: &Look| look.process.losses.iter().find(|(kind, _)| is_tombstones(kind)).map(|(_, n)| *n);
+    let counts: Vec<_> = found.looks.iter().filter_map(|look| Some((look, of(look)?))).collect();
+    let least = counts.iter().map(|(_, count)| *count).min()?;
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let ranks = ranks_cell(&who(counts.iter().map(|(look, _)| *look)));
+    let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
+    Some(format!("  no longer known on rank {ranks}: {count} freed objects ({more})"))
 }
 
 /// Losses that concern objects.
@@ -75,7 +68,7 @@ fn of_objects(what: &str) -> bool {
 }
 
 /// The counts.
-pub fn page(found: &Found, freed: bool) -> Vec<Block> {
+pub fn page(found: &Inspection, freed: bool) -> Vec<Block> {
     let mut page: Vec<Block> = head(found, freed).into_iter().map(Block::Line).collect();
     let mut rows: Vec<(Kind, Count, Members)> = Vec::new();
     for kind in Kind::ALL {
@@ -111,7 +104,7 @@ pub fn page(found: &Found, freed: bool) -> Vec<Block> {
 }
 
 /// What is not freed, by place.
-pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
+pub fn leaks(found: &Inspection, kind: Option<Kind>) -> Vec<String> {
     let mut lines = head(found, false);
     let leaks = joined(found, kind);
     let running = found.looks.iter().any(|look| !look.process.finalized());
@@ -129,7 +122,7 @@ pub fn leaks(found: &Found, kind: Option<Kind>) -> Vec<String> {
 }
 
 /// What is not freed on all processes together.
-pub fn joined(found: &Found, kind: Option<Kind>) -> Vec<Leak> {
+pub fn joined(found: &Inspection, kind: Option<Kind>) -> Vec<Leak> {
     let sites: Vec<(&Look, Vec<Site>)> = found.looks.iter().map(|look| (look, look.leaks(kind))).collect();
     leaks::join(sites.iter().map(|(look, sites)| (look.world, look.process.rank, sites.as_slice())))
 }

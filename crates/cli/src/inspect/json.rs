@@ -1,6 +1,6 @@
 //! `mpiscope inspect --json`: the schema is `mpiscope.inspect/3`; objects are those of `mpiscope.objects/1`.
 
-use super::collect::{Found, Look, Shown, Wanted};
+use super::collect::{Inspection, Look, Shown, Wanted};
 use super::counts;
 use super::describe::Fact;
 use super::shared::{self, Groups, Place};
@@ -110,15 +110,15 @@ pub fn schema() -> serde_json::Result<String> {
     serde_json::to_string_pretty(&generator.into_root_schema_for::<Report<'static>>())
 }
 
-/// What is found out while the objects are told: they are never there all at once.
+/// What is found out while the objects are written: they are never there all at once.
 #[derive(Default)]
-struct Told {
+struct Joined {
     groups: Groups,
     shared: Vec<Shared>,
     problems: Vec<String>,
 }
 
-impl Told {
+impl Joined {
     fn add(&mut self, number: usize, look: &Look, object: &Object) {
         let common = object.common();
         if !shared::may_be_shared(common) {
@@ -152,14 +152,14 @@ impl Told {
 
 /// The objects of a process.
 struct Objects<'a> {
-    found: &'a Found,
+    found: &'a Inspection,
     number: usize,
     look: &'a Look,
     /// None: only those that were asked for by their handle.
     kind: Option<Kind>,
     freed: bool,
     whole: bool,
-    told: &'a RefCell<Told>,
+    joined: &'a RefCell<Joined>,
 }
 
 impl Serialize for Objects<'_> {
@@ -167,7 +167,7 @@ impl Serialize for Objects<'_> {
         let mut list = serializer.serialize_seq(None)?;
         let mut failed = None;
         let mut tell = |shown: &Shown| {
-            self.told.borrow_mut().add(self.number, self.look, &shown.object);
+            self.joined.borrow_mut().add(self.number, self.look, &shown.object);
             if failed.is_none() {
                 let text = shown.facts.iter().map(Fact::text).collect();
                 let one = One { brief: &shown.brief, text, object: &shown.object };
@@ -186,7 +186,7 @@ impl Serialize for Objects<'_> {
             })
         {
             let rank = self.look.process.rank.map_or_else(String::new, |rank| format!("rank {rank}: "));
-            self.told.borrow_mut().problems.push(format!("{rank}{e}"));
+            self.joined.borrow_mut().problems.push(format!("{rank}{e}"));
         }
         match failed {
             Some(e) => Err(e),
@@ -195,25 +195,25 @@ impl Serialize for Objects<'_> {
     }
 }
 
-/// Told after all objects.
-struct AllShared<'a>(&'a RefCell<Told>);
+/// Written after all objects.
+struct AllShared<'a>(&'a RefCell<Joined>);
 
 impl Serialize for AllShared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let told = self.0.borrow();
-        serializer.collect_seq(told.shared.iter().filter(|shared| shared.views > 1).map(Shared::form))
+        let joined = self.0.borrow();
+        serializer.collect_seq(joined.shared.iter().filter(|shared| shared.views > 1).map(Shared::form))
     }
 }
 
-/// Told last.
+/// Written last.
 struct Errors<'a> {
     before: &'a [String],
-    told: &'a RefCell<Told>,
+    joined: &'a RefCell<Joined>,
 }
 
 impl Serialize for Errors<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.before.iter().chain(&self.told.borrow().problems))
+        serializer.collect_seq(self.before.iter().chain(&self.joined.borrow().problems))
     }
 }
 
@@ -221,8 +221,8 @@ impl Serialize for Errors<'_> {
 ///
 /// # Errors
 /// When nobody reads it any more.
-pub fn write(found: &mut Found, wanted: &Wanted, out: &mut dyn Write) -> Result<()> {
-    let told = RefCell::default();
+pub fn write(found: &mut Inspection, wanted: &Wanted, out: &mut dyn Write) -> Result<()> {
+    let joined = RefCell::default();
     let mut out = BufWriter::new(out);
     let report = Report {
         schema: "mpiscope.inspect/3",
@@ -231,25 +231,25 @@ pub fn write(found: &mut Found, wanted: &Wanted, out: &mut dyn Write) -> Result<
             .looks
             .iter()
             .enumerate()
-            .map(|(number, look)| rank(found, number, look, wanted, &told))
+            .map(|(number, look)| rank(found, number, look, wanted, &joined))
             .collect(),
-        shared: AllShared(&told),
+        shared: AllShared(&joined),
         leaks: wanted.leaks.then(|| counts::joined(found, wanted.kind)),
-        errors: Errors { before: &found.problems, told: &told },
+        errors: Errors { before: &found.problems, joined: &joined },
     };
     serde_json::to_writer(&mut out, &report)?;
     writeln!(out)?;
     out.flush()?;
-    found.problems.extend(told.into_inner().problems);
+    found.problems.extend(joined.into_inner().problems);
     Ok(())
 }
 
 fn rank<'a>(
-    found: &'a Found,
+    found: &'a Inspection,
     number: usize,
     look: &'a Look,
     wanted: &Wanted,
-    told: &'a RefCell<Told>,
+    joined: &'a RefCell<Joined>,
 ) -> Rank<'a> {
     let process = &look.process;
     Rank {
@@ -272,7 +272,7 @@ fn rank<'a>(
             kind: wanted.kind.filter(|_| wanted.handle.is_none()),
             freed: wanted.freed,
             whole: wanted.whole,
-            told,
+            joined,
         },
     }
 }

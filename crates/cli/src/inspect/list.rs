@@ -3,7 +3,7 @@
 //! Objects are looked at one after the other, and only as many are kept as have room: no two objects of one process ever
 //! share a line, so that nothing new can come once a process has [`MOST`] of them.
 
-use super::collect::{Found, Look, Shown};
+use super::collect::{Inspection, Look, Shown};
 use super::shared::{Groups, Place};
 use super::{counts, ranks_cell};
 use crate::render::{Block, Table};
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 const MOST: usize = 1000;
 
 /// The list.
-pub fn page(found: &mut Found, kind: Kind, freed: bool) -> Vec<Block> {
+pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
     let rows = collect(found, kind, freed);
     let mut page: Vec<Block> = counts::head(found, freed).into_iter().map(Block::Line).collect();
     if rows.is_empty() {
@@ -48,7 +48,7 @@ pub fn page(found: &mut Found, kind: Kind, freed: bool) -> Vec<Block> {
 }
 
 /// The objects, those that several processes share joined, as far as there is room.
-fn collect(found: &mut Found, kind: Kind, freed: bool) -> Vec<Row> {
+fn collect(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Row> {
     let mut list = List { kind, groups: Groups::default(), rows: Vec::new(), shown: 0, full: false };
     let mut blind = Vec::new();
     for (number, look) in found.looks.iter().enumerate().filter(|(_, look)| look.blind.is_none()) {
@@ -78,7 +78,7 @@ struct List {
 impl List {
     fn add_all(
         &mut self,
-        found: &Found,
+        found: &Inspection,
         number: usize,
         look: &Look,
         freed: bool,

@@ -107,7 +107,7 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
 }
 
 /// Why there is nothing to look at.
-fn nothing(found: &collect::Found, options: &Options) -> String {
+fn nothing(found: &collect::Inspection, options: &Options) -> String {
     if !found.problems.is_empty() {
         return found.problems.join("; ");
     }
@@ -118,7 +118,7 @@ fn nothing(found: &collect::Found, options: &Options) -> String {
     }
 }
 
-fn page(found: &mut collect::Found, wanted: &Wanted) -> Vec<Block> {
+fn page(found: &mut collect::Inspection, wanted: &Wanted) -> Vec<Block> {
     let lines = |lines: Vec<String>| lines.into_iter().map(Block::Line).collect();
     if wanted.leaks {
         return lines(counts::leaks(found, wanted.kind));

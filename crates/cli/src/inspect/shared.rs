@@ -1,6 +1,6 @@
 //! Objects that several processes share, joined.
 
-use super::collect::{Found, Look, Shown};
+use super::collect::{Inspection, Look, Shown};
 use mpiscope_job::objects::{Common, Kind};
 use mpiscope_job::worlds::Members;
 use std::collections::HashMap;
@@ -90,7 +90,7 @@ pub struct Same<'a> {
 }
 
 /// Groups in the order of the first process's objects.
-pub fn groups(found: &Found) -> Vec<Same<'_>> {
+pub fn groups(found: &Inspection) -> Vec<Same<'_>> {
     let mut same: Vec<Same<'_>> = Vec::new();
     let mut groups = Groups::default();
     for (number, look) in found.looks.iter().enumerate() {

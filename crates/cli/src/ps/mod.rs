@@ -8,11 +8,11 @@ use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::selection::{self, Target};
 use crate::silent;
 use anyhow::{Result, bail};
-use mpiscope_job::discover::{Found, Job};
-use mpiscope_job::living;
+use mpiscope_job::discover::{Job, JobImage};
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::{Process, RankSet, Worlds};
+use mpiscope_job::{living, losses};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -86,6 +86,10 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
         if report.silent > 0 {
             screen.line(&format!("{} of the job's processes have not called MPI (yet)", report.silent))?;
         }
+    }
+    if !options.json {
+        let losses = report.ranks.iter().map(|rank| ((rank.world_number, rank.rank), &rank.losses));
+        losses::joined(losses).iter().try_for_each(|lost| screen.line(&lost.to_string()))?;
     }
     screen.finish()?;
     if !options.json {
@@ -181,7 +185,7 @@ fn choose(jobs: &[Job], json: bool) -> Result<ExitCode> {
 }
 
 fn job_line(job: &Job) -> JobLine {
-    let read = |found: &Found| Process::read(&found.open().ok()?, None).ok();
+    let read = |found: &JobImage| Process::read(&found.open().ok()?, None).ok();
     let processes: Vec<Process> = job.images.iter().filter_map(read).collect();
     let first = processes.iter().find(|p| p.called_mpi());
     JobLine {

@@ -248,20 +248,8 @@ fn totals(report: &JobReport) -> String {
 
 /// What was lost, a line for each kind: how much, on which ranks, why.
 fn losses(report: &JobReport) -> Vec<String> {
-    let mut kinds: BTreeMap<&str, (u64, Members)> = BTreeMap::new();
-    for rank in &report.ranks {
-        let lost = rank.losses.iter().filter(|(kind, _)| !losses::is_tombstones(kind));
-        for (kind, count) in lost {
-            let (sum, members) = kinds.entry(kind).or_default();
-            *sum = sum.saturating_add(*count);
-            members.add(rank.world_number, rank.rank);
-        }
-    }
-    let line = |(kind, (count, members)): (&str, (u64, Members))| {
-        let why = losses::why(kind).map_or_else(String::new, |why| format!(": {why}"));
-        format!("  lost on rank {members}: {count} {kind}{why}")
-    };
-    kinds.into_iter().map(line).collect()
+    let ranks = report.ranks.iter().map(|rank| ((rank.world_number, rank.rank), &rank.losses));
+    losses::joined(ranks).iter().map(|lost| format!("  {lost}")).collect()
 }
 
 /// How ranks ended that did not end as they should, equal ends together.

@@ -15,7 +15,7 @@
 mod banner;
 mod child;
 mod collector;
-mod ended;
+pub mod ended;
 pub mod environment;
 mod evidence;
 mod launcher;

@@ -328,6 +328,18 @@ fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
 }
 
 #[test]
+fn objects_that_found_no_room_are_shown_for_all_ranks_with_the_reason() {
+    let samples = [0, 1].map(|rank| {
+        let sample = Sample::new("look", rank, 2);
+        sample.records(Recording::OBJECTS);
+        sample.writer.header().lost[Loss::OBJECTS.0 as usize].set(2);
+        sample
+    });
+    let (told, _) = Saved::new(&samples).told(&[]);
+    assert!(told.contains("  lost on rank [0-1]: 4 objects: the image could not grow"), "{told}");
+}
+
+#[test]
 fn what_cannot_be_seen_is_said_and_never_shown_as_nothing() {
     let sample = Sample::new("look", 0, 4);
     let (told, status) = Saved::new(&[sample]).told(&[]);

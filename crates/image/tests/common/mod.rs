@@ -2,7 +2,9 @@
 #![allow(unsafe_code)]
 #![allow(dead_code)]
 
-use mpiscope_image::layout::{Chars, FunctionName, HEADER_SIZE, Module, Process, SectionKind, State, Thread};
+use mpiscope_image::layout::{
+    Chars, FunctionRecord, HEADER_SIZE, Module, Process, SectionKind, State, Thread,
+};
 use mpiscope_image::objects::Comm;
 use mpiscope_image::{Error, Grow, Image, NewImage, Source, Writer};
 use std::alloc::{Layout, alloc_zeroed};
@@ -64,7 +66,7 @@ pub fn small_image() -> Vec<u8> {
         writer.put_chars(&process.host, &Chars::new(b"host"));
     });
     for name in ["MPI_Init", "MPI_Send"] {
-        let (_, function) = writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, 2).unwrap();
+        let (_, function) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 2).unwrap();
         writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
     }
     let (_, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 1).unwrap();
@@ -92,7 +94,7 @@ pub fn read_all<S: Source>(source: S) -> Result<u64, Error> {
     let image = Image::open(source)?;
     let mut records = 0;
     records += image.all::<Process>(SectionKind::PROCESS)?.len();
-    records += image.all::<FunctionName>(SectionKind::FUNCTIONS)?.len();
+    records += image.all::<FunctionRecord>(SectionKind::FUNCTIONS)?.len();
     records += image.all::<Note>(SectionKind::NOTES)?.len();
     for module in image.all::<Module>(SectionKind::MODULES)? {
         records += image.text(&module.value.path, 4096)?.len();

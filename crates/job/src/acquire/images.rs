@@ -27,7 +27,7 @@ pub fn all() -> Vec<ImageEntry> {
     jobs.iter().flat_map(|job| job.images.iter().filter_map(|found| record(job, found))).collect()
 }
 
-fn record(job: &discover::Job, found: &discover::Found) -> Option<ImageEntry> {
+fn record(job: &discover::Job, found: &discover::JobImage) -> Option<ImageEntry> {
     let WhoIs { stage, mut entry, .. } = WhoIs::of(&found.open().ok()?)?;
     entry.gone = !found.alive(entry.place.pid);
     if stage == LastStage::Silent || (stage == LastStage::Finalized && entry.gone) {

@@ -4,7 +4,7 @@ use super::{
     About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name,
 };
 use crate::Error;
-use crate::discover::{Found, Job};
+use crate::discover::{Job, JobImage};
 use crate::image_source::Bytes;
 use mpiscope_image::{Error as ImageError, Image};
 use serde::de::DeserializeOwned;
@@ -98,7 +98,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         about,
         symbols: Arc::clone(&symbols),
     };
-    let images = abouts.into_iter().enumerate().map(kept).map(Found::kept).collect();
+    let images = abouts.into_iter().enumerate().map(kept).map(JobImage::kept).collect();
     let job = Job {
         name: manifest.job.clone(),
         owner: manifest.owner,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Error;
 use crate::clock::Moment;
-use crate::discover::{Found, Job};
+use crate::discover::{Job, JobImage};
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
 use crate::process::Process;
@@ -102,7 +102,7 @@ struct Copied {
 }
 
 impl Copied {
-    fn of(found: &Found, files: &Arc<Files>) -> Result<Self, Error> {
+    fn of(found: &JobImage, files: &Arc<Files>) -> Result<Self, Error> {
         let holder = found.holders.first().map_or(0, |(pid, _)| *pid);
         let image = match found.open() {
             Ok(image) => image,

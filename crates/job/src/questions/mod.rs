@@ -10,6 +10,7 @@
 //! that process understands: it can be sent from host to host and kept in a file. [`why`] joins the observations of a job
 //! and gives the verdict; [`queues`] lists the messages.
 
+pub mod arrived;
 pub mod findings;
 pub mod observation;
 pub mod queues;

@@ -5,7 +5,7 @@ use crate::base::{image, settings};
 use crate::interpose::resolver::symbol;
 use mpi_abi::{Abi, COUNT, FunctionId};
 use mpiscope_image::Writer;
-use mpiscope_image::layout::{Chars, FunctionName, Module, Note, Process, SectionKind, State};
+use mpiscope_image::layout::{Chars, FunctionRecord, Module, Note, Process, SectionKind, State};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 /// The process's own record.
@@ -59,7 +59,7 @@ fn put<const N: usize>(writer: &Writer, to: &'static Chars<N>, text: &[u8]) {
 /// Names and properties of all functions, so that a reader of another build knows what the numbers mean.
 fn describe_functions(writer: &Writer) {
     for id in FunctionId::all() {
-        let Some((_, record)) = writer.new_record::<FunctionName>(SectionKind::FUNCTIONS, COUNT) else {
+        let Some((_, record)) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, COUNT) else {
             continue;
         };
         writer.put_chars(&record.name, &Chars::new(id.name().as_bytes()));

@@ -1,7 +1,7 @@
 //! The facts that an image has about an object, as text.
 
 use crate::said::{Object, Said};
-use mpiscope_image::layout::{FunctionName, Loss, SectionKind, Text, Words};
+use mpiscope_image::layout::{FunctionRecord, Loss, SectionKind, Text, Words};
 use mpiscope_image::objects::*;
 use mpiscope_image::{Image, Record, Snapshot};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn int(word: u32) -> String {
 impl Images {
     pub fn open(bytes: Vec<u8>) -> Self {
         let image = Image::open(bytes).unwrap();
-        let functions = image.all::<FunctionName>(SectionKind::FUNCTIONS).unwrap();
+        let functions = image.all::<FunctionRecord>(SectionKind::FUNCTIONS).unwrap();
         let functions = functions.iter().map(|f| f.value.name.text().into_owned()).collect();
         Self { image, functions }
     }

@@ -21,11 +21,13 @@ mod probing;
 mod programs;
 mod python;
 mod python_suite;
+mod queue_plugin;
 mod scribbled;
 mod subject;
 mod tool;
 mod variables;
 mod views;
+mod watched;
 mod why;
 
 fn main() -> ExitCode {
@@ -70,6 +72,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(events::trials(library));
     trials.extend(why::trials(subject, library));
     trials.extend(views::trials(subject, library));
+    trials.push(watched::trial(subject, library));
     trials
 }
 

@@ -19,6 +19,7 @@ use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
 use crate::inspected::job::Job;
+use crate::queue_plugin;
 use crate::subject::Subject;
 
 /// How long the ranks may take to get where they hang, on a loaded machine.
@@ -132,7 +133,12 @@ fn queues(subject: &Subject, library: &Library) -> Result<()> {
             entries.iter().any(wanted)
         };
         Ok(is("unexpected", 41) && is("posted", 42) && entries.len() == 2)
-    })
+    })?;
+    let ps = run::bounded(Command::new(&mpiscope).args(["ps", &target, "--json"]), LIMIT)?;
+    let ps: Value = serde_json::from_str(&ps.stdout)?;
+    let receiver = ps["ranks"].as_array().into_iter().flatten().find(|rank| rank["rank"] == 1);
+    let pid = receiver.and_then(|rank| rank["pid"].as_u64()).context("rank 1 is not in ps")?;
+    queue_plugin::shows_what_others_sent(u32::try_from(pid)?)
 }
 
 fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Communicators: members, topology.
 
-use super::super::collect::Found;
+use super::super::collect::Inspection;
 use super::super::shared::Same;
 use super::{Context, Fact, field};
 use mpiscope_job::objects::{Communicator, Object, Topology};
@@ -198,7 +198,7 @@ fn grid(dims: &[i64]) -> Vec<String> {
 }
 
 /// Where the members are, as far as their processes were looked at.
-pub fn hosts(found: &Found, group: &Same<'_>) -> Vec<String> {
+pub fn hosts(found: &Inspection, group: &Same<'_>) -> Vec<String> {
     let places: BTreeMap<(usize, u32), &str> = found
         .looks
         .iter()

@@ -26,7 +26,7 @@ mod window;
 pub use fact::Fact;
 use fact::{field, when};
 
-use super::collect::Found;
+use super::collect::Inspection;
 use super::counts;
 use super::shared;
 use mpiscope_job::identity;
@@ -276,7 +276,7 @@ impl Heading for Kind {
 }
 
 /// The lines about all objects that were asked for.
-pub fn lines(found: &Found) -> Vec<String> {
+pub fn lines(found: &Inspection) -> Vec<String> {
     let groups = shared::alike(shared::groups(found));
     let mut lines = Vec::new();
     for group in &groups {
@@ -294,7 +294,7 @@ pub fn lines(found: &Found) -> Vec<String> {
 }
 
 /// Ranks without such an object.
-fn missing(found: &Found) -> Vec<String> {
+fn missing(found: &Inspection) -> Vec<String> {
     let mut reasons: BTreeMap<&str, Members> = BTreeMap::new();
     for look in &found.looks {
         if let Some(why) = &look.missing {

@@ -2,7 +2,7 @@
 
 use super::read::{Context, observe};
 use super::{Observation, Stage};
-use crate::discover::{Found, Job};
+use crate::discover::{Job, JobImage};
 use crate::evidence::About;
 use crate::names::Locate;
 use crate::process::Process;
@@ -24,7 +24,7 @@ pub struct Look {
 
 /// How many calls that are no polling all processes of a job on this host have completed; `None` while no image can be read.
 pub fn progress(job: &Job) -> Option<u64> {
-    let calls = |found: &Found| {
+    let calls = |found: &JobImage| {
         let process = Process::read(&found.open().ok()?, None).ok()?;
         let calls = process.threads.iter().map(|thread| thread.calls.saturating_sub(process.polls(thread)));
         Some(calls.fold(0, u64::saturating_add))
@@ -63,7 +63,7 @@ impl Look {
     }
 }
 
-fn one(found: &Found, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Observation, crate::Error> {
+fn one(found: &JobImage, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Observation, crate::Error> {
     let Some((image, process)) = found.read(files)? else {
         return Ok(Observation { stage: Stage::Silent, ..Observation::default() });
     };
@@ -82,11 +82,11 @@ pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation
 }
 
 /// What a thread does outside of MPI.
-pub fn doing(found: &Found, process: &Process, tid: u32) -> String {
+pub fn doing(found: &JobImage, process: &Process, tid: u32) -> String {
     system(found, process).doing(tid)
 }
 
-fn system(found: &Found, process: &Process) -> System {
+fn system(found: &JobImage, process: &Process) -> System {
     let ended = (!found.alive(process.pid)).then(|| gone(process));
     System { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended }
 }

@@ -17,6 +17,7 @@ pub use read::{Context, observe, of_image, of_messages};
 pub use windows::Window;
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What one look at one process saw.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +56,9 @@ pub struct Observation {
     /// The last collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
+    /// Records that found no room, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub losses: BTreeMap<String, u64>,
     /// Messages sent lately, oldest first.
     pub sent: Vec<Message>,
     /// Messages received lately.

@@ -53,6 +53,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         collectives: requests.collectives,
         windows: windows::read(rank, &communicators),
         history: history::read(rank),
+        losses: process.losses.clone(),
         sent: envelopes.sent,
         received: envelopes.received,
         communicators: communicators.list,

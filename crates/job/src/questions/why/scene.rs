@@ -38,7 +38,12 @@ impl Scene {
             lost: false,
         };
         let communicators = vec![Communicator { name, members: (0..size).collect() }];
-        Self(Snapshot { processes: (0..size).map(process).collect(), communicators, singletons: false })
+        Self(Snapshot {
+            processes: (0..size).map(process).collect(),
+            communicators,
+            singletons: false,
+            losses: Vec::new(),
+        })
     }
 
     /// A process to change.

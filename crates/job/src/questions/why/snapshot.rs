@@ -1,5 +1,6 @@
 //! What one look at a job saw: the model that the verdict is made from.
 
+use crate::losses::Lost;
 use std::sync::Arc;
 
 /// Place of a process in [`Snapshot::processes`].
@@ -16,6 +17,8 @@ pub struct Snapshot {
     pub communicators: Vec<Communicator>,
     /// The launcher meant the processes to be one job, and each is alone in its world: a launcher of another library.
     pub singletons: bool,
+    /// Records of the processes that found no room.
+    pub losses: Vec<Lost>,
 }
 
 /// A communicator, one for all its members.

@@ -175,6 +175,17 @@ fn lost_records_are_never_proof_and_are_part_of_the_answer() {
 }
 
 #[test]
+fn records_that_found_no_room_are_part_of_the_answer_with_their_kind_and_the_reason() {
+    let mut scene = Scene::of(2);
+    scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
+    let losses = std::collections::BTreeMap::from([("requests".to_owned(), 3)]);
+    scene.0.losses = crate::losses::joined([((0, Some(1)), &losses)]);
+    let said = look(&scene);
+    let [line] = said.not_seen.as_slice() else { panic!("{said:?}") };
+    assert!(line.starts_with("lost on rank 1: 3 requests: the image could not grow"), "{line}");
+}
+
+#[test]
 fn a_rank_that_completes_calls_between_the_looks_is_not_stuck() {
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);

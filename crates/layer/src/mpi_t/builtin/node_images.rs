@@ -10,11 +10,10 @@
 
 use crate::base::{clock, image};
 use crate::record::process;
-use mpiscope_image::layout::{
-    DIRECTORY_LEN, HEADER_SIZE, Header, MAGIC, Process, Section, SectionKind, VERSION,
-};
-use mpiscope_image::objects::{Comm, Life};
-use mpiscope_image::traffic::{Entry, Peer, Recent, Traffic};
+use mpiscope_image::layout::{MAGIC, Process, SectionKind, VERSION};
+use mpiscope_image::mapped::Mapped;
+pub use mpiscope_image::mapped::Sent;
+use mpiscope_image::traffic::Peer;
 use std::ffi::{CString, OsString, c_void};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -40,25 +39,6 @@ pub struct Neighbour {
 const UNKNOWN: u32 = u32::MAX;
 /// Of another world.
 const FOREIGN: u32 = u32::MAX - 1;
-
-/// How far back a sender's rings are looked through.
-const FAR: u64 = 4096;
-
-/// A message as its receiver knows it.
-pub struct Sent {
-    /// Of the communicator.
-    pub identity: u64,
-    /// The receiver's rank.
-    pub to: u32,
-    /// Those that were sent before are known: the first so many of all messages between the two…
-    pub before: u64,
-    /// …and those up to this one in the sender's ledger, counted from 1.
-    pub after: u64,
-    #[allow(missing_docs)]
-    pub tag: u32,
-    #[allow(missing_docs)]
-    pub bytes: u64,
-}
 
 /// Those that were found, newest first. They are never taken out.
 static LIST: AtomicPtr<Neighbour> = AtomicPtr::new(std::ptr::null_mut());
@@ -228,126 +208,39 @@ impl Neighbour {
         about(self.file).1.min(RESERVED)
     }
 
-    /// Something in the image, made of words and bytes only.
-    fn at<T: mpiscope_image::Record>(&self, size: usize, offset: u64) -> Option<&'static T> {
-        let offset = usize::try_from(offset).ok()?;
-        if offset.checked_add(size_of::<T>())? > size || !offset.is_multiple_of(align_of::<T>()) {
-            return None;
-        }
-        // SAFETY: inside the file and the mapping (checked), aligned; every bit pattern is valid.
-        Some(unsafe { &*((self.base + offset) as *const T) })
+    /// What the image has by now.
+    fn records(&self) -> Mapped<'static> {
+        // SAFETY: mapped by `map` for as long as the process lives once it is in the list, and `size` is what the file has,
+        // which cannot shrink; its owner writes words only.
+        unsafe { Mapped::new(self.base as *const u8, self.size()) }
     }
 
     /// An image of our own version that cannot shrink?
     fn is_readable(&self) -> bool {
         // SAFETY: asks about an open file.
         let seals = unsafe { libc::fcntl(self.file, libc::F_GET_SEALS) };
-        let header = self.at::<Header>(self.size(), 0);
+        let header = self.records().header();
         seals >= 0
             && seals & libc::F_SEAL_SHRINK != 0
             && header.is_some_and(|h| h.magic == MAGIC && h.version.get() == VERSION)
     }
 
     fn process(&self) -> Option<&'static Process> {
-        let size = self.size();
-        self.sections(size, SectionKind::PROCESS).find_map(|section| self.at(size, section.offset.get()))
+        self.records().all(SectionKind::PROCESS).next()
     }
 
-    fn sections(&self, size: usize, kind: SectionKind) -> impl Iterator<Item = &'static Section> {
-        let header = self.at::<Header>(size, 0);
-        let count = header.map_or(0, |header| (header.sections.get() as usize).min(DIRECTORY_LEN));
-        let sections = header.map_or(&[][..], |header| &header.directory);
-        sections.iter().take(count).filter(move |section| section.kind.get() == kind.0)
-    }
-
-    /// All records of a table, and their indices.
-    fn records<T: mpiscope_image::Record + 'static>(
-        &self,
-        size: usize,
-        kind: SectionKind,
-    ) -> impl Iterator<Item = &'static T> {
-        self.sections(size, kind).flat_map(move |section| {
-            let (offset, step) = (section.offset.get(), u64::from(section.record_size.get()));
-            let used = section.used.get().min((size / size_of::<T>()) as u64);
-            (0..used).map_while(move |place| self.at(size, offset.checked_add(place.checked_mul(step)?)?))
-        })
-    }
-
-    /// The record at an index of a table that may have several sections.
-    fn record<T: mpiscope_image::Record>(
-        &self,
-        size: usize,
-        kind: SectionKind,
-        index: u64,
-    ) -> Option<&'static T> {
-        self.at(size, self.offset_of(size, kind, index)?)
-    }
-
-    /// Where that record is.
-    fn offset_of(&self, size: usize, kind: SectionKind, index: u64) -> Option<u64> {
-        let mut place = index;
-        for section in self.sections(size, kind) {
-            let capacity = section.capacity.get();
-            if place < capacity {
-                let step = u64::from(section.record_size.get());
-                return section.offset.get().checked_add(place.checked_mul(step)?);
-            }
-            place -= capacity;
-        }
-        None
-    }
-
-    /// The tags of the messages that this process has sent to `rank` of the communicator with this identity, newest first,
-    /// as far as it remembers them. Async-signal-safe.
+    /// See [`Mapped::sent_tags`]. Async-signal-safe.
     pub fn sent_tags(&self, identity: u64, rank: u32) -> impl Iterator<Item = u32> {
-        let size = self.size();
-        let totals = self.records::<Traffic>(size, SectionKind::TRAFFIC).next();
-        let (capacity, written, first) = totals
-            .map_or((0, 0, 0), |t| (t.envelopes.get(), t.envelopes_sent.get(), t.envelopes_first.get()));
-        let offset = self.offset_of(size, SectionKind::ENVELOPES, first);
-        let places = (1..=capacity.min(FAR)).map_while(move |back| written.checked_sub(back));
-        places.filter_map(move |place| {
-            // The records of a ring lie side by side.
-            let behind = place.checked_rem(capacity)?.checked_mul(size_of::<Recent>() as u64)?;
-            self.at::<Recent>(size, offset?.checked_add(behind)?)?.tag_of(place, identity, rank)
-        })
+        self.records().sent_tags(identity, rank)
     }
 
-    /// The first message of this kind in this process's ledger that is not known yet: its number in the ledger, counted
-    /// from 1, and when this process began to send it, in ticks. Nothing if the ledger does not go back so far.
+    /// See [`Mapped::find_sent`].
     pub fn find_sent(&self, message: &Sent) -> Option<(u64, u64)> {
-        let size = self.size();
-        let totals = self.records::<Traffic>(size, SectionKind::TRAFFIC).next()?;
-        let (capacity, written) = (totals.ledger_capacity.get(), totals.ledger_sent.get());
-        let first = totals.ledger_first.get();
-        let oldest = written.saturating_sub(capacity.min(FAR)).max(message.after);
-        (oldest..written).find_map(|number| {
-            let place = number.checked_rem(capacity)?;
-            let entry: &Entry = self.record(size, SectionKind::LEDGER, first.checked_add(place)?)?;
-            let before = entry.seq.get();
-            let same = entry.comm.get() == message.identity
-                && entry.peer.get() == message.to
-                && u64::from(entry.nth.get()) > message.before
-                && entry.tag.get() == message.tag
-                && entry.bytes.get() == message.bytes;
-            let at = entry.posted.get();
-            (same && before.is_multiple_of(2) && entry.seq.get() == before).then_some((number + 1, at))
-        })
+        self.records().find_sent(message)
     }
 
-    /// What this process recorded of `rank` of the communicator with this identity. Async-signal-safe.
+    /// See [`Mapped::peer`]. Async-signal-safe.
     pub fn peer(&self, identity: u64, rank: usize) -> Option<&'static Peer> {
-        let size = self.size();
-        if size < HEADER_SIZE {
-            return None;
-        }
-        let same =
-            |comm: &&Comm| comm.head.identity.get() == identity && comm.head.life.get() == Life::LIVE.0;
-        let comm = self.records::<Comm>(size, SectionKind::COMMS).find(same)?;
-        let first = comm.peers.get().checked_sub(1)?;
-        if rank >= comm.size.get().max(comm.remote_size.get()) as usize {
-            return None;
-        }
-        self.record(size, SectionKind::PEERS, first.checked_add(rank as u64)?)
+        self.records().peer(identity, rank)
     }
 }

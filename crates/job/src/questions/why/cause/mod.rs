@@ -11,6 +11,7 @@ use super::progress;
 use super::snapshot::{Condition, Process, ProcessIndex, Snapshot};
 use super::verdict::{Culprit, Kind, SCHEMA, Verdict};
 use super::words::{Words, ranks};
+use crate::losses::Lost;
 use crate::worlds::Members;
 
 /// Links of a ring that a sentence shows; more are only counted.
@@ -109,6 +110,7 @@ pub fn not_seen(words: &Words<'_>, snapshot: &Snapshot) -> Vec<String> {
             ranks(&lost)
         ));
     }
+    said.extend(snapshot.losses.iter().map(Lost::to_string));
     said
 }
 

@@ -5,9 +5,11 @@
 //! that observe it from the other side. Ranks of a world that nobody has observed are there as
 //! [`Condition::Unseen`], so that nothing is concluded without them.
 
+mod arrived;
 mod communicators;
 mod unreceived;
 
+pub use arrived::{Arrivals, Arrived, arrived};
 pub use unreceived::Unexpected;
 
 use super::Kind;
@@ -15,6 +17,7 @@ use super::snapshot::{
     Call, Collective, Condition, Idle, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Signature,
     Snapshot, Thread, Wait,
 };
+use crate::losses;
 use crate::questions::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
 use std::collections::{BTreeSet, HashMap};
@@ -78,7 +81,10 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     unreceived::add(&slots, &communicators, &mut processes);
     let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
     let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
-    Snapshot { processes, communicators: communicators.list, singletons: alone && !spawned }
+    let losses =
+        slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
+    let losses = losses::joined(losses);
+    Snapshot { processes, communicators: communicators.list, singletons: alone && !spawned, losses }
 }
 
 /// How many messages wait on each communicator of each process and have no receive, as `MPI_T_UMQ_LENGTH` says inside of it.

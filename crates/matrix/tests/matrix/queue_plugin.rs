@@ -1,0 +1,24 @@
+//! The queues of one process as a debugger's plug-in shows them: what others have sent to it stands in their records only.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use debugger_host::process::Process;
+use debugger_host::queues::{self, Operation};
+use mpiscope_target::Live;
+use mpiscope_testkit::paths;
+
+/// The process waits for tag 42 of rank 0, which has sent tag 41.
+pub fn shows_what_others_sent(pid: u32) -> Result<()> {
+    let plugin = paths::libmpiscope().context("no layer")?.with_file_name("libmpiscope_queues.so");
+    let process = Process::new(Arc::new(Live::open(pid)?), 1);
+    let queues = queues::dump(plugin.as_os_str(), &process)?;
+    let world = queues.communicators.iter().find(|queue| queue.name == "MPI_COMM_WORLD");
+    let world = world.context("no MPI_COMM_WORLD in the queues")?;
+    let one = |class: &Option<Vec<Operation>>, tag: i64| {
+        let operations = class.as_deref().unwrap_or_default();
+        operations.len() == 1 && operations.iter().all(|o| (o.tag, o.peer_in_world) == (Some(tag), 0))
+    };
+    ensure!(one(&world.receives, 42) && one(&world.unexpected, 41), "{world:#?}");
+    Ok(())
+}
