@@ -78,6 +78,8 @@ codes! {
         LEDGER = 8 => "ledger",
         /// [`crate::traffic::Recent`]: envelopes of the messages sent and received last.
         ENVELOPES = 9 => "recent envelopes",
+        /// [`crate::faults::Fault`]: what calls were seen to do wrong.
+        FAULTS = 10 => "faults",
         COMMS = 16 => "communicators",
         GROUPS = 17 => "groups",
         DATATYPES = 18 => "datatypes",

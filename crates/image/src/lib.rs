@@ -30,6 +30,7 @@
 mod call;
 pub mod cell;
 pub mod derive;
+pub mod faults;
 mod functions;
 pub mod history;
 pub mod layout;

@@ -123,9 +123,9 @@ macro_rules! records {
 records! {
     true Module, Note, Call, Head;
     true Group, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
-    true Request, Message, Entry, crate::variables::Variable;
+    true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
-    false Peer, Traffic, Recent, crate::history::Entered;
+    false Peer, Traffic, Recent, crate::history::Entered, crate::faults::Fault;
 }
 
 // SAFETY: as all of the above.
@@ -156,6 +156,12 @@ unsafe impl Record for Comm {
 unsafe impl Record for Datatype {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Datatype, signature);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Entry {
+    const SEQUENCED: bool = true;
+    const LEAST: usize = offset_of!(Entry, from);
 }
 
 // SAFETY: as all of the above.

@@ -296,6 +296,17 @@ pub struct Entry {
     pub nth: W32,
     /// Bits of [`EntryFlag`].
     pub flags: W32,
+    /// The address behind the call that sent it or posted the receive. This and what follows is zero where it is not known, as in
+    /// images from before.
+    pub from: W64,
+    /// Elements that this side named.
+    pub count: W64,
+    /// Handle of the datatype that it named.
+    pub datatype: W64,
+    /// Of the datatype: see [`Datatype::signature`](crate::objects::Datatype::signature).
+    pub signature: W64,
+    /// Of the datatype: how many elements its signature has.
+    pub elements: W64,
 }
 
 /// The envelope of a message that was sent or received lately.
@@ -437,7 +448,8 @@ const _: () = {
     assert!(size_of::<Message>() == 144);
     assert!(size_of::<Peer>() == 64);
     assert!(offset_of!(Entry, bytes) == 24);
-    assert!(size_of::<Entry>() == 64);
+    assert!(offset_of!(Entry, from) == 64);
+    assert!(size_of::<Entry>() == 104);
     assert!(offset_of!(Recent, peer) == 16);
     assert!(size_of::<Recent>() == 32);
     assert!(offset_of!(Traffic, envelopes) == 216);

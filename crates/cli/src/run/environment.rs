@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// File name of the layer.
 const LAYER: &str = "libmpiscope.so";
 
-/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib`.
+/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib` or `../lib/mpiscope`.
 pub fn find_layer() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("MPISCOPE_LAYER").filter(|p| !p.is_empty()) {
         return match std::path::absolute(&path) {
@@ -19,11 +19,12 @@ pub fn find_layer() -> Result<PathBuf> {
     }
     let exe = std::env::current_exe()?;
     let home = exe.parent().unwrap_or(Path::new("/"));
-    let places = [home.join(LAYER), home.join("../lib").join(LAYER)];
+    let places =
+        [home.join(LAYER), home.join("../lib").join(LAYER), home.join("../lib/mpiscope").join(LAYER)];
     match places.iter().find(|p| p.is_file()) {
         Some(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
         None => bail!(
-            "{LAYER} is neither in {} nor in {}; build it (`cargo build -p mpiscope-layer`) or name it by \
+            "{LAYER} is neither in {} nor in {} or its folder mpiscope; build it (`cargo build -p mpiscope-layer`) or name it by \
              MPISCOPE_LAYER",
             home.display(),
             home.join("../lib").display()
@@ -48,6 +49,8 @@ pub struct Environment {
     pub image: Option<RawFd>,
     /// Ranks wait at the end of `MPI_Init` for a debugger.
     pub hold: bool,
+    /// Ranks write down every message, for its ends to be compared.
+    pub check: bool,
     /// Only the ranks of this world are known to run under the layer: what they spawn is not.
     pub world_only: bool,
 }
@@ -69,6 +72,7 @@ impl Environment {
             collector: None,
             image: None,
             hold: false,
+            check: false,
             world_only: false,
         })
     }
@@ -88,6 +92,9 @@ impl Environment {
         variables.push(("ASAN_OPTIONS", asan_options(std::env::var_os("ASAN_OPTIONS").unwrap_or_default())));
         if self.hold {
             variables.push(("MPISCOPE_HOLD", "1".into()));
+        }
+        if self.check {
+            variables.push(("MPISCOPE_RECORD_MESSAGES", "1".into()));
         }
         variables
     }

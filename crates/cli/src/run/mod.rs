@@ -46,6 +46,9 @@ pub struct Options {
     /// Print the report as JSON (on standard error, like the text)
     #[arg(long)]
     pub json: bool,
+    /// Also compare both ends of every message, which costs some nanoseconds for each
+    #[arg(long)]
+    pub check: bool,
     /// Hold every rank at the end of MPI_Init until a debugger lets it go
     #[arg(long)]
     pub hold: bool,
@@ -139,6 +142,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let mut environment = environment::Environment::new(layer, &job)?;
     environment.collector = Some(collector.place().to_owned());
     environment.hold = options.hold || options.debug || starter::being_debugged();
+    environment.check = options.check;
     let mut starter = starter::Starter::new(options.debug);
     let signals = signals::Signals::block()?;
     let child = match child::spawn(&options.program, &environment, &signals, child::Tie::Loose) {

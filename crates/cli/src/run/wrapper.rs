@@ -46,6 +46,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     environment.collector = name;
     environment.world_only = true;
     environment.hold = options.hold || options.debug;
+    environment.check = options.check;
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());
     let lost = Cell::new(None);

@@ -544,6 +544,11 @@ impl<'a, S: Source> Reader<'a, S> {
         self.functions.get(number_plus_one.checked_sub(1)?)
     }
 
+    /// Bytes of so many of a datatype, by its handle, and its uid if it is not built in; nothing if the datatype is not known.
+    pub fn bytes_of(&self, count: u64, datatype: u64, uid: u64) -> Option<u64> {
+        super::datatype::size_of(self, datatype, uid)?.checked_mul(count)
+    }
+
     /// Seconds from the begin of the image to a point in time.
     pub fn seconds(&self, ticks: u64) -> f64 {
         if ticks == 0 {

@@ -12,6 +12,7 @@ use mpiscope_testkit::{mpi, paths, trials};
 
 mod endings;
 mod events;
+mod findings;
 mod imb;
 mod inert;
 mod inspected;
@@ -70,6 +71,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(tool::trials(library));
     trials.extend(variables::trials(subject, library));
     trials.extend(events::trials(library));
+    trials.extend(findings::trials(subject, library));
     trials.extend(why::trials(subject, library));
     trials.extend(views::trials(subject, library));
     trials.push(watched::trial(subject, library));

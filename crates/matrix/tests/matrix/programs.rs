@@ -32,7 +32,16 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
     let adjust = |command: &mut Command| {
         command.envs(program.environment(library).iter().copied());
     };
-    let launch = |form: Form| subject.launch(library, program.ranks, form, &[word(&binary)], &adjust);
+    // One form also compares the ends of every message, as `--check` does.
+    let adjusted = |form: Form| {
+        move |command: &mut Command| {
+            adjust(command);
+            if matches!(form, Form::UnderLauncher) {
+                command.env("MPISCOPE_RECORD_MESSAGES", "1");
+            }
+        }
+    };
+    let launch = |form: Form| subject.launch(library, program.ranks, form, &[word(&binary)], &adjusted(form));
     let mut first = Some(launch(Form::Bare)?);
     for (form, name) in
         [(Form::AroundLauncher, "around the launcher"), (Form::UnderLauncher, "under the launcher")]

@@ -92,16 +92,13 @@ impl<S: Source> Reader<'_, '_, S> {
         };
         let from = self.special.rank(rank.cast_signed())?;
         let tag = self.special.tag(tag.cast_signed());
+        // The record of a call that also sends has the datatype of that; a probe has none.
+        let receives = open.function.fields.datatype && !open.function.fields.receive;
+        let size = |count, datatype| self.rank.objects().bytes_of(count, datatype, 0);
+        let room = receives.then(|| size(open.record.count.get(), open.record.datatype.get())).flatten();
         // A message that a probe has matched is there.
         open.function.fields.tag.then(|| {
-            Need::Message(Receive {
-                comm: self.comm(open),
-                from,
-                tag,
-                room: None,
-                place: None,
-                order: u64::MAX,
-            })
+            Need::Message(Receive { comm: self.comm(open), from, tag, room, place: None, order: u64::MAX })
         })
     }
 

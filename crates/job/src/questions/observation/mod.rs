@@ -6,13 +6,17 @@
 mod calls;
 mod communicators;
 mod envelopes;
+pub mod faults;
 pub mod history;
+pub mod ledger;
 pub mod live;
 mod read;
 mod requests;
 pub mod windows;
 
+pub use faults::Fault;
 pub use history::History;
+pub use ledger::Ledger;
 pub use read::{Context, observe, of_image, of_messages};
 pub use windows::Window;
 
@@ -63,6 +67,12 @@ pub struct Observation {
     pub sent: Vec<Message>,
     /// Messages received lately.
     pub received: Vec<Message>,
+    /// What its calls were seen to do wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// Its messages one by one, where they are recorded and were asked for: for findings.
+    #[serde(skip)]
+    pub ledger: Option<Ledger>,
 }
 
 /// How far a process has come.

@@ -3,7 +3,7 @@
 use super::calls;
 use super::communicators::Communicators;
 use super::requests::{self, Special};
-use super::{Need, Observation, Receive, Stage, Thread, envelopes, history, windows};
+use super::{Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, windows};
 use crate::names::Locate;
 use crate::process::{Process, ThreadFacts};
 use crate::rank::{Rank, SymbolContext};
@@ -56,6 +56,8 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         losses: process.losses.clone(),
         sent: envelopes.sent,
         received: envelopes.received,
+        faults: faults::read(rank),
+        ledger: None,
         communicators: communicators.list,
     };
     observation.post_blocking();
@@ -70,7 +72,8 @@ pub fn of_messages<S: Source>(rank: &Rank<'_, S>) -> Observation {
 /// The same of an image that is written no more, with words for its addresses.
 pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Locate) -> Observation {
     let context = SymbolContext::new(process, symbols);
-    of_messages(&Rank::new(image, process, &context))
+    let rank = Rank::new(image, process, &context);
+    Observation { ledger: ledger::read(&rank), ..of_messages(&rank) }
 }
 
 /// Who cannot be asked.

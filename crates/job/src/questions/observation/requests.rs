@@ -99,7 +99,9 @@ impl<S: Source> Reader<'_, '_, S> {
             let message = record.value;
             if Life(message.head.life.get()) == Life::LIVE {
                 let (source, tag) = (message.source.get(), message.tag.get());
-                found.matched.push(taken(message.comm_identity.get(), source, tag, message.order.get()));
+                let place = self.rank.place(message.head.made_from.get());
+                let taken = taken(message.comm_identity.get(), source, tag, message.order.get());
+                found.matched.push(Receive { place, ..taken });
             }
         }
     }
@@ -132,7 +134,9 @@ impl<S: Source> Reader<'_, '_, S> {
             let from = self.special.rank(peer)?;
             let place = self.place(request);
             let tag = self.special.tag(tag);
-            Some(Need::Message(Receive { comm, from, tag, room: None, place, order: request.order.get() }))
+            let (count, datatype) = (request.count.get(), request.datatype.get());
+            let room = self.rank.objects().bytes_of(count, datatype, request.datatype_uid.get());
+            Some(Need::Message(Receive { comm, from, tag, room, place, order: request.order.get() }))
         };
         let send = |to: i64, tag: i64| {
             let peer = self.special.rank(to)??;

@@ -47,6 +47,7 @@ pub use blocked::{Blocked, blocked};
 pub(super) use cause::not_seen;
 pub use collectives::{Mismatch, disagreements};
 pub use files::{of_files, one_world};
+pub use join::compared::{Ends, differing};
 pub use join::{Arrivals, Arrived, Unexpected, arrived, snapshot, unexpected, whole};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,

@@ -34,6 +34,7 @@ impl<'a> Words<'a> {
         });
         entry.clone()
     }
+
     pub fn process(&self, index: ProcessIndex) -> Option<&Process> {
         self.snapshot.processes.get(index as usize)
     }

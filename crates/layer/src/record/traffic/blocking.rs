@@ -1,6 +1,8 @@
 //! Hooks of blocking sends and receives. They make no request: what they do is counted before and after the call.
 
 use super::facts::{self, Envelope, Posted};
+use super::faults;
+use super::ledger::{self, Data};
 use super::lines::channel;
 use super::requests::mode_of;
 use super::scratch::{self, Scratch, given, lend};
@@ -8,7 +10,7 @@ use super::state::{self, Held, Step, recorded};
 use super::status;
 use crate::interpose::frame::Call;
 use crate::record::bytes;
-use mpi_abi::{Abi, f};
+use mpi_abi::{Abi, Handle, f};
 use mpiscope_image::traffic::{EntryFlag, Peer, RequestKind};
 use std::ffi::{c_int, c_void};
 
@@ -27,10 +29,13 @@ pub fn before_send<A: Abi>(
     }
     // Before the lock: it may ask the library.
     let bytes = bytes::elements::<A>(count, datatype);
-    state::with(call, || Send { bytes, dest, tag, comm });
+    ledger::sign::<A>(datatype.raw());
+    state::with(call, || Send { count, datatype, bytes, dest, tag, comm });
 }
 
 struct Send<A: Abi> {
+    count: i64,
+    datatype: A::Handle,
     bytes: u64,
     dest: c_int,
     tag: c_int,
@@ -47,7 +52,9 @@ impl<A: Abi> Step<A> for Send<A> {
         let to = Envelope::new::<QUIET>(&channel, self.dest, self.tag, operation);
         let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
         let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
-        scratch.entry = facts::send_posted(held, to, self.bytes, call.since, flags);
+        let (count, datatype) = (self.count.cast_unsigned(), self.datatype.raw());
+        let data = Data { from: call.return_address(), count, datatype };
+        scratch.entry = facts::send_posted(held, to, self.bytes, call.since, (flags, data));
         scratch.send_bytes = self.bytes;
         scratch.sending = true;
     }
@@ -127,6 +134,7 @@ pub fn before_receive<A: Abi>(
     comm: A::Handle,
     status: &mut *mut c_void,
 ) {
+    ledger::sign::<A>(call.thread().call.datatype.get());
     state::with(call, || Receive { source, tag, comm, status });
 }
 
@@ -183,10 +191,22 @@ impl<A: Abi> Step<A> for Received {
         let operation = if QUIET { 0 } else { scratch.begin(&held, call) };
         let named = Envelope::new::<QUIET>(&scratch.channel, self.source, self.tag, operation);
         let peer = facts::receive_ended(held, named);
-        let posted = Posted { at: call.since, order };
+        let posted =
+            Posted { at: call.since, order, data: if QUIET { Data::default() } else { named_by(call) } };
         let status = given::<A>(self.status);
         arrived(held, call, self.result, (named, peer), RequestKind::RECV, posted, status);
     }
+}
+
+/// What a call that receives and does nothing else named.
+#[inline(always)]
+pub fn named_by<A: Abi>(call: &Call<A>) -> Data {
+    let noted = &call.thread().call;
+    // The record of one that also sends has what it sends.
+    if ![f::MPI_Recv, f::MPI_Recv_c, f::MPI_Mrecv, f::MPI_Mrecv_c].contains(&call.function()) {
+        return Data { from: call.return_address(), ..Data::default() };
+    }
+    Data { from: call.return_address(), count: noted.count.get(), datatype: noted.datatype.get() }
 }
 
 /// A blocking receive has ended: counts the message, if there is one. `named` is what the receive named, with the record of
@@ -214,6 +234,9 @@ pub fn arrived<A: Abi, const QUIET: bool>(
     let got = status::read::<A>(&held, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
     call.add_bytes(got.bytes);
+    if error != 0 {
+        faults::truncated::<A>(&held, call, from, got.bytes, &named_by(call));
+    }
     let known = if from.rank == named.rank { peer } else { None };
     facts::receive_completed(held, from, got.bytes, known, call, move || {
         (posted, mode_of::<A>(kind, named) | EntryFlag::BLOCKING.0 | error)

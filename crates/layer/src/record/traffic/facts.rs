@@ -3,7 +3,7 @@
 //! All hooks of this module come through here, with the state held: here counters, histograms and the ledger
 //! are written, and from here events are raised.
 
-use super::ledger::{self, Line};
+use super::ledger::{self, Data, Line};
 use super::levels::{self, Level};
 use super::lines::Channel;
 use super::peers::peer;
@@ -116,6 +116,8 @@ pub struct Posted {
     pub at: u64,
     /// Place among all of its direction; see `Entry::order`.
     pub order: u64,
+    /// What it named.
+    pub data: Data,
 }
 
 #[inline(always)]
@@ -176,7 +178,7 @@ pub fn send_posted<const QUIET: bool>(
     to: Envelope,
     bytes: u64,
     at: u64,
-    flags: u32,
+    (flags, data): (u32, Data),
 ) -> u64 {
     if !QUIET {
         observe::send_posted(&to, bytes, at);
@@ -207,6 +209,7 @@ pub fn send_posted<const QUIET: bool>(
         order,
         nth,
         flags,
+        data,
     };
     held.sent.write(&held, &totals.ledger_sent, &line)
 }
@@ -351,6 +354,7 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
             order: posted.order,
             nth,
             flags,
+            data: posted.data,
         };
         held.received.write(&held, &totals.ledger_received, &line);
     }

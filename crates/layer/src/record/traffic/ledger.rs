@@ -3,9 +3,11 @@
 
 use super::state::State;
 use crate::base::settings;
+use crate::record::objects::datatypes;
+use mpi_abi::Abi;
 use mpiscope_image::W64;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
-use mpiscope_image::traffic::{Entry, Traffic};
+use mpiscope_image::traffic::{Entry, Request, RequestKind, Traffic};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -53,6 +55,49 @@ pub struct Line {
     pub nth: u64,
     /// Bits of [`mpiscope_image::traffic::EntryFlag`].
     pub flags: u32,
+    #[allow(missing_docs)]
+    pub data: Data,
+}
+
+/// What one side of a message named.
+#[derive(Clone, Copy, Default)]
+pub struct Data {
+    /// The address behind the call.
+    pub from: u64,
+    /// Elements.
+    pub count: u64,
+    /// Handle of the datatype.
+    pub datatype: u64,
+}
+
+impl Data {
+    /// What a request was made with.
+    #[inline(always)]
+    pub fn of(request: &Request) -> Self {
+        // Of a partitioned operation the count is that of one partition.
+        let partitions =
+            if RequestKind(request.kind.get()).is_partitioned() { request.partitions.get() } else { 1 };
+        Self {
+            from: request.called_from(),
+            count: request.count.get().wrapping_mul(u64::from(partitions)),
+            datatype: request.datatype.get(),
+        }
+    }
+}
+
+/// Has the signature of a datatype computed that a message is about to be written down with. Nobody may hold the state: the library
+/// may be asked about it.
+#[inline(always)]
+pub fn sign<A: Abi>(datatype: u64) {
+    if recorded() {
+        sign_now::<A>(datatype);
+    }
+}
+
+#[inline(never)]
+fn sign_now<A: Abi>(datatype: u64) {
+    // The record keeps it.
+    let _kept = datatypes::signed::<A>(datatype);
 }
 
 impl Ring {
@@ -82,6 +127,13 @@ impl Ring {
             entry.order.set(line.order);
             entry.nth.set(line.nth as u32);
             entry.flags.set(line.flags);
+            let (from, count, datatype) = (line.data.from, line.data.count, line.data.datatype);
+            let signed = datatypes::DATATYPES.find(datatype);
+            entry.from.set(from);
+            entry.count.set(count);
+            entry.datatype.set(datatype);
+            entry.signature.set(signed.map_or(0, |record| record.signature.get()));
+            entry.elements.set(signed.map_or(0, |record| record.elements.get()));
         }
         written.set(place.wrapping_add(1));
         place.wrapping_add(1)

@@ -9,6 +9,7 @@
 //! | [`lines`], [`peers`] | communicators at hand; what was exchanged with each rank |
 //! | [`ledger`], [`recent`] | the rings of messages, if they are recorded one by one; those of the last envelopes, always |
 //! | [`history`] | the last collectives of each communicator |
+//! | [`faults`] | what calls were seen to do wrong |
 //! | [`polling`] | loops over functions that ask and do not wait |
 //! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
 //! | [`state`] | what all share, and its lock |
@@ -30,6 +31,7 @@ pub mod blocking;
 pub mod collectives;
 pub mod completion;
 pub mod facts;
+pub mod faults;
 pub mod history;
 pub mod ledger;
 pub mod levels;

@@ -2,6 +2,7 @@
 
 use super::collectives;
 use super::facts::{self, Envelope};
+use super::ledger::{self, Data};
 use super::lines::channel;
 use super::requests::{self, New};
 use super::scratch::{self, Item};
@@ -57,6 +58,7 @@ pub fn send<A: Abi>(
     }
     // Before the lock: it may ask the library.
     let bytes = if persistent { call.take_bytes() } else { call.bytes() };
+    ledger::sign::<A>(datatype.raw());
     let (buffer, peer) = (buffer as u64, dest);
     state::with(call, || Send {
         new: New { peer, tag, count, datatype: datatype.raw(), buffer, bytes, persistent, ..New::of(kind) },
@@ -99,7 +101,9 @@ impl<A: Abi> Step<A> for Send<A> {
         let mut entry = 0;
         if new.peer >= 0 && !new.persistent {
             let to = Envelope::new::<QUIET>(&channel, new.peer, new.tag, new.operation);
-            entry = facts::send_posted(held, to, new.bytes, call.since, send_flags(new.kind));
+            let (count, datatype) = (new.count.cast_unsigned(), new.datatype);
+            let data = Data { from: call.return_address(), count, datatype };
+            entry = facts::send_posted(held, to, new.bytes, call.since, (send_flags(new.kind), data));
         }
         let new = New { object: self.comm.raw(), channel, entry, ..new };
         requests::create(held, call, self.handle, &new);
@@ -124,6 +128,7 @@ pub fn receive<A: Abi>(
     if result != A::SUCCESS {
         return;
     }
+    ledger::sign::<A>(datatype.raw());
     let (buffer, peer) = (buffer as u64, source);
     let kind = RequestKind::RECV;
     state::with(call, || Receive {
@@ -189,12 +194,16 @@ pub fn send_receive<A: Abi>(
     let (send_count, send_type, dest, send_tag) = send;
     let (buffer, count, datatype, source, tag) = receive;
     let bytes = bytes::elements::<A>(send_count, send_type);
+    ledger::sign::<A>(send_type.raw());
+    ledger::sign::<A>(datatype.raw());
     let Some(held) = hold() else { return };
     let channel = channel::<A>(&held, comm);
     let (mut entry, mut order, operation) = (0, 0, held.next_operation());
     if dest >= 0 {
         let to = Envelope::new::<false>(&channel, dest, send_tag, operation);
-        entry = facts::send_posted(*held, to, bytes, call.since, 0);
+        let (count, datatype) = (send_count.cast_unsigned(), send_type.raw());
+        let data = Data { from: call.return_address(), count, datatype };
+        entry = facts::send_posted(*held, to, bytes, call.since, (0, data));
     }
     if source != A::PROC_NULL {
         order = facts::receive_posted(
@@ -240,6 +249,7 @@ pub fn partitioned<A: Abi>(
         return;
     }
     let bytes = bytes::elements::<A>(count, datatype).wrapping_mul(u64::try_from(partitions).unwrap_or(0));
+    ledger::sign::<A>(datatype.raw());
     let Some(held) = hold() else { return };
     let new = New {
         operation: held.next_operation(),
@@ -341,7 +351,8 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     let envelope = Envelope::of::<false>(request);
     let (mut entry, mut order) = (0, request.order.get());
     if kind.sends() && envelope.rank >= 0 {
-        entry = facts::send_posted(held, envelope, request.bytes.get(), call.since, send_flags(kind));
+        let data = Data { from: call.return_address(), ..Data::of(request) };
+        entry = facts::send_posted(held, envelope, request.bytes.get(), call.since, (send_flags(kind), data));
     }
     if kind.receives() && envelope.rank != A::PROC_NULL {
         order = facts::receive_posted(held, envelope, call.since);

@@ -1,6 +1,6 @@
 //! Hooks of probes and of receives of messages that a probe has matched.
 
-use super::blocking::arrived;
+use super::blocking::{arrived, named_by};
 use super::facts::{self, Envelope, Posted};
 use super::lines::channel;
 use super::requests::{self, New};
@@ -116,7 +116,7 @@ fn taken<A: Abi>(held: &State, call: &Call<A>, message: &'static Message) -> (En
         object: message.object.get(),
         partitions: 0,
     };
-    (from, Posted { at: message.head.made_at.get(), order: message.order.get() })
+    (from, Posted { at: message.head.made_at.get(), order: message.order.get(), data: named_by(call) })
 }
 
 /// `MPI_Mrecv`, `MPI_Imrecv`, before: the handle is null afterwards.

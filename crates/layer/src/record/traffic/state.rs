@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::collectives;
+use super::faults::Faults;
 use super::ledger::Ring;
 use super::levels;
 use super::lines::Lines;
@@ -40,6 +41,8 @@ pub struct State {
     pub sent: Ring,
     /// Messages received.
     pub received: Ring,
+    /// What calls were seen to do wrong.
+    pub faults: Faults,
     /// Envelopes of the messages sent last.
     pub recently_sent: recent::Ring,
     /// Envelopes of the messages received last.
@@ -104,6 +107,7 @@ impl State {
             lines: Lines::default(),
             sent: Ring::default(),
             received: Ring::default(),
+            faults: Faults::default(),
             recently_sent,
             recently_received,
             null_request,

@@ -7,6 +7,7 @@
 
 mod arrived;
 mod communicators;
+pub mod compared;
 mod unreceived;
 
 pub use arrived::{Arrivals, Arrived, arrived};

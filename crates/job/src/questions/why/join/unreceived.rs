@@ -118,7 +118,7 @@ fn left(receiver: &Observation, comm: u64, mut senders: Vec<(u32, Outstanding)>)
 
 /// Everybody that a process has exchanged messages with and that was observed: its record of them, who they are, and what they
 /// say.
-fn partners<'a>(
+pub fn partners<'a>(
     slots: &'a [Slot<'_>],
     communicators: &'a Communicators,
     me: ProcessIndex,
@@ -163,7 +163,7 @@ fn untold(of: &Observation, comm: u64) -> Option<u64> {
 }
 
 /// What `other` has exchanged with this process on a communicator.
-fn taken(other: &Observation, comm: &observation::Communicator) -> observation::Peer {
+pub fn taken(other: &Observation, comm: &observation::Communicator) -> observation::Peer {
     let there = other.communicators.iter().find(|there| there.identity == comm.identity);
     let peer = there.and_then(|there| there.peers.iter().find(|peer| peer.rank == comm.rank));
     peer.copied().unwrap_or_default()
@@ -196,9 +196,16 @@ fn outstanding<'a>(
     received: &[&observation::Message],
 ) -> Vec<(i32, Option<&'a observation::Message>)> {
     let found = find(missing, sum, sent, received);
-    // The newest with this tag: of those that were received the oldest are first.
-    let envelope = |tag: i32| sent.iter().rev().find(|message| message.tag == tag).copied();
-    found.tags().map(u32::cast_signed).map(|tag| (tag, envelope(tag))).collect()
+    let tags: Vec<i32> = found.tags().map(u32::cast_signed).collect();
+    let mut envelopes: HashMap<i32, Vec<&observation::Message>> = HashMap::new();
+    for message in sent {
+        envelopes.entry(message.tag).or_default().push(message);
+    }
+    // Of those with one tag the oldest were received first: what is left are the newest.
+    let mut newest_first: Vec<_> =
+        tags.iter().rev().map(|tag| (*tag, envelopes.get_mut(tag).and_then(Vec::pop))).collect();
+    newest_first.reverse();
+    newest_first
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use super::{bury, give_back, is_shared, release};
 use crate::interpose::frame::Call;
 use crate::record::bytes;
 use crate::record::traffic::facts::{self, Envelope, Posted};
+use crate::record::traffic::faults;
+use crate::record::traffic::ledger::Data;
 use crate::record::traffic::state::Held;
 use crate::record::traffic::status;
 use mpi_abi::{Abi, AbiKind, FunctionId, f};
@@ -132,10 +134,13 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
     call.add_bytes_of(mover(request), bytes);
+    if error != A::SUCCESS {
+        faults::truncated::<A>(&held, call, from, bytes, &Data::of(request));
+    }
     let how = move || {
         let failed = if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 };
         let untold = if untold { EntryFlag::UNTOLD.0 } else { 0 };
-        let posted = Posted { at: request.started(), order: request.order.get() };
+        let posted = Posted { at: request.started(), order: request.order.get(), data: Data::of(request) };
         (posted, mode_of::<A>(kind, named) | failed | untold)
     };
     if untold && (from.rank < 0 || from.tag < 0) {

@@ -22,11 +22,12 @@ pub use create::{New, create};
 pub use end::{complete, finish, mode_of};
 
 use super::facts;
+use super::faults;
 use super::state::{Held, State};
 use crate::interpose::frame::Call;
 use mpi_abi::{Abi, AbiKind};
 use mpiscope_image::objects::{Flag, Life};
-use mpiscope_image::traffic::Request;
+use mpiscope_image::traffic::{Request, RequestKind};
 
 /// Whether the library gives this handle to every request that is complete at start.
 #[inline(always)]
@@ -56,6 +57,12 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
         request.head.freed_from.set(call.return_address());
     }
     facts::request_marked(held);
+    // A send may be forgotten: its message arrives. Of a receive and of a collective the program never learns when it may use the
+    // buffer.
+    let kind = RequestKind(request.kind.get());
+    if kind.receives() || kind == RequestKind::COLLECTIVE {
+        faults::freed_active(&held, call, request);
+    }
 }
 
 /// The record becomes a tombstone that is used again soon.

@@ -2,14 +2,22 @@
 //!
 //! ```text
 //! observations ──► Snapshot with all that is still known ─┬─► collectives that did not agree
-//!                                                         └─► messages that nobody received
+//!                                                         ├─► messages that nobody received
+//!                                                         └─► messages longer than the receive they came to
+//! ledgers of both ends, where they are kept ────────────────► type signatures that differ
+//! faults that calls were seen to make ──────────────────────► truncated messages, requests freed while active
 //! objects that were not freed ──────────────────────────────► handles leaked, requests never completed
+//! what stands open at MPI_Finalize ─────────────────────────► finalized with work pending
 //! ```
 //!
 //! The same model and the same comparisons as those of [`why`](super::why). Only what is certain is a finding: what has fallen out of the
 //! records, or cannot be seen, is none.
 
+mod pending;
+mod wrong_ends;
+
 use super::observation::{Observation, Stage};
+use super::why::messages::Pairs;
 use super::why::{Message, ProcessIndex, Snapshot, Words, disagreements, whole};
 use crate::leaks::Leak;
 use crate::objects::Kind as Object;
@@ -35,6 +43,14 @@ impl Kind {
     pub const REQUEST_NEVER_COMPLETED: Self = Self("request-never-completed");
     /// Other objects that were not freed.
     pub const NOT_FREED: Self = Self("not-freed");
+    /// A message was longer than the receive that it came to.
+    pub const TRUNCATED: Self = Self("truncated");
+    /// The two ends of a message named different elements.
+    pub const TYPE_MISMATCH: Self = Self("type-mismatch");
+    /// A request was freed whose operation was under way.
+    pub const REQUEST_FREED_ACTIVE: Self = Self("request-freed-active");
+    /// `MPI_Finalize` was called while something was to be ended first.
+    pub const WORK_PENDING: Self = Self("finalize-with-work-pending");
 }
 
 /// Something that was wrong with a run.
@@ -56,14 +72,33 @@ pub fn findings(observations: &[Observation], leaks: &[Leak]) -> Vec<Finding> {
     let snapshot = whole(observations, "its records are missing");
     let words = Words::new(&snapshot);
     let mut found = mismatches(&snapshot, &words);
-    // Who has not finalized may still have received what is missing.
-    if !observations.is_empty() && observations.iter().all(|seen| seen.stage == Stage::Finalized) {
-        found.extend(unreceived(&snapshot, &words));
+    found.extend(wrong_ends::truncated(observations, &snapshot, &words));
+    found.extend(wrong_ends::types(observations, &words));
+    found.extend(pending::freed_active(observations));
+    found.extend(pending::at_finalize(observations));
+    // Who has not called MPI_Finalize may still have received what is missing.
+    let at_the_end = |seen: &Observation| seen.stage == Stage::Finalized || pending::finalizes(seen);
+    if !observations.is_empty() && observations.iter().all(at_the_end) {
+        found.extend(unreceived(observations, &snapshot, &words));
     }
     let (requests, others): (Vec<&Leak>, Vec<&Leak>) = leaks.iter().partition(|leak| leak.active);
     found.extend(requests.into_iter().take(MOST).map(|leak| leaked(leak, Kind::REQUEST_NEVER_COMPLETED)));
     found.extend(others.into_iter().take(MOST).map(|leak| leaked(leak, Kind::NOT_FREED)));
     found
+}
+
+/// Whose an observation is. Worlds are numbered in the order in which they are seen first, as in a [`Snapshot`].
+fn who(observations: &[Observation], seen: &Observation) -> Members {
+    let mut worlds: Vec<&str> = Vec::new();
+    for other in observations {
+        if !worlds.contains(&other.world.as_str()) {
+            worlds.push(&other.world);
+        }
+    }
+    let world = worlds.iter().position(|world| *world == seen.world).unwrap_or(0);
+    let mut who = Members::default();
+    who.add(world, seen.rank);
+    who
 }
 
 /// The first on each communicator: what comes behind it follows from it.
@@ -87,10 +122,23 @@ fn mismatches(snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
 /// Messages of a sender that are alike: receiver, communicator, tag, line.
 type Alike = (ProcessIndex, u32, i32, Option<Arc<str>>);
 
-fn unreceived(snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
+fn unreceived(observations: &[Observation], snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
+    // Nobody is told what a request has received that was freed before.
+    let untold = pending::untold(observations);
+    let is_untold = |message: &Message| {
+        let fits = |(who, tag): &(Members, Option<i32>)| {
+            tag.is_none_or(|tag| tag == message.tag) && *who == words.members([message.to])
+        };
+        untold.iter().any(fits)
+    };
+    let pairs = Pairs::of(snapshot);
     let mut found: BTreeMap<(ProcessIndex, Alike), (u64, &Message)> = BTreeMap::new();
     for (sender, process) in (0..).zip(&snapshot.processes) {
-        for message in &process.sent {
+        for message in process.sent.iter().filter(|message| !is_untold(message)) {
+            // Who has matched it and not received it is told of elsewhere.
+            if pairs.is_matched(message) {
+                continue;
+            }
             let alike = (message.to, message.comm, message.tag, message.place.clone());
             found.entry((sender, alike)).or_insert((0, message)).0 += 1;
         }
@@ -125,8 +173,8 @@ fn leaked(leak: &Leak, kind: Kind) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::observation::{Collective, Communicator, History, Peer};
     use super::*;
+    use crate::questions::observation::{Collective, Communicator, History, Peer};
 
     fn rank(rank: u32, functions: &[&str]) -> Observation {
         let kind = |name: &&str| Collective {

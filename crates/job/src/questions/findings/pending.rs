@@ -1,0 +1,80 @@
+//! Operations that were under way when the program let go of them.
+
+use super::{Finding, Kind, MOST, who};
+use crate::questions::observation::faults::{self, Fault};
+use crate::questions::observation::{Observation, Stage};
+use crate::worlds::Members;
+
+/// Requests that were freed while their operation was under way.
+pub fn freed_active(observations: &[Observation]) -> Vec<Finding> {
+    let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
+    let freed = seen.filter(|(_, fault)| fault.kind == faults::Kind::FreedActive);
+    let finding = |(seen, fault): (&Observation, &Fault)| {
+        let who = who(observations, seen);
+        let at = fault.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+        let times = if fault.times > 1 { format!(", {} times", fault.times) } else { String::new() };
+        Finding {
+            kind: Kind::REQUEST_FREED_ACTIVE,
+            sentence: format!(
+                "rank {who} freed a request whose operation was not complete: {}{at}{times}",
+                fault.function
+            ),
+            ranks: who,
+            line: fault.place.clone(),
+        }
+    };
+    freed.take(MOST).map(finding).collect()
+}
+
+/// Whose receives were freed while they were under way, and with which tag; none for any.
+pub fn untold(observations: &[Observation]) -> Vec<(Members, Option<i32>)> {
+    let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
+    let freed = seen.filter(|(_, fault)| fault.kind == faults::Kind::FreedActive);
+    freed.map(|(seen, fault)| (who(observations, seen), Some(fault.tag).filter(|tag| *tag >= 0))).collect()
+}
+
+/// Whether it is in `MPI_Finalize`.
+pub fn finalizes(seen: &Observation) -> bool {
+    let mut calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+    calls.any(|call| call.function == "MPI_Finalize")
+}
+
+/// Ranks that have called `MPI_Finalize` and should have ended something before.
+pub fn at_finalize(observations: &[Observation]) -> Vec<Finding> {
+    let finding = |seen: &Observation| {
+        let inside = finalizes(seen);
+        if !inside && seen.stage != Stage::Finalized {
+            return None;
+        }
+        let (what, place) = pending(seen, inside)?;
+        let who = who(observations, seen);
+        Some(Finding {
+            kind: Kind::WORK_PENDING,
+            sentence: format!("rank {who} called MPI_Finalize with {what}"),
+            ranks: who,
+            line: place,
+        })
+    };
+    observations.iter().filter_map(finding).take(MOST).collect()
+}
+
+/// The first thing that was to be ended, and where it was begun. What `MPI_Finalize` has returned with is told of requests elsewhere.
+fn pending(seen: &Observation, inside: bool) -> Option<(String, Option<String>)> {
+    if let Some(window) = seen.windows.iter().find(|window| window.all || !window.locks.is_empty()) {
+        let at = window
+            .place
+            .as_ref()
+            .map_or_else(String::new, |place| format!(" (last synchronised at {place})"));
+        return Some((format!("a lock held on {}{at}", window.name), window.place.clone()));
+    }
+    if let Some(message) = seen.matched.first() {
+        let at = message.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+        return Some((
+            format!("a message that a probe{at} has matched and nobody received"),
+            message.place.clone(),
+        ));
+    }
+    let posted = seen.posted.first().filter(|_| inside)?;
+    let at = posted.place.as_ref().map_or_else(String::new, |place| format!(", posted at {place}"));
+    Some((format!("a receive that is not complete{at}"), posted.place.clone()))
+}

@@ -1,0 +1,129 @@
+//! Messages whose two ends do not fit.
+
+use super::{Finding, Kind, MOST, who};
+use crate::questions::observation::faults::{self, Fault};
+use crate::questions::observation::{Communicator, Observation};
+use crate::questions::why::messages::Pairs;
+use crate::questions::why::{Message, Peer, ProcessIndex, Receive, Snapshot, Words, differing};
+use std::collections::BTreeMap;
+
+/// Messages that were longer than their receive: those that a call has said so of, and those that are on their way to one.
+pub fn truncated(observations: &[Observation], snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
+    let pairs = Pairs::of(snapshot);
+    let on_the_way = pairs.posted().iter().filter_map(|((receiver, receive), sent)| {
+        let (sender, message) = (*sent)?;
+        let certain =
+            || receive.matches.from == Peer::One(sender) || is_only(snapshot, sender, *receiver, receive);
+        let room = receive.room.filter(|room| *room < message.bytes && certain())?;
+        Some(too_long(words, (sender, message), (*receiver, receive), room))
+    });
+    let seen = observations.iter().flat_map(|seen| seen.faults.iter().map(move |fault| (seen, fault)));
+    let of_calls = seen
+        .filter(|(_, fault)| fault.kind == faults::Kind::Truncated)
+        .map(|(seen, fault)| of_call(observations, seen, fault));
+    of_calls.chain(on_the_way).take(MOST).collect()
+}
+
+/// Whether nobody else has sent a message that fits a receive.
+fn is_only(snapshot: &Snapshot, sender: ProcessIndex, receiver: ProcessIndex, receive: &Receive) -> bool {
+    let others = (0..).zip(&snapshot.processes).filter(|(index, _)| *index != sender);
+    let mut fitting = others.flat_map(|(index, process)| process.sent.iter().map(move |sent| (index, sent)));
+    !fitting.any(|(index, sent)| sent.to == receiver && receive.matches.fits(index, sent))
+}
+
+fn too_long(
+    words: &Words<'_>,
+    (sender, message): (ProcessIndex, &Message),
+    (receiver, receive): (ProcessIndex, &Receive),
+    room: u64,
+) -> Finding {
+    let at = receive.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    Finding {
+        kind: Kind::TRUNCATED,
+        ranks: words.members([receiver]),
+        line: receive.place.as_deref().map(str::to_owned),
+        sentence: format!(
+            "the receive of rank {}{at} has room for {room} bytes, and rank {} sent {}",
+            words.rank(receiver),
+            words.rank(sender),
+            words.sent(message)
+        ),
+    }
+}
+
+fn of_call(observations: &[Observation], seen: &Observation, fault: &Fault) -> Finding {
+    let who = who(observations, seen);
+    let comm = seen.communicators.iter().find(|comm| comm.identity == fault.comm);
+    let room = fault.room.map_or_else(String::new, |room| format!(" for {room} bytes"));
+    let at = fault.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+    let size = size(observations, seen, comm, fault);
+    let size = size.map_or_else(|| "more bytes".to_owned(), |bytes| format!("{bytes} bytes"));
+    let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
+    let times = if fault.times > 1 { format!(", {} times", fault.times) } else { String::new() };
+    Finding {
+        kind: Kind::TRUNCATED,
+        sentence: format!(
+            "the receive of rank {who}{at} has room{room}, and rank {} sent a message with tag {} to rank {who}{on} ({size}){times}",
+            fault.peer, fault.tag
+        ),
+        ranks: who,
+        line: fault.place.clone(),
+    }
+}
+
+/// How long the message was: what its sender knows of those that may be it, if they are alike; else what the library said.
+fn size(
+    observations: &[Observation],
+    seen: &Observation,
+    comm: Option<&Communicator>,
+    fault: &Fault,
+) -> Option<u64> {
+    let longer = |bytes: &u64| fault.room.is_some_and(|room| *bytes > room);
+    let me = comm?.rank;
+    let sender = observations.iter().filter(|other| {
+        let there = other.communicators.iter().find(|there| there.identity == fault.comm);
+        there.is_some_and(|there| i64::from(there.rank) == i64::from(fault.peer)) && other.world == seen.world
+    });
+    let sent = sender.flat_map(|sender| &sender.sent).filter(|message| {
+        message.comm == fault.comm && message.peer == me && message.tag == fault.tag && longer(&message.bytes)
+    });
+    let mut sizes: Vec<u64> = sent.map(|message| message.bytes).collect();
+    sizes.dedup();
+    match sizes[..] {
+        [only] => Some(only),
+        _ => Some(fault.bytes).filter(longer),
+    }
+}
+
+/// Messages whose ends named different elements, each pair of lines once.
+pub fn types(observations: &[Observation], words: &Words<'_>) -> Vec<Finding> {
+    let all = differing(observations);
+    let mut found: BTreeMap<_, (u64, _)> = BTreeMap::new();
+    for ends in &all {
+        let (there, here) = (&ends.sent.named, &ends.received.named);
+        let alike = (ends.sender, ends.receiver, &there.place, &there.data, &here.place, &here.data);
+        found.entry(alike).or_insert((0, ends)).0 += 1;
+    }
+    let finding = |(times, ends): (u64, &crate::questions::why::Ends<'_>)| {
+        let named = |named: &crate::questions::observation::ledger::Named| {
+            let at = named.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+            format!("{}{at}", named.data)
+        };
+        let times = if times > 1 { format!(", {times} times") } else { String::new() };
+        Finding {
+            kind: Kind::TYPE_MISMATCH,
+            ranks: words.members([ends.sender, ends.receiver]),
+            line: ends.received.named.place.clone(),
+            sentence: format!(
+                "the ends of a message differ in their type signature: rank {} sent {}, rank {} received {} (tag {} on {}{times})",
+                words.rank(ends.sender),
+                named(&ends.sent.named),
+                words.rank(ends.receiver),
+                named(&ends.received.named),
+                ends.sent.tag,
+                words.comm(ends.comm)
+            ),
+        }
+    };
+    found.into_values().take(MOST).map(finding).collect()
+}

@@ -1,0 +1,133 @@
+//! The messages of a process one by one, with what it named for each: only where the ledger is kept.
+
+use crate::rank::Rank;
+use mpi_abi::ObjectKind;
+use mpiscope_image::Source;
+use mpiscope_image::layout::SectionKind;
+use mpiscope_image::signature::Signature;
+use mpiscope_image::traffic::{Entry, EntryFlag, Traffic};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Entries of one ring that are read.
+const MOST: u64 = 1 << 20;
+
+/// Both rings.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    /// Messages sent.
+    pub sent: Ring,
+    /// Messages received.
+    pub received: Ring,
+}
+
+/// One ring.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ring {
+    /// By their order: see [`Entry::order`].
+    pub lines: Vec<Line>,
+    /// Older ones have been overwritten.
+    pub wrapped: bool,
+}
+
+/// A message as one of its ends knows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Line {
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// The other side, as rank of the communicator.
+    pub peer: u32,
+    /// Its tag.
+    pub tag: i32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// See [`Entry::order`].
+    pub order: u64,
+    /// See [`Entry::nth`].
+    pub nth: u32,
+    /// One start of a partitioned operation.
+    pub partitioned: bool,
+    /// The receive was too short.
+    pub failed: bool,
+    /// What was named: the same for all messages of one line of the program.
+    pub named: Arc<Named>,
+}
+
+/// What a call named.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Named {
+    /// The signature of the datatype; none if it is not known, or agrees with everything.
+    pub signature: Option<Signature>,
+    /// How many of the datatype.
+    pub count: u64,
+    /// Both for people: `4 x MPI_INT`.
+    pub data: String,
+    /// The line of the user's code.
+    pub place: Option<String>,
+}
+
+/// By what it follows from: address of the call, count, datatype, signature.
+type Known = HashMap<(u64, u64, u64, u64), Arc<Named>>;
+
+/// Reads the ledger; nothing if there is none.
+pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Ledger> {
+    let image = rank.image();
+    let totals = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;
+    let totals = image.get::<Traffic>(&totals, 0).ok()?.value;
+    let (first, capacity) = (totals.ledger_first.get(), totals.ledger_capacity.get());
+    if capacity == 0 {
+        return None;
+    }
+    let mut known = Known::new();
+    let mut ring = |first, written| ring(rank, &mut known, (first, capacity), written);
+    let sent = ring(first, totals.ledger_sent.get())?;
+    let received = ring(first.checked_add(capacity)?, totals.ledger_received.get())?;
+    Some(Ledger { sent, received })
+}
+
+fn ring<S: Source>(
+    rank: &Rank<'_, S>,
+    known: &mut Known,
+    (first, capacity): (u64, u64),
+    written: u64,
+) -> Option<Ring> {
+    let table = rank.image().table::<Entry>(SectionKind::LEDGER).ok()?;
+    let count = written.min(capacity).min(MOST);
+    let mut line = |place: u64| {
+        let index = first.checked_add(place.checked_rem(capacity)?)?;
+        let entry = rank.image().get::<Entry>(&table, index).ok().filter(|entry| !entry.torn)?.value;
+        let has = |flag: EntryFlag| entry.flags.get() & flag.0 != 0;
+        // There was no message, or nobody knows which.
+        if has(EntryFlag::CANCELLED) || has(EntryFlag::UNTOLD) {
+            return None;
+        }
+        Some(Line {
+            comm: entry.comm.get(),
+            peer: entry.peer.get(),
+            tag: entry.tag.get().cast_signed(),
+            bytes: entry.bytes.get(),
+            order: entry.order.get(),
+            nth: entry.nth.get(),
+            partitioned: has(EntryFlag::PARTITIONED),
+            failed: has(EntryFlag::ERROR),
+            named: named(rank, known, &entry),
+        })
+    };
+    let mut lines: Vec<Line> = (written - count..written).filter_map(&mut line).collect();
+    lines.sort_by_key(|line| line.order);
+    Some(Ring { lines, wrapped: written > count })
+}
+
+fn named<S: Source>(rank: &Rank<'_, S>, known: &mut Known, entry: &Entry) -> Arc<Named> {
+    let (from, count) = (entry.from.get(), entry.count.get());
+    let (datatype, signature) = (entry.datatype.get(), entry.signature.get());
+    let named = known.entry((from, count, datatype, signature)).or_insert_with(|| {
+        let data = match datatype {
+            0 => String::new(),
+            _ => format!("{count} x {}", rank.object(ObjectKind::DATATYPE, datatype)),
+        };
+        let signature = Signature::from_stored(signature, entry.elements.get(), 0);
+        Arc::new(Named { signature, count, data, place: rank.place(from) })
+    });
+    Arc::clone(named)
+}

@@ -1,0 +1,133 @@
+//! Messages whose two ends do not fit: from the ledgers of both sides, where they are kept.
+//!
+//! Messages from one rank to another with one tag on one communicator do not overtake each other: the first that was sent goes to the
+//! receive that was posted first. Where older entries have been overwritten the pairing begins at the newest, which is right if
+//! everything was received, and goes back as long as both ends agree on the bytes.
+
+use super::{Slot, communicators::Communicators, joined, unreceived};
+use crate::questions::observation::Observation;
+use crate::questions::observation::ledger::{Line, Ring};
+use crate::questions::why::snapshot::{CommIndex, ProcessIndex};
+use std::collections::{BTreeMap, HashMap};
+
+/// A message of which the two ends named different things.
+#[derive(Debug)]
+pub struct Ends<'a> {
+    /// Who sent it.
+    pub sender: ProcessIndex,
+    /// Who received it.
+    pub receiver: ProcessIndex,
+    /// On which communicator.
+    pub comm: CommIndex,
+    /// As the sender knows it.
+    pub sent: &'a Line,
+    /// As the receiver knows it.
+    pub received: &'a Line,
+}
+
+/// Sender, receiver, communicator, tag, whether it is partitioned.
+type Way = (ProcessIndex, ProcessIndex, u64, i32, bool);
+
+/// The lines of one way, and whether older ones were overwritten.
+#[derive(Default)]
+struct End<'a> {
+    lines: Vec<&'a Line>,
+    wrapped: bool,
+}
+
+type Ways<'a> = BTreeMap<Way, (End<'a>, End<'a>)>;
+
+/// All messages whose type signatures differ.
+#[must_use]
+pub fn differing(observations: &[Observation]) -> Vec<Ends<'_>> {
+    let (slots, communicators) = joined(observations);
+    let mut ways = Ways::new();
+    for (me, (_, _, seen)) in (0..).zip(&slots) {
+        let Some((seen, ledger)) = seen.and_then(|seen| Some((seen, seen.ledger.as_ref()?))) else {
+            continue;
+        };
+        let partner = |line: &Line| communicators.partner(me, seen, line.comm, line.peer);
+        for (way, line, wrapped) in by_way(&ledger.sent, |line| Some((me, partner(line)?))) {
+            ways.entry(way).or_default().0.add(line, wrapped);
+        }
+        for (way, line, wrapped) in by_way(&ledger.received, |line| Some((partner(line)?, me))) {
+            ways.entry(way).or_default().1.add(line, wrapped);
+        }
+    }
+    let mut found = Vec::new();
+    for ((sender, receiver, comm, ..), (sent, received)) in ways {
+        let Some(index) = communicators.index(comm) else { continue };
+        let all = || everything_arrived(&slots, &communicators, (sender, receiver, comm));
+        let pairs = pairs(&sent, &received, all).into_iter();
+        let wrong = pairs.filter(|(sent, received)| differ(sent, received));
+        found.extend(wrong.map(|(sent, received)| Ends { sender, receiver, comm: index, sent, received }));
+    }
+    found
+}
+
+impl<'a> End<'a> {
+    fn add(&mut self, line: &'a Line, wrapped: bool) {
+        self.lines.push(line);
+        self.wrapped |= wrapped;
+    }
+}
+
+/// The lines of a ring, each with its way and whether the first messages of it are missing: overwritten, or from before the ledger
+/// was kept.
+fn by_way(
+    ring: &Ring,
+    between: impl Fn(&Line) -> Option<(ProcessIndex, ProcessIndex)>,
+) -> impl Iterator<Item = (Way, &Line, bool)> {
+    let mut first: HashMap<(u64, u32), u32> = HashMap::new();
+    for line in &ring.lines {
+        let first = first.entry((line.comm, line.peer)).or_insert(line.nth);
+        *first = line.nth.min(*first);
+    }
+    ring.lines.iter().filter_map(move |line| {
+        let (sender, receiver) = between(line)?;
+        let wrapped = ring.wrapped || first.get(&(line.comm, line.peer)) != Some(&1);
+        Some(((sender, receiver, line.comm, line.tag, line.partitioned), line, wrapped))
+    })
+}
+
+/// The sender of a way has sent nothing on its communicator that the receiver has not got.
+fn everything_arrived(
+    slots: &[Slot<'_>],
+    communicators: &Communicators,
+    (sender, receiver, comm): (ProcessIndex, ProcessIndex, u64),
+) -> bool {
+    let Some((_, _, Some(seen))) = slots.get(sender as usize) else { return false };
+    unreceived::partners(slots, communicators, sender, seen)
+        .filter(|(known, _, to, _)| known.identity == comm && *to == receiver)
+        .all(|(known, peer, _, other)| peer.sent == unreceived::taken(other, known).received)
+}
+
+fn pairs<'a>(
+    sent: &End<'a>,
+    received: &End<'a>,
+    everything_arrived: impl Fn() -> bool,
+) -> Vec<(&'a Line, &'a Line)> {
+    let (there, here) = (sent.lines.iter().copied(), received.lines.iter().copied());
+    if !sent.wrapped && !received.wrapped {
+        return there.zip(here).collect();
+    }
+    let in_turn = received.lines.is_sorted_by_key(|line| line.nth);
+    if !in_turn || !everything_arrived() {
+        return Vec::new();
+    }
+    there.rev().zip(here.rev()).take_while(|(sent, received)| sent.bytes == received.bytes).collect()
+}
+
+/// Whether the ends of a message named different elements. What is not known agrees with everything.
+fn differ(sent: &Line, received: &Line) -> bool {
+    // The rest of it is not what the receive named.
+    if received.failed {
+        return false;
+    }
+    let whole = |line: &Line| line.named.signature.and_then(|of_type| of_type.repeated(line.named.count));
+    let (Some(sent), Some(of_type)) = (whole(sent), received.named.signature) else { return false };
+    let fits = of_type.elements() != 0 && sent.elements().is_multiple_of(of_type.elements());
+    let times = sent.elements().checked_div(of_type.elements()).filter(|_| fits);
+    let read = times.and_then(|times| of_type.repeated(times));
+    read.is_some_and(|read| (read.stored(), read.elements()) != (sent.stored(), sent.elements()))
+}

@@ -1,0 +1,141 @@
+//! Programs that are wrong and do not hang: what `mpiscope run` says of them when they have ended.
+//!
+//! The program says itself what is expected, in the comment before each part of it (see `broken.c`).
+
+use std::ffi::OsString;
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::run::Outcome;
+use mpiscope_testkit::{paths, report, run};
+
+use crate::subject::Subject;
+
+const SOURCE: &str = "broken.c";
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What a comment of the program says.
+struct Expected {
+    name: String,
+    ranks: usize,
+    kind: String,
+    whose: Option<String>,
+    says: String,
+    check: bool,
+    dies: bool,
+    without: Vec<String>,
+    line: Option<usize>,
+}
+
+/// One trial for each.
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let all = match expected() {
+        Ok(all) => all,
+        Err(error) => {
+            let why = format!("{error:#}");
+            return vec![Trial::test("programs_with_findings_can_be_read", move || Err(why.into()))];
+        }
+    };
+    let trial = |expected: Expected| {
+        let name = format!("{}::a_finding_is_made_of_{}", library.name, expected.name);
+        if expected.without.contains(&library.name) {
+            return crate::skipped(name, "this library refuses the program, or hangs");
+        }
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        Trial::test(name, move || one(&subject, &library, &expected).map_err(|e| format!("{e:#}").into()))
+    };
+    all.into_iter().map(trial).collect()
+}
+
+fn expected() -> Result<Vec<Expected>> {
+    let text = fs::read_to_string(paths::programs().join(SOURCE))?;
+    let lines = || text.lines().enumerate();
+    let here =
+        |name: &str| lines().find(|(_, line)| line.contains(&format!("here: {name} "))).map(|(at, _)| at + 1);
+    let found = lines().filter_map(|(_, line)| line.strip_prefix("/* finding ")?.strip_suffix(" */"));
+    let found: Result<Vec<Expected>> = found.map(|words| parse(words, &here)).collect();
+    let found = found?;
+    ensure!(!found.is_empty(), "{SOURCE} has no finding");
+    Ok(found)
+}
+
+fn parse(text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Expected> {
+    let (head, says) = text.split_once(" says ").with_context(|| format!("nothing is said: {text}"))?;
+    let mut words = head.split(' ');
+    let mut next = || words.next().with_context(|| format!("too few words: {text}"));
+    let (name, ranks, kind) = (next()?.to_owned(), next()?.parse()?, next()?.to_owned());
+    let rest: Vec<&str> = words.collect();
+    let after = |word: &str| {
+        let at = rest.iter().position(|w| *w == word)?;
+        rest.get(at + 1).map(|value| (*value).to_owned())
+    };
+    let without = after("without").map_or_else(Vec::new, |list| list.split(',').map(str::to_owned).collect());
+    let (check, dies) = (rest.contains(&"check"), rest.contains(&"dies"));
+    let line = here(&name);
+    Ok(Expected {
+        line,
+        whose: after("ranks"),
+        says: says.to_owned(),
+        check,
+        dies,
+        without,
+        name,
+        ranks,
+        kind,
+    })
+}
+
+fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> {
+    let (outcome, found) = ran(subject, library, expected, expected.check)?;
+    let of_kind: Vec<_> = found.iter().filter(|finding| finding.kind == expected.kind).collect();
+    ensure!(
+        of_kind.len() == 1,
+        "{} findings of this kind in {found:#?}\n{}",
+        of_kind.len(),
+        outcome.describe()
+    );
+    for finding in of_kind {
+        ensure!(finding.sentence.contains(&expected.says), "not said: '{}' in {finding:#?}", expected.says);
+        let whose = expected.whose.as_deref().unwrap_or_default();
+        ensure!(finding.ranks == whose, "ranks {} instead of {whose}: {finding:#?}", finding.ranks);
+        let line = expected.line.map(|line| format!("broken.c:{line}"));
+        let shown = finding.line.as_deref().unwrap_or_default();
+        ensure!(line.as_ref().is_none_or(|line| shown.ends_with(line)), "not at {line:?}: {finding:#?}");
+        let told = outcome.stderr.contains(&finding.sentence) || expected.kind == "not-freed";
+        ensure!(told, "the report for people does not say it: {}", outcome.describe());
+    }
+    let others: Vec<_> =
+        found.iter().filter(|f| f.kind != expected.kind && f.kind != "not-freed" && !expected.dies).collect();
+    ensure!(others.is_empty(), "what is not wrong is found: {others:#?}");
+    if expected.check {
+        let (_, found) = ran(subject, library, expected, false)?;
+        ensure!(found.iter().all(|f| f.kind != expected.kind), "without --check too: {found:#?}");
+    }
+    Ok(())
+}
+
+/// A run, and what it found.
+fn ran(
+    subject: &Subject,
+    library: &Library,
+    expected: &Expected,
+    check: bool,
+) -> Result<(Outcome, Vec<report::Finding>)> {
+    let program = Program { name: "broken", ranks: expected.ranks, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let dir = tempfile::tempdir()?;
+    let mut command = std::process::Command::new(paths::mpiscope().context("no mpiscope command")?);
+    command.arg("run").args(check.then_some("--check")).arg("--out").arg(dir.path());
+    library.set_environment(&mut command);
+    let words: [OsString; 2] = [binary.into(), expected.name.clone().into()];
+    command.arg(&library.mpirun).args(library.launch_arguments(expected.ranks)).args(words);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(!outcome.timed_out && (outcome.success() || expected.dies), "{}", outcome.describe());
+    let found = report::read(dir.path())?.findings;
+    Ok((outcome, found))
+}

@@ -1,0 +1,208 @@
+/* Programs that are wrong and end, or die of it; `broken NAME` is one of them.
+ *
+ * The comment before each function says what `mpiscope run` is expected to find:
+ *
+ *   finding NAME RANKS KIND [ranks RANKS] [check] [dies] [without LIBRARIES] [says TEXT]
+ *
+ * KIND is the kind of the finding, RANKS whose it is, and its line the one with the comment `here: NAME`. `check`: only with the option
+ * of that name. `dies`: the program ends with an error on some
+ * libraries, as it does without us. LIBRARIES refuse the program, or hang.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size;
+
+static void send(int to, int tag)
+{
+    int value = 1;
+    MPI_Send(&value, 1, MPI_INT, to, tag, MPI_COMM_WORLD);
+}
+
+static void receive(int from, int tag)
+{
+    int value;
+    MPI_Recv(&value, 1, MPI_INT, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* finding other_operation 3 collective-mismatch ranks 2 says collective mismatch (operation) */
+static void other_operation(void)
+{
+    int in = 1, out;
+    if (rank == 2)
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD); /* here: other_operation */
+    else
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* finding other_types 2 collective-mismatch ranks 1 says type signature */
+static void other_types(void)
+{
+    int values[2] = {0, 0};
+    if (rank == 0)
+        MPI_Bcast(values, 2, MPI_INT, 0, MPI_COMM_WORLD);
+    else
+        MPI_Bcast(values, 2, MPI_FLOAT, 0, MPI_COMM_WORLD); /* here: other_types */
+}
+
+/* finding nobody_receives 2 message-never-received ranks 0 dies says with tag 5 to rank 1 */
+static void nobody_receives(void)
+{
+    if (rank == 0)
+        send(1, 5);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* finding receive_left_open 2 request-never-completed ranks 1 says never completed */
+static void receive_left_open(void)
+{
+    static int value;
+    MPI_Request request;
+    if (rank == 1)
+        MPI_Irecv(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request); /* here: receive_left_open */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* finding duplicate_left 2 not-freed ranks [0-1] says 2 communicators */
+static void duplicate_left(void)
+{
+    MPI_Comm copy;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy); /* here: duplicate_left */
+}
+
+/* finding too_long_for_a_receive 2 truncated ranks 1 dies says has room for 8 bytes, and rank 0 sent a message with tag 6 to rank 1 on MPI_COMM_WORLD (16 bytes) */
+static void too_long_for_a_receive(void)
+{
+    int values[4] = {0};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 0)
+        MPI_Send(values, 4, MPI_INT, 1, 6, MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Recv(values, 2, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: too_long_for_a_receive */
+}
+
+/* finding too_long_for_a_request 2 truncated ranks 1 dies says has room for 4 bytes, and rank 0 sent a message with tag 6 to rank 1 on MPI_COMM_WORLD (40 bytes) */
+static void too_long_for_a_request(void)
+{
+    int values[10] = {0};
+    MPI_Request requests[2];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 0) {
+        MPI_Send(values, 10, MPI_INT, 1, 6, MPI_COMM_WORLD);
+        send(1, 7);
+    }
+    if (rank == 1) {
+        MPI_Irecv(&values[0], 1, MPI_INT, MPI_ANY_SOURCE, 6, MPI_COMM_WORLD, &requests[0]); /* here: too_long_for_a_request */
+        MPI_Irecv(&values[1], 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &requests[1]);
+        for (int i = 0; i < 2; i++)
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    }
+}
+
+/* finding too_long_and_fatal 2 truncated ranks 1 dies says has room for 8 bytes, and rank 0 sent a message with tag 6 to rank 1 */
+static void too_long_and_fatal(void)
+{
+    int values[4] = {0};
+    if (rank == 0) {
+        MPI_Send(values, 4, MPI_INT, 1, 6, MPI_COMM_WORLD);
+        receive(1, 7);
+    }
+    if (rank == 1) {
+        MPI_Recv(values, 2, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: too_long_and_fatal */
+        send(0, 7);
+    }
+}
+
+/* finding other_type_in_a_receive 2 type-mismatch ranks [0-1] check says rank 0 sent 2 x MPI_INT at */
+static void other_type_in_a_receive(void)
+{
+    double value = 0;
+    int values[2] = {1, 2};
+    if (rank == 0)
+        MPI_Send(values, 2, MPI_INT, 1, 9, MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Recv(&value, 1, MPI_DOUBLE, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: other_type_in_a_receive */
+}
+
+/* finding other_structure_in_a_request 3 type-mismatch ranks [0,2] check says rank 2 received */
+static void other_structure_in_a_request(void)
+{
+    struct pair { float f; int i; } pairs[3] = {{0, 0}};
+    int lengths[2] = {1, 1};
+    MPI_Aint places[2] = {0, sizeof(float)};
+    MPI_Datatype types[2] = {MPI_FLOAT, MPI_INT}, turned[2] = {MPI_INT, MPI_FLOAT}, pair;
+    MPI_Request request;
+    MPI_Type_create_struct(2, lengths, places, rank == 0 ? types : turned, &pair);
+    MPI_Type_commit(&pair);
+    if (rank == 0) {
+        for (int i = 0; i < 5; i++) {
+            MPI_Isend(pairs, 3, pair, 2, 9, MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+    if (rank == 2) {
+        for (int i = 0; i < 5; i++) {
+            MPI_Irecv(pairs, 3, pair, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request); /* here: other_structure_in_a_request */
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+    MPI_Type_free(&pair);
+}
+
+/* finding freed_receive 2 request-freed-active ranks 1 says MPI_Request_free */
+static void freed_receive(void)
+{
+    static int value;
+    MPI_Request request;
+    if (rank == 1) {
+        MPI_Irecv(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request); /* here: freed_receive */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        send(1, 3);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* finding matched_and_left 2 finalize-with-work-pending ranks 1 says called MPI_Finalize with a message that a probe */
+static void matched_and_left(void)
+{
+    MPI_Message message;
+    if (rank == 0)
+        send(1, 3);
+    if (rank == 1)
+        MPI_Mprobe(0, 3, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE); /* here: matched_and_left */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} findings[] = {
+    {"other_operation", other_operation},
+    {"other_types", other_types},
+    {"nobody_receives", nobody_receives},
+    {"receive_left_open", receive_left_open},
+    {"duplicate_left", duplicate_left},
+    {"too_long_for_a_receive", too_long_for_a_receive},
+    {"too_long_for_a_request", too_long_for_a_request},
+    {"too_long_and_fatal", too_long_and_fatal},
+    {"other_type_in_a_receive", other_type_in_a_receive},
+    {"other_structure_in_a_request", other_structure_in_a_request},
+    {"freed_receive", freed_receive},
+    {"matched_and_left", matched_and_left},
+};
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
+        if (argc > 1 && !strcmp(findings[i].name, argv[1]))
+            findings[i].run();
+    MPI_Finalize();
+    return 0;
+}
