@@ -13,6 +13,7 @@
 //! what cannot be read is an [`Error`] with the next thing to try.
 
 pub mod acquire;
+pub mod bounded;
 pub mod call_fields;
 pub mod clock;
 pub mod core;
@@ -41,6 +42,7 @@ pub mod report;
 pub mod sample;
 #[cfg(feature = "schema")]
 mod schema;
+pub mod setup;
 pub mod shell;
 pub mod symbols;
 mod unwind;
