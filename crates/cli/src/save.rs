@@ -14,7 +14,7 @@ use std::time::Duration;
 ///
 /// The file holds the images of all ranks on this host, source lines, what the threads did and their times: `ps`, `why`,
 /// `inspect` and `vars` read it on any machine, without the program, also long after the job. Ranks are neither
-/// stopped nor slowed; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in
+/// stopped nor slowed, but with --stacks; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in
 /// it, the environment is not. Exit status: 0 saved, 1 saved but for some ranks, 2 nothing could be read.
 #[derive(clap::Args)]
 #[command(allow_missing_positional = true)]
@@ -28,6 +28,9 @@ pub struct Options {
     /// Seconds between the two looks that `why` compares
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0)]
     seconds: f64,
+    /// Also save the stacks of all threads that call MPI, each of which is stopped for less than a thousandth of a second
+    #[arg(long)]
+    stacks: bool,
 }
 
 /// Saves a job.
@@ -37,7 +40,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     }
     let job = job(options.job.as_deref())?;
     let pause = Duration::from_secs_f64(options.seconds);
-    let saved = while_working("saving the ranks", || write(&job, pause, &options.file))?;
+    let saved = while_working("saving the ranks", || write(&job, pause, options.stacks, &options.file))?;
     let mut screen = Screen::stdout();
     let name = options.file.display();
     screen.line(&format!(
@@ -51,8 +54,8 @@ pub fn save(options: &Options) -> Result<ExitCode> {
 }
 
 /// Writes a job to a file.
-pub fn write(job: &Job, pause: Duration, file: &Path) -> Result<Saved> {
-    Ok(evidence::save(job, pause, &*job.symbols(), file)?)
+pub fn write(job: &Job, pause: Duration, stacks: bool, file: &Path) -> Result<Saved> {
+    Ok(evidence::save(job, pause, stacks, &*job.symbols(), file)?)
 }
 
 fn job(name: Option<&str>) -> Result<Job> {

@@ -9,7 +9,7 @@
 //! [`open`] finds the bytes, [`process`] turns one image into plain Rust values (once: everything later works
 //! on the copy), [`report`] joins the processes of a job. Everything is `serde`, so `--json` is the model itself.
 //!
-//! Nothing here stops, slows or changes a process, and nothing trusts what it reads: counts are bounded, and
+//! Nothing here stops, slows or changes a process, but for [`stacks`], which stops threads for a moment; and nothing trusts what it reads: counts are bounded, and
 //! what cannot be read is an [`Error`] with the next thing to try.
 
 pub mod acquire;
@@ -44,6 +44,7 @@ pub mod sample;
 mod schema;
 pub mod setup;
 pub mod shell;
+pub mod stacks;
 pub mod symbols;
 mod unwind;
 pub mod variables;

@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, JobImage};
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::rank_status::RankStatus;
+use mpiscope_job::stacks::{self, Stacks};
 use mpiscope_job::{Process, RankSet, Worlds};
 use mpiscope_job::{living, losses};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,10 @@ pub struct Options {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+    /// Also show the stacks of all threads that call MPI, merged over the ranks of this host. Each thread is stopped for less than a
+    /// thousandth of a second
+    #[arg(long)]
+    stacks: bool,
     /// Do not ask other hosts
     #[arg(long)]
     here: bool,
@@ -48,6 +53,9 @@ struct Report {
     ranks: Vec<RankStatus>,
     /// Images that could not be read.
     errors: Vec<String>,
+    /// If they were asked for.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    stacks: Option<Stacks>,
 }
 
 /// What `--json` prints when there are several jobs to choose from.
@@ -71,9 +79,13 @@ struct JobLine {
 /// Shows a job, or the jobs.
 pub fn ps(options: &Options) -> Result<ExitCode> {
     let report = match selection::find(options.target.as_deref())? {
-        Target::Job(job) => while_working("reading the ranks", || look(&job, !options.here)),
+        Target::Job(job) => while_working("reading the ranks", || {
+            let mut report = look(&job, !options.here);
+            report.stacks = options.stacks.then(|| stacks::merge(&stacks::of_job(&job, &*job.symbols())));
+            report
+        }),
         Target::Jobs(jobs) => return choose(&jobs, options.json),
-        Target::File(path) => while_working("reading the file", || file(&path))?,
+        Target::File(path) => while_working("reading the file", || file(&path, options.stacks))?,
     };
     if report.ranks.is_empty() && !report.errors.is_empty() {
         bail!("{}", report.errors.join("; "));
@@ -85,6 +97,9 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
         screen.table(rows::table(&rows::rows(&report.ranks)))?;
         if report.silent > 0 {
             screen.line(&format!("{} of the job's processes have not called MPI (yet)", report.silent))?;
+        }
+        for line in report.stacks.iter().flat_map(Stacks::lines) {
+            screen.line(&line)?;
         }
     }
     if !options.json {
@@ -151,14 +166,18 @@ fn empty(job: &str) -> Report {
         silent: 0,
         ranks: Vec::new(),
         errors: Vec::new(),
+        stacks: None,
     }
 }
 
 /// A saved image or a core file: the process is not there any more, but that is no problem found.
-fn file(path: &std::path::Path) -> Result<Report> {
+fn file(path: &std::path::Path, stacks: bool) -> Result<Report> {
     let kept = ProcessFile::open(path)?;
     let mut report = empty(&kept.process.job);
-    report.ranks.push(kept.status(&*selection::symbols(), true));
+    let symbols = selection::symbols();
+    report.ranks.push(kept.status(&*symbols, true));
+    let words = stacks::Symbolizer::new();
+    report.stacks = stacks.then(|| stacks::merge(&[stacks::of_file(&kept, &words, &*symbols)]));
     Ok(report)
 }
 

@@ -54,7 +54,12 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: &Scope, s
     }
     if let Some(dir) = options.out.as_ref().filter(|_| !report.ranks.is_empty()) {
         // The images are here until we end, those of ranks that are dead too.
-        evidence::keep(job, Duration::ZERO, &dir.join(file_name(&report, scope, "evidence", "mpiscope")));
+        evidence::keep(
+            job,
+            Duration::ZERO,
+            false,
+            &dir.join(file_name(&report, scope, "evidence", "mpiscope")),
+        );
     }
     if options.quiet {
         return;

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Writes the ranks of this host to an evidence file. A failure is reported; whether the file is there now is the answer.
-pub fn keep(job: &str, apart: Duration, file: &Path) -> bool {
+pub fn keep(job: &str, apart: Duration, stacks: bool, file: &Path) -> bool {
     let Some(found) = discover().into_iter().find(|found| found.name == job) else { return false };
-    match save::write(&found, apart, file) {
+    match save::write(&found, apart, stacks, file) {
         Ok(saved) => {
             saved.not_seen.iter().for_each(|why| complain("run", &format!("{}: {why}", file.display())));
             true

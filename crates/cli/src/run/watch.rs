@@ -123,7 +123,8 @@ impl Reporter {
             said.clone_from(&found.verdict);
         }
         let evidence = self.evidence();
-        let saved = evidence::keep(&self.job, apart, &evidence);
+        // Nobody is slowed by a short stop of ranks that nobody can release.
+        let saved = evidence::keep(&self.job, apart, true, &evidence);
         self.say(&found, when, saved.then_some(&*evidence));
         self.keep(&found);
         self.call(&found, saved.then_some(&*evidence));

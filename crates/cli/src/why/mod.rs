@@ -14,6 +14,8 @@ use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::Observation;
 use mpiscope_job::questions::observation::live::{Look, look};
 use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot, verdict};
+use mpiscope_job::stacks::{self, Stacks, Symbolizer};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -21,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Say why nothing happens: hung or slow, who is waited for, which message was never sent
 ///
-/// Looks twice and compares; no rank is stopped or slowed. Prints the verdict in one sentence, what it follows from, and
+/// Looks twice and compares; no rank is stopped or slowed, but with --stacks. Prints the verdict in one sentence, what it follows from, and
 /// the next thing to try. Says "deadlock" only if nobody is left who could release the ranks that wait. An evidence file has
 /// kept both looks; of core files and saved images there is one. Exit status: 0 nothing is wrong, 1 a problem was found, 2 nothing could be read.
 #[derive(clap::Args)]
@@ -33,9 +35,22 @@ pub struct Options {
     /// Seconds between the two looks
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0)]
     seconds: f64,
+    /// Also show the stacks of all threads that call MPI, merged over the ranks. Each thread is stopped for less than a thousandth
+    /// of a second, after both looks
+    #[arg(long)]
+    stacks: bool,
     /// Everything as JSON (schema mpiscope.why/1)
     #[arg(long)]
     json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    verdict: Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stacks: Option<Stacks>,
 }
 
 /// Why a rank of a running job is not seen.
@@ -46,17 +61,24 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
     }
-    let found = while_working("looking twice at the ranks", || judge(options))?;
+    let (found, stacks) = while_working("looking twice at the ranks", || {
+        let found = judge(options)?;
+        let stacks = if options.stacks { Some(stacks_of(&options.targets)?) } else { None };
+        Ok::<_, anyhow::Error>((found, stacks))
+    })?;
+    let problem = found.problem;
     let mut screen = Screen::paged();
     if options.json {
-        screen.json(&found)?;
+        screen.json(&Answer { verdict: found, stacks })?;
     } else {
-        for line in output::lines(&found) {
+        let stacks = stacks.map_or_else(Vec::new, |stacks| stacks.lines());
+        let title = (!stacks.is_empty()).then(|| "stacks:".to_owned());
+        for line in output::lines(&found).into_iter().chain(title).chain(stacks) {
             screen.line(&line)?;
         }
     }
     screen.finish()?;
-    Ok(ExitCode::from(if found.problem { exit::PROBLEM } else { exit::FINE }))
+    Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
 fn judge(options: &Options) -> Result<Verdict> {
@@ -68,6 +90,27 @@ fn judge(options: &Options) -> Result<Verdict> {
         [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one)),
         paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), &*symbols),
     }
+}
+
+/// The stacks of what a user names, merged.
+fn stacks_of(targets: &[String]) -> Result<Stacks> {
+    let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
+    let live = |name| job(name).map(|job| stacks::of_job(&job, &*job.symbols()));
+    let taken = match targets {
+        [] => live(None)?,
+        [one] if !is_path(one) => live(Some(one))?,
+        [one] if evidence::is_evidence(Path::new(one)) => {
+            let job = evidence::open(Path::new(one))?.job;
+            stacks::of_job(&job, &*job.symbols())
+        }
+        _ => {
+            let (symbols, words) = (selection::symbols(), Symbolizer::new());
+            let files = files::expand(&paths())?;
+            let opened = files.iter().filter_map(|path| ProcessFile::open(path).ok());
+            opened.map(|file| stacks::of_file(&file, &words, &*symbols)).collect()
+        }
+    };
+    Ok(stacks::merge(&taken))
 }
 
 /// A path is one with a slash, or a file or directory that is there; a job's name has neither.

@@ -7,7 +7,7 @@ mod stack;
 
 pub use end::End;
 pub use signal::Signal;
-pub use stack::{Frame, Stack, walk};
+pub use stack::{Frame, Stack, walk, walk_from};
 
 use crate::Error;
 use crate::image_source::Bytes;

@@ -1,4 +1,4 @@
-//! The stack of a dead thread, by the unwind tables that every program and library carries, stripped or not.
+//! The stack of a thread that is dead or stands still, by the unwind tables that every program and library carries, stripped or not.
 //!
 //! Walks through signal handlers: a library that catches `SIGSEGV`, prints something and raises it again (UCX does)
 //! leaves the first fault further up the stack, and [`Stack::fault`] is that one.
@@ -37,8 +37,8 @@ pub struct Stack {
 
 impl Machine {
     /// Told by the number of registers in the note.
-    fn of(core: &Core, thread: &Thread) -> Option<Self> {
-        match (core.width(), core.byte_order(), thread.registers.len()) {
+    fn of(target: &dyn Target, registers: &[u64]) -> Option<Self> {
+        match (target.width(), target.byte_order(), registers.len()) {
             (8, ByteOrder::Little, 27) => Some(Self::X86_64),
             (8, ByteOrder::Little, 34) => Some(Self::Aarch64),
             _ => None,
@@ -46,14 +46,14 @@ impl Machine {
     }
 
     /// The registers of a thread by their DWARF numbers, without the instruction pointer.
-    fn registers(self, thread: &Thread) -> HashMap<Register, u64> {
+    fn registers(self, values: &[u64]) -> HashMap<Register, u64> {
         // Of x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8..r15, by their place in `user_regs_struct`.
         const X86_64: [usize; 16] = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0];
         let at = |number: usize| match self {
             Self::X86_64 => X86_64.get(number).copied(),
             Self::Aarch64 => (number < 32).then_some(number),
         };
-        let value = |number: usize| Some((Register(number as u16), *thread.registers.get(at(number)?)?));
+        let value = |number: usize| Some((Register(number as u16), *values.get(at(number)?)?));
         (0..32).filter_map(value).collect()
     }
 
@@ -65,13 +65,26 @@ impl Machine {
 
 /// Walks the stack of `thread`.
 pub fn walk(core: &Core, modules: &[Module], thread: &Thread) -> Stack {
+    let Some(pc) = thread.pc else { return Stack::default() };
+    walk_from(core, core.auxiliary(AT_VDSO), modules, pc, &thread.registers)
+}
+
+/// Walks a stack from the instruction `pc` with these registers, in the order of the machine's `user_regs_struct`; `vdso` is where the
+/// kernel's own library lies.
+pub fn walk_from(
+    target: &dyn Target,
+    vdso: Option<u64>,
+    modules: &[Module],
+    pc: u64,
+    registers: &[u64],
+) -> Stack {
     let mut stack = Stack::default();
-    let Some(pc) = thread.pc else { return stack };
     stack.frames.push(Frame { pc, returns: false });
-    let Some(machine) = Machine::of(core, thread) else { return stack };
-    let mut walker = Walker { core, modules, machine, tables: HashMap::new() };
-    let mut state = Some((pc, false, machine.registers(thread)));
-    stack.pointer = machine.registers(thread).get(&machine.sp()).copied();
+    let Some(machine) = Machine::of(target, registers) else { return stack };
+    let mut walker = Walker { target, vdso, modules, machine, tables: HashMap::new() };
+    let registers = machine.registers(registers);
+    stack.pointer = registers.get(&machine.sp()).copied();
+    let mut state = Some((pc, false, registers));
     while let Some((pc, returns, registers)) = state.take().filter(|_| stack.frames.len() < MOST_FRAMES) {
         let sp = registers.get(&machine.sp()).copied().unwrap_or(0);
         let Some(up) = walker.up(pc, returns, &registers) else { break };
@@ -79,7 +92,7 @@ pub fn walk(core: &Core, modules: &[Module], thread: &Thread) -> Stack {
             break;
         }
         stack.frames.push(Frame { pc: up.pc, returns: !up.signal });
-        if let Some(fault) = up.signal.then(|| fault(core, machine.siginfo(sp))).flatten() {
+        if let Some(fault) = up.signal.then(|| fault(target, machine.siginfo(sp))).flatten() {
             (stack.fault, stack.fault_frame) = (Some(fault), stack.frames.len() - 1);
             stack.pointer = up.registers.get(&machine.sp()).copied();
         }
@@ -119,10 +132,10 @@ pub fn at_the_end_of(core: &Core, pointer: u64) -> Option<u64> {
 }
 
 /// The signal that a handler was called for.
-fn fault(core: &Core, siginfo: u64) -> Option<Crash> {
-    let (signal, code) = (core.read_i32(siginfo).ok()?, core.read_i32(siginfo.wrapping_add(8)).ok()?);
+fn fault(target: &dyn Target, siginfo: u64) -> Option<Crash> {
+    let (signal, code) = (target.read_i32(siginfo).ok()?, target.read_i32(siginfo.wrapping_add(8)).ok()?);
     let raised = code > 0 && [4, 5, 7, 8, 11].contains(&signal);
-    let address = core.read_u64(siginfo.wrapping_add(16)).ok().filter(|_| raised);
+    let address = target.read_u64(siginfo.wrapping_add(16)).ok().filter(|_| raised);
     (raised && (1..=64).contains(&signal)).then_some(Crash {
         signal,
         code,
@@ -132,7 +145,8 @@ fn fault(core: &Core, siginfo: u64) -> Option<Crash> {
 }
 
 struct Walker<'a> {
-    core: &'a Core,
+    target: &'a dyn Target,
+    vdso: Option<u64>,
     modules: &'a [Module],
     machine: Machine,
     tables: HashMap<u64, Option<Tables>>,
@@ -143,10 +157,10 @@ impl Walker<'_> {
         let at = pc.checked_sub(u64::from(returns))?;
         let start = match self.modules.iter().find(|module| module.contains(at)) {
             Some(module) => module.start,
-            None => self.core.auxiliary(AT_VDSO).filter(|start| at.checked_sub(*start) < Some(1 << 16))?,
+            None => self.vdso.filter(|start| at.checked_sub(*start) < Some(1 << 16))?,
         };
-        let (core, machine) = (self.core, self.machine);
-        let tables = self.tables.entry(start).or_insert_with(|| Tables::read(core, start));
-        tables.as_ref()?.up(core, machine, at, registers)
+        let (target, machine) = (self.target, self.machine);
+        let tables = self.tables.entry(start).or_insert_with(|| Tables::read(target, start));
+        tables.as_ref()?.up(target, machine, at, registers)
     }
 }

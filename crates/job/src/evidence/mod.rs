@@ -28,6 +28,7 @@ pub use write::{Saved, save};
 
 use crate::clock::Moment;
 use crate::questions::observation::Observation;
+use crate::stacks::ThreadStack;
 use mpiscope_image::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -98,6 +99,9 @@ pub struct About {
     pub moment: Moment,
     /// What its threads did outside of MPI, by their ids.
     pub doing: BTreeMap<u32, String>,
+    /// Their stacks, by the same ids, if they were asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stacks: BTreeMap<u32, ThreadStack>,
     /// Where the program called from, if a binding for another language made the call: by index of the thread.
     pub callers: BTreeMap<u64, u64>,
 }

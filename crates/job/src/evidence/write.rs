@@ -15,8 +15,9 @@ use crate::process::Process;
 use crate::questions::observation::live;
 use crate::rank::{Rank, SymbolContext};
 use crate::rank_status::RankStatus;
+use crate::stacks::{self, ThreadStack};
 use mpiscope_image::{Image, Source};
-use mpiscope_target::Files;
+use mpiscope_target::{Files, Symbolizer};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -43,11 +44,18 @@ pub struct Saved {
     pub not_seen: Vec<String>,
 }
 
-/// Writes a job to a file, which appears when it is whole. Looks once, waits for `pause`, and saves what is there then.
+/// Writes a job to a file, which appears when it is whole. Looks once, waits for `pause`, and saves what is there then; with
+/// `stacks` also those of its threads, each of which is stopped for a moment.
 ///
 /// # Errors
 /// When no process of the job can be read, or the file cannot be written.
-pub fn save(job: &Job, pause: Duration, symbols: &dyn Locate, path: &Path) -> Result<Saved, Error> {
+pub fn save(
+    job: &Job,
+    pause: Duration,
+    stacks: bool,
+    symbols: &dyn Locate,
+    path: &Path,
+) -> Result<Saved, Error> {
     let began = Instant::now();
     let recorder = Recorder::new(symbols);
     let before = live::look(job, &recorder);
@@ -59,8 +67,13 @@ pub fn save(job: &Job, pause: Duration, symbols: &dyn Locate, path: &Path) -> Re
     let mut archive = Archive::new(file.as_file()).map_err(fail)?;
     let mut saved = Saved::default();
     let files = Arc::new(Files::default());
+    let words = Symbolizer::new();
+    let taken = |found: &JobImage, process: &Process| match stacks {
+        true => stacks::of_process(found, process, &files, &words, &recorder),
+        false => Vec::new(),
+    };
     for found in &job.images {
-        match Copied::of(found, &files) {
+        match Copied::of(found, &files, &taken) {
             Ok(copied) => {
                 archive.add(saved.processes, &copied, &recorder).map_err(fail)?;
                 saved.processes += 1;
@@ -102,7 +115,11 @@ struct Copied {
 }
 
 impl Copied {
-    fn of(found: &JobImage, files: &Arc<Files>) -> Result<Self, Error> {
+    fn of(
+        found: &JobImage,
+        files: &Arc<Files>,
+        stacks: &dyn Fn(&JobImage, &Process) -> Vec<ThreadStack>,
+    ) -> Result<Self, Error> {
         let holder = found.holders.first().map_or(0, |(pid, _)| *pid);
         let image = match found.open() {
             Ok(image) => image,
@@ -122,10 +139,13 @@ impl Copied {
             (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
         };
         let doing = seen.threads.iter().filter(|thread| thread.tid != 0);
+        let alive = found.alive(seen.pid);
+        let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
         let about = About {
+            stacks: stacks.into_iter().map(|stack| (stack.tid, stack)).collect(),
             pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
             silent: false,
-            alive: found.alive(seen.pid),
+            alive,
             moment,
             doing: doing.map(|thread| (thread.tid, live::doing(found, &seen, thread.tid))).collect(),
             callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
@@ -136,7 +156,7 @@ impl Copied {
 
 fn silent(pid: u32) -> About {
     let (doing, callers) = (BTreeMap::new(), BTreeMap::new());
-    About { pid, silent: true, alive: true, moment: Moment::now(), doing, callers }
+    About { pid, silent: true, alive: true, moment: Moment::now(), doing, stacks: BTreeMap::new(), callers }
 }
 
 /// All bytes of an image that somebody may be writing to.

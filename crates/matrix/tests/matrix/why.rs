@@ -65,6 +65,11 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name),
         move || queues(&queued.0, &queued.1).map_err(|e| format!("{e:#}").into()),
     ));
+    let walked = (Arc::clone(subject), Arc::clone(library));
+    trials.push(Trial::test(
+        format!("{}::stacks_of_ranks_inside_and_outside_of_mpi_are_one_tree", library.name),
+        move || stacks(&walked.0, &walked.1).map_err(|e| format!("{e:#}").into()),
+    ));
     let checks: [(&str, Check); 2] = [
         ("run_says_by_itself_that_a_job_hangs_and_calls_a_command", says_so),
         ("run_says_nothing_of_a_job_that_computes", keeps_quiet),
@@ -139,6 +144,44 @@ fn queues(subject: &Subject, library: &Library) -> Result<()> {
     let receiver = ps["ranks"].as_array().into_iter().flatten().find(|rank| rank["rank"] == 1);
     let pid = receiver.and_then(|rank| rank["pid"].as_u64()).context("rank 1 is not in ps")?;
     queue_plugin::shows_what_others_sent(u32::try_from(pid)?)
+}
+
+/// Rank 1 computes in a function of the program, rank 0 waits for it. Both go on afterwards.
+fn stacks(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
+    let mut job = Job::start_of(&program, subject, library, &["one_computes"], &[])?;
+    let (mpiscope, target) = (paths::mpiscope().context("no mpiscope command")?, job.target());
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("job.mpiscope");
+    let run = |words: &[&OsStr]| run::bounded(Command::new(&mpiscope).args(words), LIMIT);
+    job.until("both stacks are shown", || {
+        let (why, ps): ([&OsStr; 5], [&OsStr; 4]) = (
+            ["why".as_ref(), target.as_ref(), "--json".as_ref(), "--stacks".as_ref(), "--for=0.1".as_ref()],
+            ["ps".as_ref(), target.as_ref(), "--json".as_ref(), "--stacks".as_ref()],
+        );
+        Ok(shows_both(&run(&why)?.stdout) && shows_both(&run(&ps)?.stdout))
+    })?;
+    let saved =
+        run(&["save".as_ref(), target.as_ref(), file.as_ref(), "--stacks".as_ref(), "--for=0.1".as_ref()])?;
+    ensure!(saved.code() == 0, "{}", saved.describe());
+    let kept = run(&["why".as_ref(), file.as_ref(), "--json".as_ref(), "--stacks".as_ref()])?;
+    ensure!(shows_both(&kept.stdout), "of the evidence file: {}", kept.describe());
+    let state = run(&["why".as_ref(), target.as_ref(), "--json".as_ref(), "--for=0.1".as_ref()])?;
+    let said: Value = serde_json::from_str(&state.stdout)?;
+    ensure!(HARMLESS.contains(&said["kind"].as_str().unwrap_or_default()), "afterwards: {said:#}");
+    Ok(())
+}
+
+/// Whether the one tree of both ranks has the function that computes, and the call that waits.
+fn shows_both(text: &str) -> bool {
+    let Ok(said) = serde_json::from_str::<Value>(text) else { return false };
+    let tree = &said["stacks"]["tree"];
+    let main = |node: &&Value| {
+        node["ranks"] == "[0-1]" && node["frame"].as_str().is_some_and(|f| f.starts_with("main at hang.c:"))
+    };
+    let Some(main) = tree.as_array().into_iter().flatten().find(main) else { return false };
+    let below = main["calls"].to_string();
+    below.contains("compute_for at hang.c:") && below.contains("\"in MPI_")
 }
 
 fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {

@@ -1,0 +1,309 @@
+//! The stacks of the threads that call MPI: of running processes, of evidence files and of core files, merged over all ranks.
+//!
+//! ```text
+//! running process ──► a short stop (stop) ─┐
+//! core file ──► registers in the file ─────┼─► frames, by the unwind tables ──► words ──► one tree with rank sets (tree)
+//! evidence file: words of the time when it was saved ───────────────────────────┘
+//! ```
+//!
+//! Shown are the frames of the user: from `main` (or where a thread begins) to the call of MPI, without what the MPI library does
+//! inside. Where a process may not be traced, the address that its open call returns to is all that is known, and the answer says so.
+
+mod stop;
+mod tree;
+
+/// Gives words for addresses.
+pub use mpiscope_target::Symbolizer;
+
+pub use tree::{Node, Stacks, merge};
+
+use crate::core::{Frame, walk_from};
+use crate::discover::{Job, JobImage};
+use crate::living;
+use crate::names::Locate;
+use crate::objects::ProcessContext;
+use crate::process::{Process, ThreadFacts};
+use crate::process_file::ProcessFile;
+use crate::questions::observation::live;
+use crate::rank::SymbolContext;
+use mpiscope_target::{Files, Live, Module, Result as TargetResult, Target};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The stack of a thread in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadStack {
+    /// The kernel's number of the thread.
+    pub tid: u32,
+    /// `function at file:line`, outermost first.
+    pub frames: Vec<String>,
+    /// What it does there: `in MPI_Recv`, `computing`.
+    pub doing: String,
+    /// Why these are not all frames, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+}
+
+/// The stacks of a process.
+#[derive(Debug, Clone, Default)]
+pub struct Taken {
+    /// Name of its world.
+    pub world: String,
+    /// Its rank, if it knows it.
+    pub rank: Option<u32>,
+    /// Of its threads that have called MPI and live.
+    pub threads: Vec<ThreadStack>,
+}
+
+/// The stacks of all processes of a job on this host, or of those that an evidence file has kept. Running ones are stopped for a
+/// moment, one thread at a time.
+#[must_use]
+pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
+    let (reader, files, words) = (living::Reader::default(), Arc::new(Files::default()), Symbolizer::new());
+    let of = |found: &JobImage| {
+        let living = reader.read(found).ok().flatten()?;
+        let process = &living.process;
+        let threads = match found.about() {
+            Some(about) => kept(process, &about.stacks, symbols),
+            None if living.alive => of_process(found, process, &files, &words, symbols),
+            None => Vec::new(),
+        };
+        Some(Taken { world: process.world.clone(), rank: process.rank, threads })
+    };
+    job.images.iter().filter_map(of).collect()
+}
+
+/// The stacks of one running process.
+#[must_use]
+pub fn of_process(
+    found: &JobImage,
+    process: &Process,
+    files: &Arc<Files>,
+    words: &Symbolizer,
+    symbols: &dyn Locate,
+) -> Vec<ThreadStack> {
+    let pid = found.outer_pid(process.pid).unwrap_or(process.pid);
+    let threads: Vec<&ThreadFacts> = process.threads.iter().filter(|thread| thread.tid != 0).collect();
+    let tids: Vec<u32> = threads.iter().map(|thread| thread.tid).collect();
+    let doing = |thread: &ThreadFacts| match &thread.call {
+        Some(call) => format!("in {}", process.called(call)),
+        None => live::doing(found, process, thread.tid),
+    };
+    let live = match Live::open_among(pid, Arc::clone(files)) {
+        Ok(live) => live,
+        Err(why) => {
+            let part =
+                |thread: &&ThreadFacts| known(process, thread, symbols, doing(thread), &why.to_string());
+            return threads.iter().map(part).collect();
+        }
+    };
+    let (modules, vdso) = (live.modules().unwrap_or_default(), vdso(pid));
+    let stopped = stop::threads(&live, &tids);
+    let stack = |(thread, stopped): (&&ThreadFacts, std::io::Result<stop::Stopped>)| match stopped {
+        Ok(stopped) => {
+            let target = Copied { live: &live, stopped: &stopped };
+            let walked = walk_from(&target, vdso, &modules, stopped.pc, &stopped.registers);
+            let show = Show { modules: &modules, words, process };
+            ThreadStack {
+                tid: thread.tid,
+                frames: show.frames(&walked.frames, thread),
+                doing: doing(thread),
+                part: None,
+            }
+        }
+        Err(why) => known(process, thread, symbols, doing(thread), &refusal(pid, &why)),
+    };
+    threads.iter().zip(stopped).map(stack).collect()
+}
+
+/// The stack of the thread of a core file that died or was written first.
+#[must_use]
+pub fn of_file(file: &ProcessFile, words: &Symbolizer, symbols: &dyn Locate) -> Taken {
+    let process = &file.process;
+    let thread = |thread: &ThreadFacts| {
+        let doing = match &thread.call {
+            Some(call) => format!("in {}", process.called(call)),
+            None => "outside of MPI".to_owned(),
+        };
+        let dead = file.dead.as_ref().filter(|dead| dead.stale.is_none());
+        let core =
+            dead.and_then(|dead| Some((dead, dead.core.threads().iter().find(|t| t.tid == thread.tid)?)));
+        let Some((dead, seen)) = core else {
+            return known(process, thread, symbols, doing, "there is no core file of it with its stack");
+        };
+        let stack = crate::core::walk(&dead.core, &dead.modules, seen);
+        let show = Show { modules: &dead.modules, words, process };
+        ThreadStack { tid: thread.tid, frames: show.frames(&stack.frames, thread), doing, part: None }
+    };
+    let threads = process.threads.iter().filter(|facts| facts.tid != 0).map(thread).collect();
+    Taken { world: process.world.clone(), rank: process.rank, threads }
+}
+
+fn kept(process: &Process, stacks: &BTreeMap<u32, ThreadStack>, symbols: &dyn Locate) -> Vec<ThreadStack> {
+    let threads = process.threads.iter().filter(|thread| thread.tid != 0);
+    let stack = |thread: &ThreadFacts| match stacks.get(&thread.tid) {
+        Some(stack) => stack.clone(),
+        None => {
+            let doing =
+                thread.call.as_ref().map_or_else(String::new, |call| format!("in {}", process.called(call)));
+            known(process, thread, symbols, doing, "stacks were not saved (`mpiscope save --stacks`)")
+        }
+    };
+    threads.map(stack).collect()
+}
+
+/// What the image alone knows: where the open call returns to.
+fn known(
+    process: &Process,
+    thread: &ThreadFacts,
+    symbols: &dyn Locate,
+    doing: String,
+    why: &str,
+) -> ThreadStack {
+    let context = SymbolContext::new(process, symbols);
+    let place = (thread.return_address != 0).then(|| context.place(thread.return_address)).flatten();
+    let part = Some(format!("only the line of the last call is known: {why}"));
+    ThreadStack { tid: thread.tid, frames: place.into_iter().collect(), doing, part }
+}
+
+/// Why a thread could not be stopped, for people.
+fn refusal(pid: u32, why: &std::io::Error) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).map(str::trim);
+    match (why.kind(), tracer) {
+        (_, Some(tracer)) if tracer != "0" => {
+            format!("process {tracer} traces it already, as a debugger does")
+        }
+        (std::io::ErrorKind::PermissionDenied, _) => match living::may_read(pid) {
+            Err(why) => why.to_string(),
+            Ok(()) => "the system does not allow it to be traced".to_owned(),
+        },
+        (std::io::ErrorKind::TimedOut, _) => {
+            "it did not stop: it waits for a device or file system".to_owned()
+        }
+        _ => why.to_string(),
+    }
+}
+
+/// Where the kernel's own library lies.
+fn vdso(pid: u32) -> Option<u64> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+    let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;
+    u64::from_str_radix(line.split('-').next()?, 16).ok()
+}
+
+/// A running process with the stack that a thread had when it was stopped.
+struct Copied<'a> {
+    live: &'a Live,
+    stopped: &'a stop::Stopped,
+}
+
+impl Target for Copied<'_> {
+    fn read(&self, address: u64, buf: &mut [u8]) -> TargetResult<()> {
+        let inside = address.checked_sub(self.stopped.stack_at).and_then(|at| {
+            let at = usize::try_from(at).ok()?;
+            self.stopped.stack.get(at..at.checked_add(buf.len())?)
+        });
+        match inside {
+            Some(bytes) => {
+                buf.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => self.live.read(address, buf),
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.live.width()
+    }
+
+    fn byte_order(&self) -> mpiscope_target::ByteOrder {
+        self.live.byte_order()
+    }
+
+    fn modules(&self) -> TargetResult<Vec<Module>> {
+        self.live.modules()
+    }
+
+    fn symbol(&self, name: &str) -> TargetResult<Option<u64>> {
+        self.live.symbol(name)
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.live.pid()
+    }
+
+    fn executable(&self) -> Option<PathBuf> {
+        self.live.executable()
+    }
+}
+
+/// Frames in words.
+struct Show<'a> {
+    modules: &'a [Module],
+    words: &'a Symbolizer,
+    process: &'a Process,
+}
+
+/// Where programs and threads begin, in the C library: of no interest to users.
+const BEGINNINGS: [&str; 7] = [
+    "_start",
+    "__libc_start_main",
+    "__libc_start_call_main",
+    "__libc_start_main_impl",
+    "start_thread",
+    "clone",
+    "clone3",
+];
+
+impl Show<'_> {
+    /// Those of the user, outermost first.
+    fn frames(&self, frames: &[Frame], thread: &ThreadFacts) -> Vec<String> {
+        let inside = if thread.call.is_some() { self.inside(frames, thread) } else { 0 };
+        let mut shown: Vec<(Option<String>, String)> =
+            frames.iter().skip(inside).map(|frame| self.frame(frame)).collect();
+        if let Some(main) = shown.iter().position(|(function, _)| function.as_deref() == Some("main")) {
+            shown.truncate(main + 1);
+        }
+        let begins =
+            |function: &Option<String>| function.as_deref().is_some_and(|name| BEGINNINGS.contains(&name));
+        shown.into_iter().filter(|(function, _)| !begins(function)).map(|(_, text)| text).rev().collect()
+    }
+
+    /// How many of the innermost frames are inside of the open call.
+    fn inside(&self, frames: &[Frame], thread: &ThreadFacts) -> usize {
+        let calls = |frame: &Frame| frame.returns && frame.pc == thread.return_address;
+        if let Some(caller) = frames.iter().position(calls) {
+            return caller;
+        }
+        let of_mpi = |frame: &Frame| {
+            let module = self.module(frame);
+            module.is_some_and(|module| {
+                let path = module.path.to_string_lossy();
+                path == self.process.library_path || path.ends_with("/libmpiscope.so")
+            })
+        };
+        frames.iter().rposition(of_mpi).map_or(0, |last| last + 1)
+    }
+
+    fn module(&self, frame: &Frame) -> Option<&Module> {
+        let at = frame.pc.saturating_sub(u64::from(frame.returns));
+        self.modules.iter().find(|module| module.contains(at))
+    }
+
+    fn frame(&self, frame: &Frame) -> (Option<String>, String) {
+        let Some(module) = self.module(frame) else { return (None, format!("{:#x}", frame.pc)) };
+        let offset = module.address_in_file(frame.pc);
+        let found = match frame.returns {
+            true => self.words.locate_return(&module.path, offset),
+            false => self.words.locate(&module.path, offset),
+        };
+        let text = match &found.function {
+            Some(function) if found.line.is_some() => format!("{function} at {found}"),
+            _ => found.to_string(),
+        };
+        (found.function, text)
+    }
+}
