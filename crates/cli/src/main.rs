@@ -15,6 +15,7 @@ mod inspect;
 mod procs;
 mod ps;
 mod queues;
+mod reach;
 mod render;
 mod run;
 mod save;

@@ -18,6 +18,7 @@ pub mod call_fields;
 pub mod clock;
 pub mod core;
 pub mod discover;
+pub mod elsewhere;
 mod error;
 pub mod evidence;
 pub mod fortran_frames;

@@ -32,7 +32,9 @@ fn saved(name: &str) -> (Job, Sample, impl Sized, tempfile::TempDir, PathBuf) {
     let (job, sample, untouched) = job(name);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("job.mpiscope");
-    let saved = evidence::save(&job, Duration::from_millis(20), false, &NoSymbols, &file).unwrap();
+    let saved =
+        evidence::save(&job, Duration::from_millis(20), false, &NoSymbols, Elsewhere::default(), &file)
+            .unwrap();
     assert_eq!((saved.processes, saved.not_seen.len()), (2, 0));
     assert_eq!(saved.bytes, fs::metadata(&file).unwrap().len());
     (job, sample, untouched, dir, file)
