@@ -1,6 +1,7 @@
 //! Evidence files: what is read from one is what was there, and a damaged one is an error.
 
 use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::elsewhere::Elsewhere;
 use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::NoSymbols;
 use mpiscope_job::questions::observation::live::look;

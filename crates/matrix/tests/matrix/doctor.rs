@@ -69,5 +69,5 @@ fn doctor(
     let report: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
     let checks = report["checks"].as_array().cloned().unwrap_or_default();
     let named = |check: Value| Some((check["check"].as_str()?.to_owned(), check));
-    Ok((outcome.code(), checks.into_iter().filter_map(named).collect()))
+    Ok((Some(outcome.code()), checks.into_iter().filter_map(named).collect()))
 }
