@@ -17,17 +17,23 @@ use mpit::{
 const CALLS: u32 = Recording::CALLS.0;
 const TIMES: u32 = Recording::CALLS.0 | Recording::TIMES.0;
 
+/// What a thread has of a function.
+type Of = fn(&Thread, usize) -> u64;
+
+/// A total over all threads and functions.
+type Total = fn() -> u64;
+
 /// Totals over all threads, by function.
 pub struct Sum {
     count: usize,
-    of: fn(&Thread, usize) -> u64,
+    of: Of,
     interest: Interest,
     /// From the sum to the raw value.
     unit: fn(u64) -> u64,
 }
 
 /// One total over all threads.
-struct Scalar(fn() -> u64, Interest);
+struct Scalar(Total, Interest);
 
 /// The total of all calls, which is read most often.
 struct Calls(Interest);
@@ -164,7 +170,7 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
          message",
     );
     add(registry.add_pvar(aggregate, Scalar(bytes_total, Interest::new(CALLS | Recording::OBJECTS.0))));
-    let directions: [(&str, &str, fn() -> u64); 2] = [
+    let directions: [(&str, &str, Total); 2] = [
         ("mpiscope_bytes_out", "out of this process: sent, put into windows, written into files", sent_total),
         (
             "mpiscope_bytes_in",
@@ -203,7 +209,7 @@ pub fn publish_arrays(registry: &Registry, categories: &mut Categories) {
         .verbosity(Verbosity::USER_ALL),
         Sum { count: COUNT, of: ticks_of, interest: Interest::new(TIMES), unit: ticks::units },
     ));
-    let directions: [(&str, &str, fn(&Thread, usize) -> u64); 2] = [
+    let directions: [(&str, &str, Of); 2] = [
         ("mpiscope_bytes_out_by_function", "mpiscope_bytes_out", sent_of),
         ("mpiscope_bytes_in_by_function", "mpiscope_bytes_in", received_of),
     ];
@@ -249,7 +255,7 @@ const IMPORTANT: [FunctionId; 24] = [
 /// A total over all threads of one function.
 struct OfFunction {
     function: usize,
-    of: fn(&Thread, usize) -> u64,
+    of: Of,
     interest: Interest,
     unit: fn(u64) -> u64,
 }
