@@ -9,6 +9,7 @@ mod instructions;
 mod layer;
 mod objects;
 mod tool;
+mod why;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -32,7 +33,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer, objects, tool, events, instructions); all when none is named.
+    /// Groups to run (layer, objects, tool, events, instructions; `why` by itself); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
@@ -74,11 +75,17 @@ pub struct Case {
 pub fn run(args: &Args) -> Result<()> {
     for name in &args.groups {
         anyhow::ensure!(
-            name == instructions::GROUP || GROUPS.iter().any(|(known, _)| known == name),
-            "no group is called {name}; known are {}, {}",
+            name == instructions::GROUP
+                || name == why::GROUP
+                || GROUPS.iter().any(|(known, _)| known == name),
+            "no group is called {name}; known are {}, {}, {}",
             GROUPS.map(|(known, _)| known).join(", "),
-            instructions::GROUP
+            instructions::GROUP,
+            why::GROUP
         );
+    }
+    if args.groups == [why::GROUP] {
+        return why::run();
     }
     build::release()?;
     libraries::fetch_all(&LIBRARIES.map(str::to_owned));
