@@ -1,6 +1,7 @@
 //! Linker settings of the command: debuggers look for MPIR's symbols in it, which must survive `strip`. And the commit that
 //! `--version` names.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Symbols of a starter: see `src/run/starter/symbols.rs`.
@@ -18,13 +19,36 @@ const EXPORTED: &[&str] = &[
 ];
 
 fn main() {
-    for symbol in EXPORTED {
-        println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
-        // Kept although nothing in the program refers to it.
-        println!("cargo:rustc-link-arg-bins=-Wl,--undefined={symbol}");
+    match zig() {
+        Some(linker) => println!("cargo:rustc-link-arg-bins={}", reference(&linker)),
+        None => EXPORTED.iter().for_each(|symbol| {
+            println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
+            // Kept although nothing in the program refers to it.
+            println!("cargo:rustc-link-arg-bins=-Wl,--undefined={symbol}");
+        }),
     }
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-env=MPISCOPE_COMMIT={}", commit());
+}
+
+/// The linker, if it is `zig cc`, which knows neither option.
+fn zig() -> Option<PathBuf> {
+    let linker = PathBuf::from(std::env::var_os("RUSTC_LINKER")?);
+    linker.file_name()?.to_str()?.starts_with("zigcc").then_some(linker)
+}
+
+/// A shared library that refers to the symbols: a linker exports and keeps what one refers to. Since it resolves nothing, the
+/// program does not need it when it runs.
+fn reference(linker: &Path) -> String {
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    let (source, library) = (folder.join("exported.c"), folder.join("libexported.so"));
+    let declared: String = EXPORTED.iter().map(|symbol| format!("extern char {symbol}[];\n")).collect();
+    let text = format!("{declared}char *exported[] = {{{}}};\n", EXPORTED.join(", "));
+    assert!(std::fs::write(&source, text).is_ok(), "cannot write {}", source.display());
+    let mut command = Command::new(linker);
+    command.args(["-shared", "-fPIC", "-Wl,--as-needed", "-o"]).arg(&library).arg(&source);
+    assert!(command.status().is_ok_and(|status| status.success()), "{command:?} failed");
+    library.display().to_string()
 }
 
 /// What whoever builds says it is, else what git says. Debug builds have none: they would be linked anew for every commit.

@@ -1,11 +1,26 @@
 //! `cargo xtask dist`: what is given to users.
+//!
+//! ```text
+//! compile ──► tree (a prefix as `make install` would fill it) ──► archive, Debian package, wheel
+//!     └─► debug information, separate
+//! ```
 
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Subcommand;
+use mpiscope_testkit::paths;
 
+mod archive;
+mod compile;
+mod debian;
+mod installed;
 mod man;
+mod notices;
+mod reproducible;
+mod tree;
+mod wheel;
 
 /// What to make.
 #[derive(clap::Args)]
@@ -15,18 +30,39 @@ pub struct Args {
     /// The folder to write to; `target/dist` by default
     #[arg(long, value_name = "DIR", global = true)]
     out: Option<PathBuf>,
+    /// Build with this machine's compiler and C library instead of Zig's for old systems: quicker, and the result runs on
+    /// systems like this one only
+    #[arg(long, global = true)]
+    native: bool,
 }
 
-#[derive(Subcommand)]
+#[derive(Clone, Copy, Subcommand)]
 enum What {
     /// Manual pages, made from the definition of the command line
     Man,
+    /// The archive to unpack anywhere, and one with debug information
+    Archive,
+    /// A Debian package of the same files
+    Deb,
+    /// The wheel for pip: the same files and the Python module
+    Wheel,
+    /// Install the wheel and the archive into fresh folders, and use them
+    Check,
+    /// Build the archive twice, in two folders, and compare
+    Reproducible,
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let out = args.out.clone().unwrap_or_else(|| mpiscope_testkit::paths::target_dir().join("dist"));
-    std::fs::create_dir_all(&out)?;
+    let out = args.out.clone().unwrap_or_else(|| paths::target_dir().join("dist"));
+    fs::create_dir_all(&out)?;
+    let out = out.canonicalize()?;
+    let how = if args.native { compile::How::Native } else { compile::How::OldSystems };
     match args.what {
         What::Man => man::run(&out.join("man")),
+        What::Archive => archive::run(&out, how).map(|_| ()),
+        What::Deb => debian::run(&out, how),
+        What::Wheel => wheel::run(&out, how),
+        What::Check => installed::run(&out, how),
+        What::Reproducible => reproducible::run(&out, how),
     }
 }

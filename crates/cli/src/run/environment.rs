@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// File name of the layer.
 const LAYER: &str = "libmpiscope.so";
 
-/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib`.
+/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib` or `../lib/mpiscope`.
 pub fn find_layer() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("MPISCOPE_LAYER").filter(|p| !p.is_empty()) {
         return match std::path::absolute(&path) {
@@ -19,11 +19,12 @@ pub fn find_layer() -> Result<PathBuf> {
     }
     let exe = std::env::current_exe()?;
     let home = exe.parent().unwrap_or(Path::new("/"));
-    let places = [home.join(LAYER), home.join("../lib").join(LAYER)];
+    let places =
+        [home.join(LAYER), home.join("../lib").join(LAYER), home.join("../lib/mpiscope").join(LAYER)];
     match places.iter().find(|p| p.is_file()) {
         Some(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
         None => bail!(
-            "{LAYER} is neither in {} nor in {}; build it (`cargo build -p mpiscope-layer`) or name it by \
+            "{LAYER} is neither in {} nor in {} or its folder mpiscope; build it (`cargo build -p mpiscope-layer`) or name it by \
              MPISCOPE_LAYER",
             home.display(),
             home.join("../lib").display()

@@ -9,8 +9,7 @@ use crate::debugger;
 use crate::interpose::callbacks;
 use crate::interpose::frame::{Call, Word, handle_word};
 use crate::record::{bytes, objects, observe, traffic};
-use mpi_abi::{Abi, FunctionId, Handle, f};
-use mpiscope_image::layout::Thread;
+use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_char, c_int, c_void};
 
 mod composition;
@@ -179,9 +178,7 @@ macro_rules! rare_hook {
             let _current = &call.thread().call;
             $( note!(_current, $field, $value); )*
             call.published();
-            if observe::starts_are_heard() {
-                started_rare::<A>(call.thread(), call.function(), call.since);
-            }
+            observe::call_started(&call);
             before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
             // SAFETY: the type is the function's own; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
@@ -190,49 +187,11 @@ macro_rules! rare_hook {
                 call.name_bytes(bytes!($($bytes)*));
             }
             after!([$( ($($after)::+ $( ($($with_after)*) )?) )*] (&call, result) $($p),*);
-            leave_rare::<A>(call.thread(), call.function(), call.times(), call.bytes(), result);
+            let (since, until) = call.times();
+            observe::leave_rare::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
             result
         }
     };
-}
-
-/// A rare call was entered.
-#[cold]
-#[inline(never)]
-fn started_rare<A: Abi>(thread: &'static Thread, function: FunctionId, since: u64) {
-    observe::call_started(&Call::<A>::again(thread, function, since, 0));
-}
-
-/// A rare call has returned. What is unusual is left to a function that this one ends with, so that it has nothing to save.
-#[inline(never)]
-fn leave_rare<A: Abi>(
-    thread: &'static Thread,
-    function: FunctionId,
-    (since, until): (u64, u64),
-    bytes: u64,
-    result: c_int,
-) {
-    let call = Call::<A>::again(thread, function, since, until);
-    if observe::calls_are_heard() || !call.is_usual() {
-        return leave_unusual::<A>(thread, function, (since, until), bytes, result);
-    }
-    call.name_bytes(bytes);
-    call.leave_usual();
-}
-
-/// [`leave_rare`] while somebody wants events, or in a user callback.
-#[cold]
-#[inline(never)]
-fn leave_unusual<A: Abi>(
-    thread: &'static Thread,
-    function: FunctionId,
-    (since, until): (u64, u64),
-    bytes: u64,
-    result: c_int,
-) {
-    let call = Call::<A>::again(thread, function, since, until);
-    call.name_bytes(bytes);
-    observe::leave(&call, result);
 }
 
 include!("../generated/hooks.rs");

@@ -20,8 +20,6 @@ pub struct Call<A> {
     real: usize,
     /// When the call began, in ticks; zero if times are not recorded.
     pub since: u64,
-    /// Whether a user callback made the call, so that an outer call must be put back.
-    inside: bool,
     /// When the library returned, in ticks, if somebody asked.
     until: Cell<u64>,
     /// How many bytes the arguments name; known when the library has returned.
@@ -37,30 +35,16 @@ impl<A: Abi> Call<A> {
     pub fn enter(function: FunctionId) -> Self {
         let tls = Tls::get();
         tls.depth.set(1);
-        let pointer = tls.thread.get();
-        // SAFETY: whoever attaches a thread stored a record that lives as long as the process.
-        let thread = if pointer.is_null() { (upcalls().attach)(tls) } else { unsafe { &*pointer } };
-        let since = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
-        let inside = tls.nested.get() != 0 && interrupted(tls, thread);
-        Self {
-            tls,
-            thread,
-            function,
-            real: tls.real.get(),
-            since,
-            inside,
-            until: Cell::new(0),
-            bytes: Cell::new(0),
-            stash: Cell::new(0),
-            abi: PhantomData,
-        }
+        let real = tls.real.get();
+        let opened = Opened::usual(tls).unwrap_or_else(|| open_unusual());
+        Self { real, ..Self::known(tls, opened.thread, function, opened.since, 0) }
     }
 
     /// Publishes the call; `fill` adds what the function's parameters say.
     #[inline(always)]
     pub fn publish(&self, fill: impl FnOnce(&Current)) {
         self.thread.call.seq.write(|| {
-            self.begin();
+            begin(self.tls, self.thread, self.function, self.since);
             fill(&self.thread.call);
         });
     }
@@ -69,9 +53,8 @@ impl<A: Abi> Call<A> {
     /// long: what follows, up to [`published`](Self::published), writes to the record.
     #[inline(always)]
     pub fn enter_rare(function: FunctionId) -> Self {
-        let (thread, since) = open_rare::<A>(function);
-        let tls = Tls::get();
-        Self { real: tls.real.get(), ..Self::again(thread, function, since, 0) }
+        let opened = open_rare(function);
+        Self { real: Tls::get().real.get(), ..Self::again(opened.thread, function, opened.since, 0) }
     }
 
     /// All that is to be known of the call stands in its record.
@@ -80,30 +63,27 @@ impl<A: Abi> Call<A> {
         self.thread.call.seq.end();
     }
 
-    /// Writes down what is known of every call.
-    #[inline(always)]
-    fn begin(&self) {
-        let current = &self.thread.call;
-        current.begin(u32::from(self.function.0));
-        current.nested.set(self.tls.nested.get());
-        current.since.set(self.since);
-        current.return_address.set(self.tls.return_address.get());
-        current.stack_pointer.set(self.tls.stack_pointer.get());
-    }
-
     /// Puts a call together again from what is known of it, without its bytes and its stash. For functions that are not inlined:
     /// four words travel in registers, the call itself would have to lie in memory.
     #[inline(always)]
     pub fn again(thread: &'static Thread, function: FunctionId, since: u64, until: u64) -> Self {
-        let tls = Tls::get();
+        Self::known(Tls::get(), thread, function, since, until)
+    }
+
+    #[inline(always)]
+    fn known(
+        tls: &'static Tls,
+        thread: &'static Thread,
+        function: FunctionId,
+        since: u64,
+        until: u64,
+    ) -> Self {
         Self {
             tls,
             thread,
             function,
             real: 0,
             since,
-            // User callbacks of this call are over.
-            inside: tls.nested.get() != 0,
             until: Cell::new(until),
             bytes: Cell::new(0),
             stash: Cell::new(0),
@@ -136,11 +116,18 @@ impl<A: Abi> Call<A> {
         self.tls.stack_pointer.get()
     }
 
+    /// Whether a user callback made the call, so that an outer call must be put back. User callbacks of this call are over when
+    /// this is asked.
+    #[inline(always)]
+    fn is_inside(&self) -> bool {
+        self.tls.nested.get() != 0
+    }
+
     /// Whether the frame can be closed without a look at anything unusual: no user callback made the call, and the time is
     /// known or read from the processor.
     #[inline(always)]
     pub fn is_usual(&self) -> bool {
-        !self.inside && (self.until.get() != 0 || self.since == 0 || self.read_counter())
+        !self.is_inside() && (self.until.get() != 0 || self.since == 0 || self.read_counter())
     }
 
     /// False if the times are not the processor's.
@@ -252,11 +239,10 @@ impl<A: Abi> Call<A> {
     }
 
     /// Closes the frame: counts the call with its time and its bytes.
-    #[inline(always)]
     pub fn leave(&self) {
         let until = self.returned();
-        if self.inside {
-            return self.aside().leave_inside();
+        if self.is_inside() {
+            return self.leave_inside();
         }
         self.close(until);
     }
@@ -270,6 +256,9 @@ impl<A: Abi> Call<A> {
     #[inline(always)]
     fn close(&self, until: u64) {
         self.count(until, self.bytes.get());
+        if self.since != 0 {
+            self.thread.mpi_ticks.add_mine(until.wrapping_sub(self.since));
+        }
         let current = &self.thread.call;
         current.seq.write(|| {
             current.end(u32::from(self.function.0));
@@ -279,7 +268,7 @@ impl<A: Abi> Call<A> {
         self.tls.depth.set(0);
     }
 
-    /// [`leave`](Self::leave) for a call that a user callback made.
+    /// [`leave`](Self::leave) for a call that a user callback made: its time is part of the outer one's.
     #[cold]
     #[inline(never)]
     fn leave_inside(&self) {
@@ -296,45 +285,78 @@ impl<A: Abi> Call<A> {
             counter.bytes.add_mine(bytes);
         }
         if self.since != 0 {
-            let spent = until.wrapping_sub(self.since);
-            counter.ticks.add_mine(spent);
-            if !self.inside {
-                // Nested calls are part of the outer one's time.
-                self.thread.mpi_ticks.add_mine(spent);
-            }
+            counter.ticks.add_mine(until.wrapping_sub(self.since));
         }
     }
 }
 
-/// The part of [`Call::enter_rare`] that is out of line. What it gives travels in two registers; a call would lie in memory. And
-/// what is unusual is left to a function that it ends with, so that it has nothing to save.
+/// What is known of a call when its frame is opened. Travels in two registers; a call would lie in memory.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Opened {
+    thread: &'static Thread,
+    since: u64,
+}
+
+impl Opened {
+    /// Nothing for the first call of a thread, one that a user callback makes, or times by the system's clock.
+    #[inline(always)]
+    fn usual(tls: &Tls) -> Option<Self> {
+        // SAFETY: null, or a record that lives as long as the process: whoever attaches a thread stored it.
+        let (Some(thread), 0) = (unsafe { tls.thread.get().as_ref() }, tls.nested.get()) else { return None };
+        let since = if settings::records(Recording::TIMES) { clock::counted()? } else { 0 };
+        Some(Self { thread, since })
+    }
+}
+
+// What is out of line has the calling convention of C: nothing unwinds out of it, so that the hooks need no landing pads.
+
+/// The part of [`Call::enter_rare`] that is out of line. What is unusual is left to a function that it ends with, so that it has
+/// nothing to save.
 #[inline(never)]
-fn open_rare<A: Abi>(function: FunctionId) -> (&'static Thread, u64) {
+extern "C" fn open_rare(function: FunctionId) -> Opened {
     let tls = Tls::get();
-    // SAFETY: null, or a record that lives as long as the process: whoever attaches a thread stored it.
-    let (Some(thread), 0) = (unsafe { tls.thread.get().as_ref() }, tls.nested.get()) else {
-        return open_unusual::<A>(function);
-    };
-    let since = if settings::records(Recording::TIMES) {
-        let Some(now) = clock::counted() else { return open_unusual::<A>(function) };
-        now
-    } else {
-        0
-    };
+    let Some(opened) = Opened::usual(tls) else { return open_rare_unusual(function) };
     tls.depth.set(1);
-    thread.call.seq.begin();
-    Call::<A>::again(thread, function, since, 0).begin();
-    (thread, since)
+    opened.thread.call.seq.begin();
+    begin(tls, opened.thread, function, opened.since);
+    opened
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn open_rare_unusual(function: FunctionId) -> Opened {
+    let tls = Tls::get();
+    tls.depth.set(1);
+    let opened = open_unusual();
+    opened.thread.call.seq.begin();
+    begin(tls, opened.thread, function, opened.since);
+    opened
 }
 
 /// The first call of a thread, one that a user callback makes, or times by the system's clock.
 #[cold]
 #[inline(never)]
-fn open_unusual<A: Abi>(function: FunctionId) -> (&'static Thread, u64) {
-    let call = Call::<A>::enter(function);
-    call.thread.call.seq.begin();
-    call.begin();
-    (call.thread, call.since)
+extern "C" fn open_unusual() -> Opened {
+    let tls = Tls::get();
+    // SAFETY: as in `usual`.
+    let thread = unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls));
+    let since = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
+    if tls.nested.get() != 0 {
+        interrupted(tls, thread);
+    }
+    Opened { thread, since }
+}
+
+/// Writes down what is known of every call.
+#[inline(always)]
+fn begin(tls: &Tls, thread: &Thread, function: FunctionId, since: u64) {
+    let current = &thread.call;
+    current.begin(u32::from(function.0));
+    current.nested.set(tls.nested.get());
+    current.since.set(since);
+    current.return_address.set(tls.return_address.get());
+    current.stack_pointer.set(tls.stack_pointer.get());
 }
 
 /// How many open user callbacks keep the call that they interrupt.
@@ -352,16 +374,13 @@ fn kept(tls: &Tls) -> Option<&Current> {
 
 /// Keeps the call below the innermost user callback, if that callback is still open.
 #[cold]
-fn interrupted(tls: &Tls, thread: &Thread) -> bool {
+fn interrupted(tls: &Tls, thread: &Thread) {
     if tls.stack_pointer.get() > tls.callback_stack.get() {
         // The callback was left by longjmp or an exception: its frames are gone, we are in the program again.
         tls.nested.set(0);
-        return false;
-    }
-    if let Some(place) = kept(tls) {
+    } else if let Some(place) = kept(tls) {
         copy(&thread.call, place);
     }
-    true
 }
 
 /// Puts back the call that a user callback interrupted.

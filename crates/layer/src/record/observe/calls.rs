@@ -9,8 +9,10 @@ use crate::events::types::{
 use crate::events::{self, Event};
 use crate::interpose::frame::Call;
 use crate::interpose::real;
+use crate::interpose::tls::Tls;
 use crate::record::objects::{files, table::Object, windows};
-use mpi_abi::{Abi, Moves, f};
+use mpi_abi::{Abi, FunctionId, Moves, f};
+use mpiscope_image::layout::Thread;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,35 +33,66 @@ pub fn starts_are_heard() -> bool {
 #[inline(always)]
 pub fn call_started<A: Abi>(call: &Call<A>) {
     if starts_are_heard() {
-        raise_started(&call.aside());
+        raise_started(call.thread(), call.function(), call.since);
     }
 }
 
+// What hooks call out of line has the calling convention of C: nothing unwinds out of it, and hooks need no landing pads.
+
 #[cold]
 #[inline(never)]
-fn raise_started<A: Abi>(call: &Call<A>) {
-    events::raise(0, call.since, || CallStarted {
-        function: number(call.function()),
-        thread: call.thread().tid.get().cast_signed(),
-        caller: call.return_address(),
+extern "C" fn raise_started(thread: &Thread, function: FunctionId, since: u64) {
+    events::raise(0, since, || CallStarted {
+        function: number(function),
+        thread: thread.tid.get().cast_signed(),
+        caller: Tls::get().return_address.get(),
     });
     // At once: the call may never return.
     events::deliver_inside();
 }
 
-/// Does anybody want to hear of anything? One load.
-#[inline(always)]
-pub fn calls_are_heard() -> bool {
-    events::anybody()
-}
-
-/// A function has returned `result`, with all that its hooks do done: closes the frame.
+/// A function has returned `result`, with all that its hooks do done: closes the frame. What is unusual is left to a function
+/// that gets all it needs in registers.
 #[inline(always)]
 pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
+    if events::anybody() || !call.is_usual() {
+        let (since, until) = call.times();
+        return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
+    }
+    call.leave_usual();
+}
+
+/// [`leave`] out of line, for a call that is made seldom or takes long.
+#[inline(never)]
+pub extern "C" fn leave_rare<A: Abi>(
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+    result: c_int,
+) {
+    let call = Call::<A>::again(thread, function, since, until);
+    call.name_bytes(bytes);
+    leave(&call, result);
+}
+
+/// [`leave`] while somebody wants events, in a user callback, or by the system's clock.
+#[cold]
+#[inline(never)]
+extern "C" fn leave_unusual<A: Abi>(
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+    result: c_int,
+) {
+    let call = Call::<A>::again(thread, function, since, until);
+    call.name_bytes(bytes);
+    call.returned();
     if events::anybody() {
-        // The copy gets the same time as the call.
-        call.returned();
-        leave_heard(&call.aside(), result);
+        leave_heard(&call, result);
     } else {
         call.leave();
     }
@@ -67,8 +100,6 @@ pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
 
 /// [`leave`] while somebody wants events: first those that need the record of the call, which still says what it was about. When
 /// nothing of the call is open any longer its end and all before it are delivered.
-#[cold]
-#[inline(never)]
 fn leave_heard<A: Abi>(call: &Call<A>, result: c_int) {
     if result != A::SUCCESS {
         failed(call, result);

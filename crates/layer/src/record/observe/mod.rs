@@ -7,7 +7,7 @@ mod calls;
 mod messages;
 mod objects;
 
-pub use calls::{call_started, calls_are_heard, leave, starts_are_heard, thread_seen};
+pub use calls::{call_started, leave, leave_rare, thread_seen};
 pub use messages::{
     Collective, collective_entered, collective_left, partition_arrived, partitions_ready, receive_cancelled,
     receive_matched, receive_posted, received, request_completed, request_freed, request_started,

@@ -1,0 +1,56 @@
+"""See inside any MPI job, from Python.
+
+What the command ``mpiscope`` shows, as objects::
+
+    import mpiscope
+
+    for job in mpiscope.jobs():
+        print(job.name, job.why().verdict)
+
+    job = mpiscope.job()              # the only job of this user on this host
+    job.ps().to_pandas()              # what every rank is doing, if pandas is installed
+    saved = job.save("job.mpiscope")  # the same questions may be asked of a file
+    mpiscope.job("job.mpiscope").inspect(kind="comm")
+
+`mpiscope.mpit` is the MPI tool information interface (MPI_T) of the process itself.
+"""
+
+from ._command import Error, command, version
+from .jobs import Job, job, jobs, open_report, run
+from .values import (
+    Inspection,
+    ProcessList,
+    Queues,
+    RankStatus,
+    Record,
+    Report,
+    Rows,
+    Status,
+    ThreadStatus,
+    Variables,
+    Verdict,
+    rank_numbers,
+)
+
+__all__ = [
+    "Error",
+    "Inspection",
+    "Job",
+    "ProcessList",
+    "Queues",
+    "RankStatus",
+    "Record",
+    "Report",
+    "Rows",
+    "Status",
+    "ThreadStatus",
+    "Variables",
+    "Verdict",
+    "command",
+    "job",
+    "jobs",
+    "open_report",
+    "rank_numbers",
+    "run",
+    "version",
+]

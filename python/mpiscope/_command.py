@@ -1,0 +1,85 @@
+"""Finding and running the command."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any, List, Optional, Sequence
+
+COULD_NOT_READ = 2
+
+
+class Error(Exception):
+    """What the command said on standard error when it could read nothing."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
+
+
+def command() -> str:
+    """The path of the command: the one that the variable ``MPISCOPE`` names, else the one that was installed with this
+    module, else the first in ``PATH``."""
+    named = os.environ.get("MPISCOPE")
+    if named:
+        return named
+    for folder in _folders():
+        path = folder / "mpiscope"
+        if os.access(path, os.X_OK) and path.is_file():
+            return str(path)
+    found = shutil.which("mpiscope")
+    if found is None:
+        raise Error("there is no command mpiscope in PATH; set MPISCOPE to its path", COULD_NOT_READ)
+    return found
+
+
+def _folders() -> List[Path]:
+    """Where pip puts commands: of an environment, of a user, of ``pip install --target``."""
+    module = Path(__file__).resolve().parent
+    folders = [Path(sysconfig.get_path("scripts")), Path(sys.prefix) / "bin", module.parent / "bin"]
+    if module.parts[-4:-2] != () and len(module.parents) > 3:
+        folders.append(module.parents[3] / "bin")
+    return folders
+
+
+def version() -> str:
+    """The first line of ``mpiscope --version``.
+
+    >>> version().split()[0]
+    'mpiscope'
+    """
+    return _run(["--version"]).stdout.splitlines()[0]
+
+
+def ask(verb: str, arguments: Sequence[str] = ()) -> Any:
+    """The answer of a verb to ``--json``."""
+    answer = _run([verb, "--json", *arguments])
+    if answer.returncode not in (0, 1) or not answer.stdout.strip():
+        message = answer.stderr.strip() or f"mpiscope {verb} ended with status {answer.returncode}"
+        raise Error(message, answer.returncode)
+    return json.loads(answer.stdout)
+
+
+def tell(verb: str, arguments: Sequence[str]) -> str:
+    """Runs a verb that answers with text."""
+    answer = _run([verb, *arguments])
+    if answer.returncode not in (0, 1):
+        raise Error(answer.stderr.strip(), answer.returncode)
+    return answer.stdout
+
+
+def _run(arguments: Sequence[str], path: Optional[str] = None) -> "subprocess.CompletedProcess[str]":
+    # The command must not be looked at itself when Python runs under the layer.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    return subprocess.run(
+        [path or command(), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        env=environment,
+        check=False,
+    )

@@ -1,0 +1,132 @@
+"""Jobs: running ones, and those that a file has kept."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import List, Optional, Sequence, Union
+
+from ._command import COULD_NOT_READ, Error, ask, command, tell
+from .values import Inspection, ProcessList, Queues, Report, Rows, Status, Variables, Verdict
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+_NO_JOB = "no job of this user runs under mpiscope"
+
+
+class Job:
+    """A job, by its name, a process id of one of its ranks, or a file: an evidence file, a saved image or a core file."""
+
+    def __init__(self, name: PathLike):
+        #: What the command is asked about.
+        self.name = os.fspath(name)
+
+    def __repr__(self) -> str:
+        return f"Job({self.name!r})"
+
+    def to_dict(self) -> dict:
+        """The job by name, for `Rows.to_dicts`."""
+        return {"job": self.name}
+
+    def ps(self, here: bool = False) -> Status:
+        """What every rank is doing; of this host only if ``here``."""
+        return Status(ask("ps", [self.name, *_flag("--here", here)]))
+
+    def why(self, seconds: float = 1.0) -> Verdict:
+        """Why nothing happens. Looks twice, so many seconds apart."""
+        return Verdict(ask("why", [self.name, "--for", str(seconds)]))
+
+    def queues(self) -> Queues:
+        """Messages that were sent and not received, and receives that wait."""
+        return Queues(ask("queues", [self.name, "--all"]))
+
+    def inspect(
+        self,
+        kind: Optional[str] = None,
+        handle: Optional[str] = None,
+        rank: Union[int, str, None] = None,
+        freed: bool = False,
+        leaks: bool = False,
+    ) -> Inspection:
+        """MPI objects: counts, or those of a kind (``comm``, ``datatype``, …), or what is behind a handle or name; of all ranks
+        or of some (``3``, ``"0,2-4"``). Also those that were freed, or only those that were not freed."""
+        arguments = [self.name, *_flag("--freed", freed), *_flag("--leaks", leaks)]
+        for option, value in (("--kind", kind), ("--handle", handle), ("--rank", rank)):
+            arguments += [] if value is None else [option, str(value)]
+        return Inspection(ask("inspect", arguments))
+
+    def vars(self) -> Variables:
+        """Variables of the MPI tool information interface."""
+        return Variables(ask("vars", [self.name]))
+
+    def procs(self) -> ProcessList:
+        """All processes of a running job, and of those that it is connected with."""
+        pids = [str(one.pid) for one in self.ps(here=True).ranks]
+        return ProcessList(ask("procs", pids))
+
+    def save(self, file: PathLike, seconds: float = 1.0) -> "Job":
+        """Saves everything that is known of a running job in a file; gives the job in the file."""
+        tell("save", ["--for", str(seconds), self.name, os.fspath(file)])
+        return Job(Path(file).absolute())
+
+    def report(self) -> Report:
+        """What the job did, if it is a directory of ``mpiscope run --out`` or lies in one."""
+        path = Path(self.name)
+        for folder in (path, path.parent):
+            if path.exists() and (folder / "report.json").is_file():
+                return open_report(folder / "report.json")
+        raise Error(f"{self.name}: there is no report yet; `mpiscope run --out DIR` writes one", COULD_NOT_READ)
+
+
+def _flag(name: str, wanted: bool) -> List[str]:
+    return [name] if wanted else []
+
+
+def jobs() -> "Rows":
+    """All jobs of this user that run under mpiscope on this host; root sees everybody's."""
+    try:
+        answer = ask("ps", ["--here"])
+    except Error as error:
+        if _NO_JOB in " ".join(str(error).split()):
+            return Rows()
+        raise
+    if "jobs" not in answer:
+        return Rows([Job(answer["job"])])
+    users = {one["user"] for one in answer["jobs"]}
+    name = "{user}:{job}" if len(users) > 1 else "{job}"
+    return Rows(Job(name.format(**one)) for one in answer["jobs"])
+
+
+def job(name: Optional[PathLike] = None) -> Job:
+    """The job of this name, process id or file; without a name the only one that runs."""
+    if name is not None:
+        return Job(name)
+    found = jobs()
+    if len(found) != 1:
+        names = ", ".join(one.name for one in found) or "none"
+        raise Error(f"not exactly one job runs here: {names}", COULD_NOT_READ)
+    return found[0]
+
+
+def open_report(file: PathLike) -> Report:
+    """A report from a file or from the directory that it is in."""
+    path = Path(file)
+    path = path / "report.json" if path.is_dir() else path
+    with open(path, encoding="utf-8") as text:
+        return Report(json.load(text))
+
+
+def run(program: Sequence[PathLike], options: Sequence[str] = (), out: Optional[PathLike] = None) -> Report:
+    """Runs a job to its end (``["mpirun", "-n", "4", "./app"]``) and gives the report; its exit status is in `Report.status`.
+    The report and the evidence stay in the directory ``out``, if one is named."""
+    import subprocess
+
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.fspath(out) if out is not None else folder
+        words = [command(), "run", "--quiet", "--out", kept, *options, *map(os.fspath, program)]
+        status = subprocess.call(words)
+        report = open_report(kept) if (Path(kept) / "report.json").is_file() else None
+    if report is None:
+        raise Error(f"no rank ran under the layer; the program ended with status {status}", status)
+    report._fields["status"] = status
+    return report

@@ -1,0 +1,186 @@
+"""The MPI tool information interface (MPI_T) for Python, which mpi4py does not have.
+
+It works on every MPI library, with the layer of mpiscope (``mpiscope run``) or without; with the layer there are its variables
+and events as well, the same on every library::
+
+    from mpi4py import MPI
+    from mpiscope import mpit
+
+    with mpit.Tool() as tool:
+        print(tool.cvars["mpiscope_record_calls"].read())
+        with tool.session() as session, session.handle("MPI_T_UMQ_LENGTH", MPI.COMM_WORLD) as waiting:
+            ...
+            print(waiting.read())
+
+It is made with `ctypes`, so one wheel is for every version of Python and finds the MPI library that the process has, which is
+not known when the wheel is built.
+"""
+
+from ctypes import byref, c_int
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TypeVar, Union
+
+from ._events import Event, EventType, Registration, Source
+from ._library import Library, MpitError
+from ._variables import (
+    Category,
+    ControlVariable,
+    Enumeration,
+    PerformanceVariable,
+    PvarHandle,
+    PvarSession,
+    Variable,
+)
+
+__all__ = [
+    "Category",
+    "ControlVariable",
+    "Enumeration",
+    "Event",
+    "EventType",
+    "Library",
+    "MpitError",
+    "PerformanceVariable",
+    "PvarHandle",
+    "PvarSession",
+    "Registration",
+    "Source",
+    "Table",
+    "Tool",
+    "Variable",
+]
+
+T = TypeVar("T")
+
+
+class Table(Generic[T]):
+    """What has a number and a name, by either. It may grow while the process runs, and is asked each time."""
+
+    def __init__(self, number: Callable[[], int], make: Callable[[int], T]):
+        self._number = number
+        self._make = make
+        self._made: Dict[int, T] = {}
+
+    def __len__(self) -> int:
+        return self._number()
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.present(range(len(self))))
+
+    def present(self, indices: Iterable[int]) -> List[T]:
+        """Those with these numbers, without any that was taken back: libraries may unload what has variables."""
+        found = []
+        for index in indices:
+            try:
+                found.append(self[index])
+            except MpitError as error:
+                if error.name not in ("MPI_T_ERR_INVALID_INDEX", "MPI_T_ERR_INVALID"):
+                    raise
+        return found
+
+    def __getitem__(self, key: Union[int, str]) -> T:
+        if isinstance(key, int):
+            if not 0 <= key < len(self):
+                raise IndexError(key)
+            if key not in self._made:
+                self._made[key] = self._make(key)
+            return self._made[key]
+        for one in self:
+            if one.name == key:  # type: ignore[attr-defined]
+                return one
+        raise KeyError(key)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names()
+
+    def names(self) -> List[str]:
+        """All names."""
+        return [one.name for one in self]  # type: ignore[attr-defined]
+
+    def to_pandas(self) -> Any:
+        """A data frame with what is known of each. Needs pandas."""
+        import pandas
+
+        return pandas.DataFrame([one.to_dict() for one in self])  # type: ignore[attr-defined]
+
+
+class Tool:
+    """The interface, initialised: from here on, or as a context manager, until it is closed.
+
+    It may be made before ``MPI_Init`` and after ``MPI_Finalize``, and more than once.
+    """
+
+    def __init__(self, library: Optional[str] = None):
+        #: The MPI library.
+        self.library = _loaded(library)
+        provided = c_int()
+        self.library.call("MPI_T_init_thread", self.library.value("thread", "MPI_THREAD_MULTIPLE"), byref(provided))
+        self._open = True
+        self._sessions: List[PvarSession] = []
+        self._registrations: List[Registration] = []
+        has = self.library
+        #: Control variables.
+        self.cvars: "Table[ControlVariable]" = self._table("MPI_T_cvar_get_num", lambda at: ControlVariable(has, at))
+        #: Performance variables.
+        self.pvars: "Table[PerformanceVariable]" = self._table(
+            "MPI_T_pvar_get_num", lambda at: PerformanceVariable(has, at)
+        )
+        self.categories: "Table[Category]" = self._table("MPI_T_category_get_num", lambda at: Category(self, at))
+        #: Types of events; none in a library that is older than MPI 4, unless the layer is there.
+        self.events: "Table[EventType]" = self._table("MPI_T_event_get_num", lambda at: EventType(has, at))
+        #: Sources of events.
+        self.sources: "Table[Source]" = self._table("MPI_T_source_get_num", lambda at: Source(has, at))
+
+    def _table(self, function: str, make: Callable[[int], Any]) -> "Table":
+        def number() -> int:
+            if not self.library.has(function):
+                return 0
+            count = c_int()
+            self.library.call(function, byref(count))
+            return count.value
+
+        return Table(number, make)
+
+    def session(self) -> PvarSession:
+        """A session for performance variables."""
+        session = PvarSession(self)
+        self._sessions.append(session)
+        return session
+
+    def listen(
+        self, event: str, callback: Optional[Callable[[Event], None]] = None, object: Any = None, **options: Any
+    ) -> Registration:
+        """Registers a callback for a type of events: see `EventType.register`."""
+        registration = self.events[event].register(callback, object, **options)
+        self._registrations.append(registration)
+        return registration
+
+    def close(self) -> None:
+        """Frees what is left and finalises the interface."""
+        if self._open:
+            self._open = False
+            for registration in self._registrations:
+                registration.free()
+            for session in self._sessions:
+                session.free()
+            self.library.call("MPI_T_finalize")
+            self.library.closed = True
+
+    def __enter__(self) -> "Tool":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def _loaded(path: Optional[str]) -> Library:
+    """The library that is loaded; that of mpi4py if none is."""
+    if path is not None:
+        return Library(path)
+    try:
+        return Library()
+    except ImportError:
+        try:
+            import mpi4py.MPI  # noqa: F401
+        except ImportError:
+            pass
+        return Library()

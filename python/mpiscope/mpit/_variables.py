@@ -1,0 +1,332 @@
+"""Control variables, performance variables, categories, enumerations."""
+
+import ctypes
+from ctypes import byref, c_int, c_void_p
+from typing import Any, Dict, List, Optional, Union
+
+from ._library import Library
+
+Value = Union[int, float, str, List[Union[int, float]]]
+
+
+def address(object: Any) -> Any:
+    """What a handle is bound to: an object of mpi4py, an instance of `ctypes`, or nothing."""
+    if object is None:
+        return None
+    if isinstance(object, ctypes._SimpleCData):
+        return byref(object)
+    from mpi4py import MPI
+
+    return c_void_p(MPI._addressof(object))
+
+
+class Enumeration:
+    """Names of the values of a variable."""
+
+    def __init__(self, library: Library, handle: Any):
+        count = c_int()
+
+        def info(name: Any, length: Any, _text: Any, _text_length: Any) -> None:
+            library.call("MPI_T_enum_get_info", handle, byref(count), name, length)
+
+        #: The name of the enumeration.
+        self.name = library.sized(info)[0]
+        #: Names by value.
+        self.items: Dict[int, str] = {}
+        for index in range(count.value):
+            value = c_int()
+
+            def item(name: Any, length: Any, _text: Any, _text_length: Any) -> None:
+                library.call("MPI_T_enum_get_item", handle, index, byref(value), name, length)
+
+            name = library.sized(item)[0]
+            self.items[value.value] = name
+
+    def __repr__(self) -> str:
+        return f"Enumeration({self.name!r}, {self.items!r})"
+
+
+class Variable:
+    """What control and performance variables have in common."""
+
+    def __init__(self, library: Library, index: int):
+        self._library = library
+        #: Its number in this process.
+        self.index = index
+        self.name = ""
+        self.desc = ""
+        #: What it is bound to, such as ``MPI_COMM``; ``NO_OBJECT``.
+        self.bind = ""
+        #: For whom it is, such as ``USER_BASIC``.
+        self.verbosity = ""
+        #: The datatype, such as ``MPI_INT``.
+        self.type = ""
+        #: Names of its values, if they have any.
+        self.enum: Optional[Enumeration] = None
+        self._ctype: Any = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def to_dict(self) -> Dict[str, Any]:
+        """What is known of it."""
+        return {key: value for key, value in vars(self).items() if not key.startswith("_") and key != "enum"}
+
+    def _named(self, category: str, value: int, prefix: str) -> str:
+        return self._library.values(category).get(value, str(value)).replace(prefix, "")
+
+    def _described(self, verbosity: c_int, datatype: Any, enum: c_void_p, bind: c_int) -> None:
+        self.verbosity = self._named("verbosity", verbosity.value, "MPI_T_VERBOSITY_")
+        self.bind = self._named("bind", bind.value, "MPI_T_BIND_")
+        self.type, self._ctype = self._library.types.get(datatype.value, ("", None))
+        self.enum = Enumeration(self._library, enum) if enum.value else None
+
+    def _check(self, object: Any) -> None:
+        if self.bind != "NO_OBJECT" and object is None:
+            raise ValueError(f"{self.name} is bound to an {self.bind}: name one")
+        if self._ctype is None:
+            raise TypeError(f"{self.name} has a datatype that is not known here")
+
+    def _value(self, buffer: Any) -> Value:
+        if self._ctype is ctypes.c_char:
+            return buffer.value.decode("utf-8", "replace")
+        return buffer[0] if len(buffer) == 1 else list(buffer)
+
+    def _filled(self, count: int, value: Value) -> Any:
+        buffer = (self._ctype * count)()
+        if isinstance(value, str):
+            if self._ctype is not ctypes.c_char:
+                raise TypeError(f"{self.name} is a number")
+            text = value.encode()
+            if len(text) >= count:
+                raise ValueError(f"{self.name} takes at most {count - 1} bytes")
+            buffer.value = text
+            return buffer
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if len(values) != count:
+            raise ValueError(f"{self.name} has {count} elements")
+        buffer[:] = values
+        return buffer
+
+
+class ControlVariable(Variable):
+    """A control variable (cvar)."""
+
+    def __init__(self, library: Library, index: int):
+        super().__init__(library, index)
+        verbosity, bind, scope = c_int(), c_int(), c_int()
+        datatype, enum = library.datatype(), c_void_p()
+
+        def info(name: Any, name_length: Any, text: Any, text_length: Any) -> None:
+            library.call(
+                "MPI_T_cvar_get_info", index, name, name_length, byref(verbosity), byref(datatype), byref(enum),
+                text, text_length, byref(bind), byref(scope),
+            )  # fmt: skip
+
+        self.name, self.desc = library.sized(info)
+        self._described(verbosity, datatype, enum, bind)
+        #: Who has to set it, such as ``LOCAL`` or ``CONSTANT``.
+        self.scope = self._named("scope", scope.value, "MPI_T_SCOPE_")
+
+    def read(self, object: Any = None) -> Value:
+        """Its value; of a variable that is bound, its value for this object."""
+        with _ControlHandle(self, object) as (handle, count):
+            buffer = (self._ctype * count)()
+            self._library.call("MPI_T_cvar_read", handle, buffer)
+            return self._value(buffer)
+
+    def write(self, value: Value, object: Any = None) -> None:
+        """Sets it."""
+        with _ControlHandle(self, object) as (handle, count):
+            self._library.call("MPI_T_cvar_write", handle, self._filled(count, value))
+
+
+class _ControlHandle:
+    def __init__(self, variable: ControlVariable, object: Any):
+        variable._check(object)
+        self._library = variable._library
+        self._handle, count = c_void_p(), c_int()
+        self._library.call(
+            "MPI_T_cvar_handle_alloc", variable.index, address(object), byref(self._handle), byref(count)
+        )
+        self._count = count.value
+
+    def __enter__(self) -> Any:
+        return self._handle, self._count
+
+    def __exit__(self, *_: Any) -> None:
+        self._library.call("MPI_T_cvar_handle_free", byref(self._handle))
+
+
+class PerformanceVariable(Variable):
+    """A performance variable (pvar)."""
+
+    def __init__(self, library: Library, index: int):
+        super().__init__(library, index)
+        verbosity, bind, kind = c_int(), c_int(), c_int()
+        readonly, continuous, atomic = c_int(), c_int(), c_int()
+        datatype, enum = library.datatype(), c_void_p()
+
+        def info(name: Any, name_length: Any, text: Any, text_length: Any) -> None:
+            library.call(
+                "MPI_T_pvar_get_info", index, name, name_length, byref(verbosity), byref(kind), byref(datatype),
+                byref(enum), text, text_length, byref(bind), byref(readonly), byref(continuous), byref(atomic),
+            )  # fmt: skip
+
+        self.name, self.desc = library.sized(info)
+        self._described(verbosity, datatype, enum, bind)
+        #: Its class, such as ``COUNTER``, ``LEVEL``, ``TIMER``.
+        self.var_class = self._named("class", kind.value, "MPI_T_PVAR_CLASS_")
+        #: It cannot be written or reset.
+        self.readonly = bool(readonly.value)
+        #: It is always started.
+        self.continuous = bool(continuous.value)
+        #: It can be read and reset in one step.
+        self.atomic = bool(atomic.value)
+
+
+class PvarHandle:
+    """A performance variable in a session. A context manager, which starts it; leaving frees it."""
+
+    def __init__(self, session: "PvarSession", variable: PerformanceVariable, object: Any = None):
+        variable._check(object)
+        self.variable = variable
+        #: What it is bound to; kept alive.
+        self.object = object
+        self._session = session
+        self._library = variable._library
+        self._handle, count = c_void_p(), c_int()
+        self._call("MPI_T_pvar_handle_alloc", variable.index, address(object), byref(self._handle), byref(count))
+        #: Number of elements.
+        self.count = count.value
+        session._handles.append(self)
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        self._library.call(function, self._session._session, *arguments)
+
+    def start(self) -> "PvarHandle":
+        """Starts counting; one that is continuous is always started."""
+        if not self.variable.continuous:
+            self._call("MPI_T_pvar_start", self._handle)
+        return self
+
+    def stop(self) -> None:
+        """Stops counting."""
+        if not self.variable.continuous:
+            self._call("MPI_T_pvar_stop", self._handle)
+
+    def read(self) -> Value:
+        """The value."""
+        buffer = (self.variable._ctype * self.count)()
+        self._call("MPI_T_pvar_read", self._handle, buffer)
+        return self.variable._value(buffer)
+
+    def readreset(self) -> Value:
+        """The value, set to its start in the same step."""
+        buffer = (self.variable._ctype * self.count)()
+        self._call("MPI_T_pvar_readreset", self._handle, buffer)
+        return self.variable._value(buffer)
+
+    def write(self, value: Value) -> None:
+        """Sets the value."""
+        self._call("MPI_T_pvar_write", self._handle, self.variable._filled(self.count, value))
+
+    def reset(self) -> None:
+        """Sets the value to its start."""
+        self._call("MPI_T_pvar_reset", self._handle)
+
+    def free(self) -> None:
+        """Frees the handle."""
+        if self._handle:
+            self._call("MPI_T_pvar_handle_free", byref(self._handle))
+            self._handle = c_void_p()
+            self._session._handles.remove(self)
+
+    def __enter__(self) -> "PvarHandle":
+        return self.start()
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
+class PvarSession:
+    """A session: its handles do not disturb those of other sessions. A context manager."""
+
+    def __init__(self, tool: Any):
+        self._tool = tool
+        self._session = c_void_p()
+        self._handles: List[PvarHandle] = []
+        tool.library.call("MPI_T_pvar_session_create", byref(self._session))
+
+    def handle(self, variable: Union[str, PerformanceVariable], object: Any = None) -> PvarHandle:
+        """A handle of a variable, named or given, bound to an object of mpi4py if it has to be."""
+        if isinstance(variable, str):
+            variable = self._tool.pvars[variable]
+        return PvarHandle(self, variable, object)
+
+    def read(self, variable: Union[str, PerformanceVariable], object: Any = None) -> Value:
+        """The value at this moment, of a variable that counts all the time."""
+        with self.handle(variable, object) as handle:
+            return handle.read()
+
+    def free(self) -> None:
+        """Frees the session and its handles."""
+        if self._session:
+            for handle in list(self._handles):
+                handle.free()
+            self._tool.library.call("MPI_T_pvar_session_free", byref(self._session))
+            self._session = c_void_p()
+
+    def __enter__(self) -> "PvarSession":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
+class Category:
+    """A category: what belongs together."""
+
+    def __init__(self, tool: Any, index: int):
+        self._tool = tool
+        self.index = index
+        self._counts = [c_int(), c_int(), c_int()]
+
+        def info(name: Any, name_length: Any, text: Any, text_length: Any) -> None:
+            tool.library.call(
+                "MPI_T_category_get_info", index, name, name_length, text, text_length, *map(byref, self._counts)
+            )
+
+        self.name, self.desc = tool.library.sized(info)
+
+    def __repr__(self) -> str:
+        return f"Category({self.name!r})"
+
+    def _members(self, table: Any, function: str, count: int) -> List[Any]:
+        indices = (c_int * max(count, 1))()
+        self._tool.library.call(function, self.index, count, indices)
+        return table.present(indices[:count])
+
+    @property
+    def cvars(self) -> List[ControlVariable]:
+        """Its control variables."""
+        return self._members(self._tool.cvars, "MPI_T_category_get_cvars", self._counts[0].value)
+
+    @property
+    def pvars(self) -> List[PerformanceVariable]:
+        """Its performance variables."""
+        return self._members(self._tool.pvars, "MPI_T_category_get_pvars", self._counts[1].value)
+
+    @property
+    def categories(self) -> List["Category"]:
+        """The categories in it."""
+        return self._members(self._tool.categories, "MPI_T_category_get_categories", self._counts[2].value)
+
+    @property
+    def events(self) -> List[Any]:
+        """Its event types."""
+        if not self._tool.library.has("MPI_T_category_get_num_events"):
+            return []
+        count = c_int()
+        self._tool.library.call("MPI_T_category_get_num_events", self.index, byref(count))
+        return self._members(self._tool.events, "MPI_T_category_get_events", count.value)

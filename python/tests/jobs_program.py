@@ -1,0 +1,98 @@
+"""`jobs_program.py RING LAUNCHER…`: asks everything about a job of four ranks that hangs, running and saved."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import mpiscope
+
+
+def until(what, condition):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within a minute: {what}")
+
+
+def hangs(process):
+    """The job, when all four ranks wait in a receive."""
+    assert process.poll() is None, "the job has ended"
+    # A job is called after the process that started it; others may run here as well.
+    for job in mpiscope.jobs():
+        if not job.name.split(":")[-1].startswith(f"{process.pid}-"):
+            continue
+        ranks = [one for one in job.ps(here=True) if one.main_thread and "call" in one.main_thread]
+        waiting = [one for one in ranks if one.main_thread.call and one.main_thread.call.function == "MPI_Recv"]
+        if len(waiting) == 4 and all(one.main_thread.age_s > 0.2 for one in waiting):
+            return job
+    return None
+
+
+def ask(job):
+    status = job.ps()
+    assert [one.rank for one in status] == [0, 1, 2, 3] and len(status) == 4, status
+    assert status.ranks[2].main_thread.call.peer.rank == 1
+    verdict = job.why(0.2)
+    assert verdict.kind == "deadlock" and verdict.problem and verdict.stuck_ranks == [0, 1, 2, 3], verdict
+    posted = job.queues().entries()
+    assert sorted(one.to for one in posted) == ["0", "1", "2", "3"], posted
+    assert {one.state for one in posted} == {"posted"} and posted[0].communicator == "MPI_COMM_WORLD"
+    world = job.inspect(handle="MPI_COMM_WORLD").objects()
+    assert len(world) == 4 and list(world[0].members) == [0, 1, 2, 3], world
+    assert job.inspect(kind="comm", rank="0-1").ranks[1].rank == 1
+    assert job.vars()["mpiscope_record_calls"].kind == "cvar"
+    return verdict
+
+
+def frames(job):
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return
+    frame = job.ps().to_pandas()
+    assert list(frame["rank"]) == [0, 1, 2, 3] and set(frame["call.function"]) == {"MPI_Recv"}
+    assert len(job.queues().entries().to_pandas()) == 4
+
+
+def main():
+    ring, *launcher = sys.argv[1:]
+    assert mpiscope.version().startswith("mpiscope ")
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        words = [mpiscope.command(), "run", "--quiet", "--out", str(out), *launcher, ring]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                job = until("all ranks wait", lambda: hangs(process))
+                running = ask(job)
+                frames(job)
+                assert len(job.procs().processes) >= 4
+                try:
+                    job.report()
+                except mpiscope.Error as error:
+                    assert "no report yet" in str(error)
+                else:
+                    raise AssertionError("a job that runs has no report")
+                saved = job.save(Path(folder) / "job.mpiscope", seconds=0.2)
+            finally:
+                process.send_signal(signal.SIGTERM)
+        kept = ask(saved)
+        assert kept.verdict == running.verdict, (kept, running)
+        report = mpiscope.Job(out).report()
+        assert (report.size, len(report.ranks)) == (4, 4) and report.command.endswith(ring), report
+        assert any(one.rank == 3 and one.function == "MPI_Init" for one in report.calls_by_rank())
+    try:
+        mpiscope.job("no-such-job").ps()
+    except mpiscope.Error as error:
+        assert error.status == 2 and "no-such-job" in str(error)
+    else:
+        raise AssertionError("there is no such job")
+    print("jobs: passed")
+
+
+main()

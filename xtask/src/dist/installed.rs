@@ -1,0 +1,143 @@
+//! What is packed is installed and used from there alone: the wheel in a fresh virtual environment, the archive in a fresh
+//! folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use mpiscope_testkit::mpi::{self, Library, Mpi4py};
+use mpiscope_testkit::paths;
+use mpiscope_testkit::run::bounded;
+
+use super::compile::How;
+use super::tree::VERSION;
+use crate::build;
+
+const LIMIT: Duration = Duration::from_secs(180);
+/// Modules whose examples are run.
+const DOCUMENTED: [&str; 2] = ["mpiscope.values", "mpiscope._command"];
+
+pub fn run(out: &Path, how: How) -> Result<()> {
+    let wheel = out.join(format!("mpiscope-{VERSION}-py3-none-{}.whl", how.platform()));
+    let archive = out.join(format!("mpiscope-{VERSION}-{}.tar.xz", std::env::consts::ARCH));
+    let work = tempfile::tempdir()?;
+    let began = Instant::now();
+    let venv = environment(work.path(), &wheel)?;
+    println!("installed in {:.1} s", began.elapsed().as_secs_f64());
+    version(&venv.join("bin/mpiscope"), &venv)?;
+    examples(&venv, work.path())?;
+    let unpacked = unpack(&archive, work.path())?;
+    version(&unpacked.join("bin/mpiscope"), &unpacked)?;
+    let (libraries, _) = mpi::survey();
+    let mut asked = 0;
+    // mpi4py's wheel has no module for the standard ABI.
+    for library in libraries.iter().filter(|library| !library.name.ends_with("-abi")) {
+        asked += usize::from(on(library, &venv, &unpacked, work.path())?);
+    }
+    ensure!(asked > 0, "there is no MPI library that mpi4py runs on; `cargo xtask mpi` says why");
+    Ok(())
+}
+
+fn environment(work: &Path, wheel: &Path) -> Result<PathBuf> {
+    let venv = work.join("venv");
+    build::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+    let mut pip = Command::new(venv.join("bin/pip"));
+    build::run(pip.args(["install", "--quiet", "--no-index", "--disable-pip-version-check"]).arg(wheel))?;
+    Ok(venv)
+}
+
+fn unpack(archive: &Path, work: &Path) -> Result<PathBuf> {
+    build::run(Command::new("tar").arg("-xf").arg(archive).arg("--directory").arg(work))?;
+    // Under another name than the one that it was packed with.
+    let place = work.join("elsewhere");
+    fs::rename(work.join(format!("mpiscope-{VERSION}-{}", std::env::consts::ARCH)), &place)?;
+    Ok(place)
+}
+
+/// The command names its own layer and plug-ins.
+fn version(mpiscope: &Path, prefix: &Path) -> Result<()> {
+    let output = Command::new(mpiscope)
+        .arg("--version")
+        .env("COLUMNS", "400")
+        .env_remove("MPISCOPE_LAYER")
+        .output()?;
+    let text = String::from_utf8(output.stdout)?;
+    let layer = prefix.canonicalize()?.join("lib/mpiscope/libmpiscope.so");
+    ensure!(
+        text.contains(&layer.display().to_string()) && !text.contains("not found"),
+        "{} does not find what was installed with it:\n{text}",
+        mpiscope.display()
+    );
+    println!("{}", text.lines().next().unwrap_or_default());
+    Ok(())
+}
+
+/// Examples in the module's documentation.
+fn examples(venv: &Path, work: &Path) -> Result<()> {
+    let script = "import doctest, importlib, sys\n\
+         failed, tried = map(sum, zip(*(doctest.testmod(importlib.import_module(m)) for m in sys.argv[1:])))\n\
+         print(f'examples of the module: {tried - failed} of {tried}')\n\
+         sys.exit(failed or not tried)";
+    let mut python = Command::new(venv.join("bin/python"));
+    build::run(python.current_dir(work).arg("-c").arg(script).args(DOCUMENTED))
+}
+
+/// A job that hangs, asked from Python and through both installations; the tool information interface with one to four
+/// ranks, bare and under the layer. Whether mpi4py runs on the library.
+fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bool> {
+    let Some(mpi4py) = mpi::mpi4py() else {
+        println!("{}: skipped: mpi4py was not fetched", library.name);
+        return Ok(false);
+    };
+    let program = |name: &str| paths::workspace().join("python/tests").join(name);
+    if !imports(library, &mpi4py, venv)? {
+        println!("{}: skipped: mpi4py's wheel does not run on it", library.name);
+        return Ok(false);
+    }
+    let ring = work.join(format!("ring-{}", library.name));
+    library.cc_with(&[&paths::workspace().join("examples/ring.c")], &ring, &["-g"])?;
+    for mpiscope in [venv, unpacked].map(|prefix| prefix.join("bin/mpiscope")) {
+        let mut python = python(library, &mpi4py, venv, work);
+        python.env("MPISCOPE", &mpiscope).arg(program("jobs_program.py")).arg(&ring);
+        told(python.arg(&library.mpirun).args(library.launch_arguments(4)), "jobs: passed", 1)?;
+    }
+    for ranks in [1, 2, 4] {
+        let words = [venv.join("bin/python"), program("mpit_program.py")];
+        let mut bare = Command::new(&library.mpirun);
+        bare.args(library.launch_arguments(ranks)).args(&words);
+        let mut under = Command::new(venv.join("bin/mpiscope"));
+        under
+            .args(["run", "--quiet"])
+            .arg(&library.mpirun)
+            .args(library.launch_arguments(ranks))
+            .args(&words);
+        for command in [&mut bare, under.arg("layer")] {
+            mpi4py.set_environment(library, command.current_dir(work));
+            told(command, ": passed", ranks)?;
+        }
+    }
+    println!("{}: jobs, and MPI_T with 1, 2 and 4 ranks, from what was installed", library.name);
+    Ok(true)
+}
+
+fn python(library: &Library, mpi4py: &Mpi4py, venv: &Path, work: &Path) -> Command {
+    let mut command = Command::new(venv.join("bin/python"));
+    mpi4py.set_environment(library, command.current_dir(work));
+    command
+}
+
+fn imports(library: &Library, mpi4py: &Mpi4py, venv: &Path) -> Result<bool> {
+    let mut command = python(library, mpi4py, venv, Path::new("/"));
+    let outcome = bounded(command.args(["-c", "import mpi4py.MPI"]), LIMIT)?;
+    Ok(outcome.success())
+}
+
+/// Runs the command; so many lines must end like this.
+fn told(command: &mut Command, end: &str, times: usize) -> Result<()> {
+    let outcome = bounded(command, LIMIT).with_context(|| format!("cannot start {command:?}"))?;
+    let found = outcome.stdout.matches(end).count();
+    ensure!(outcome.success() && found == times, "{command:?}: {}", outcome.describe());
+    Ok(())
+}

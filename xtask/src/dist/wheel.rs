@@ -1,0 +1,49 @@
+//! The wheel: the files of the archive as data, which pip puts into the environment's prefix, and the Python module.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use mpiscope_testkit::paths;
+
+use super::compile::{self, How};
+use super::tree;
+use crate::build;
+
+/// What pip is to put where: `bin` is its `scripts`, everything else goes into the prefix.
+pub fn run(out: &Path, how: How) -> Result<()> {
+    let built = compile::run(how, &paths::target_dir().join("dist-build"))?;
+    let root = paths::workspace();
+    let folder = out.join("wheel");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    let data = folder.join(format!("mpiscope-{}.data", tree::VERSION));
+    tree::fill(&data.join("data"), &built, None)?;
+    fs::rename(data.join("data/bin"), data.join("scripts"))?;
+    tree::copy_all(&root.join("python/mpiscope"), &folder.join("mpiscope"))?;
+    let mut pack = Command::new("python3");
+    pack.arg(root.join("packaging/pack_wheel.py")).arg(&folder).arg(out);
+    pack.args([tree::VERSION, how.platform(), &built.epoch.to_string()]);
+    build::run(&mut pack)?;
+    check(out, how)
+}
+
+/// `auditwheel` says for itself which systems the wheel is for.
+fn check(out: &Path, how: How) -> Result<()> {
+    let wheel = out.join(format!("mpiscope-{}-py3-none-{}.whl", tree::VERSION, how.platform()));
+    println!("{} ({} kB)", wheel.display(), wheel.metadata()?.len() / 1000);
+    if how == How::Native {
+        return Ok(());
+    }
+    let output = Command::new(compile::tools()?.join("bin/auditwheel")).arg("show").arg(&wheel).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{}", text.trim());
+    ensure!(
+        text.replace('\n', " ").contains("\"manylinux_2_17_x86_64\""),
+        "auditwheel does not find the wheel fit for the systems that it names: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}

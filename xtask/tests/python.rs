@@ -1,0 +1,22 @@
+//! The Python module, as it lies in the sources.
+
+use std::process::Command;
+
+use mpiscope_testkit::paths;
+
+#[test]
+fn the_constants_of_the_module_are_those_of_the_tables() {
+    let script = paths::workspace().join("python/generate.py");
+    let output = Command::new("python3").arg(script).arg("--check").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_module_is_read_by_python_and_its_examples_are_true() {
+    let script = "import doctest, mpiscope, mpiscope.values, mpiscope.mpit, sys; \
+                  failed, tried = doctest.testmod(mpiscope.values); sys.exit(failed or tried < 5)";
+    let mut python = Command::new("python3");
+    python.args(["-B", "-c", script]).env("PYTHONPATH", paths::workspace().join("python"));
+    let output = python.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
