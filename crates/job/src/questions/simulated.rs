@@ -199,7 +199,9 @@ impl Simulated {
         let wrong = self.shape == Shape::StencilWithAWrongTag && self.rank == self.odd();
         match self.shape {
             _ if stencil => {
-                self.neighbours().map(|rank| if wrong { more(all(rank), 2) } else { all(rank) }).to_vec()
+                let mut ranks = self.neighbours();
+                ranks.sort_unstable();
+                ranks.map(|rank| if wrong { more(all(rank), 2) } else { all(rank) }).to_vec()
             }
             Shape::ManyToOne if self.rank == 0 => (1..self.ranks).map(all).collect(),
             Shape::ManyToOne => vec![more(all(0), 1)],
