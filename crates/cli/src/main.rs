@@ -7,6 +7,7 @@
 mod attach;
 mod completions;
 mod core;
+mod doctor;
 mod exit;
 mod gdb_script;
 mod help;
@@ -14,6 +15,7 @@ mod inspect;
 mod procs;
 mod ps;
 mod queues;
+mod reach;
 mod render;
 mod run;
 mod save;
@@ -52,6 +54,7 @@ Start with:
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
+  mpiscope doctor mpirun ./app    before: can this job be seen, and what is in the way
   mpiscope core FILE...           after a crash: which rank died first, and why
 
 With every verb:
@@ -70,6 +73,7 @@ enum Verb {
     Attach(attach::Options),
     Inspect(inspect::Options),
     Vars(vars::Options),
+    Doctor(doctor::Options),
     GdbScript(gdb_script::Options),
     Completions(completions::Options),
     Help(help::Options),
@@ -125,6 +129,7 @@ fn execute(cli: Cli) -> ExitCode {
         Verb::Inspect(options) => inspect::inspect(&options),
         Verb::Vars(options) => vars::vars(&options),
         Verb::Why(options) => why::why(&options),
+        Verb::Doctor(options) => doctor::doctor(&options),
         Verb::GdbScript(options) => gdb_script::print(&options),
         Verb::Completions(options) => completions::print(&options),
         Verb::Help(options) => help::help(&options),

@@ -1,6 +1,7 @@
 //! `mpiscope queues`: the messages of a job that were sent and not received, and the receives that wait.
 
 use crate::exit;
+use crate::reach::Reach;
 use crate::render::{Screen, Table, bytes, complain, or_dash, while_working};
 use crate::why;
 use anyhow::Result;
@@ -21,6 +22,8 @@ pub struct Options {
     /// Every entry, however many there are
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    reach: Reach,
     /// Everything as JSON (schema mpiscope.queues/1)
     #[arg(long)]
     json: bool,
@@ -31,7 +34,8 @@ const MOST_ENTRIES: usize = 40;
 
 /// Prints the queues.
 pub fn show(options: &Options) -> Result<ExitCode> {
-    let (snapshot, errors) = while_working("reading the ranks", || why::once(&options.targets))?;
+    let (snapshot, errors) =
+        while_working("reading the ranks", || why::once(&options.targets, options.reach))?;
     let mut found = queues(&snapshot);
     found.not_seen.extend(errors);
     let mut screen = Screen::paged();

@@ -1,18 +1,22 @@
 //! `mpiscope save`: a job in one file.
 
 use crate::exit;
+use crate::reach::Reach;
 use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
+use mpiscope_job::elsewhere::Elsewhere;
 use mpiscope_job::evidence::{self, Saved};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Save what is known of a job in one file, to be read elsewhere
 ///
-/// The file holds the images of all ranks on this host, source lines, what the threads did and their times: `ps`, `why`,
+/// The file holds the images of all ranks, source lines, what the threads did and their times: `ps`, `why`,
 /// `inspect` and `vars` read it on any machine, without the program, also long after the job. Ranks are neither
 /// stopped nor slowed, but with --stacks; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in
 /// it, the environment is not. Exit status: 0 saved, 1 saved but for some ranks, 2 nothing could be read.
@@ -22,7 +26,7 @@ pub struct Options {
     /// A job, a process id of one of its ranks; not needed if there is only one job
     #[arg(value_name = "JOB|PID")]
     job: Option<String>,
-    /// The file to write; by convention it ends in .mpiscope
+    /// The file to write; by convention it ends in .mpiscope. `-` is standard output
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Seconds between the two looks that `why` compares
@@ -31,6 +35,8 @@ pub struct Options {
     /// Also save the stacks of all threads that call MPI, each of which is stopped for less than a thousandth of a second
     #[arg(long)]
     stacks: bool,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 /// Saves a job.
@@ -38,9 +44,27 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
     }
-    let job = job(options.job.as_deref())?;
+    let mut job = job(options.job.as_deref())?;
     let pause = Duration::from_secs_f64(options.seconds);
-    let saved = while_working("saving the ranks", || write(&job, pause, options.stacks, &options.file))?;
+    let to_output = options.file.as_os_str() == "-";
+    let folder = tempfile::tempdir()?;
+    let file = if to_output { folder.path().join("evidence") } else { options.file.clone() };
+    let saved = while_working("saving the ranks", || {
+        let elsewhere = options.reach.join(&mut job, pause, options.stacks);
+        Ok::<_, anyhow::Error>(evidence::save(
+            &job,
+            pause,
+            options.stacks,
+            &*job.symbols(),
+            elsewhere,
+            &file,
+        )?)
+    })?;
+    let status = if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM };
+    if to_output {
+        io::copy(&mut File::open(&file)?, &mut io::stdout().lock())?;
+        return Ok(ExitCode::from(status));
+    }
     let mut screen = Screen::stdout();
     let name = options.file.display();
     screen.line(&format!(
@@ -50,12 +74,12 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     ))?;
     screen.finish()?;
     saved.not_seen.iter().for_each(|why| complain("save", why));
-    Ok(ExitCode::from(if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM }))
+    Ok(ExitCode::from(status))
 }
 
-/// Writes a job to a file.
+/// Writes what is here of a job to a file.
 pub fn write(job: &Job, pause: Duration, stacks: bool, file: &Path) -> Result<Saved> {
-    Ok(evidence::save(job, pause, stacks, &*job.symbols(), file)?)
+    Ok(evidence::save(job, pause, stacks, &*job.symbols(), Elsewhere::default(), file)?)
 }
 
 fn job(name: Option<&str>) -> Result<Job> {

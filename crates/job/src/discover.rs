@@ -14,11 +14,11 @@ use crate::evidence::{About, Kept, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
 use crate::names::Locate;
 use crate::process::Process;
-use crate::symbols::FileSymbols;
+use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{Files, Live};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -39,6 +39,8 @@ pub struct Job {
     pub images: Vec<JobImage>,
     /// Words for addresses, of a job that does not run here.
     pub symbols: Option<Arc<Symbols>>,
+    /// Words for the addresses of ranks on other hosts.
+    pub elsewhere: Vec<Arc<Symbols>>,
 }
 
 impl Job {
@@ -46,8 +48,24 @@ impl Job {
     pub fn symbols(&self) -> Box<dyn Locate> {
         match &self.symbols {
             Some(kept) => Box::new(Arc::clone(kept)),
-            None => Box::new(FileSymbols::default()),
+            None if self.elsewhere.is_empty() => Box::new(FileSymbols::default()),
+            None => Box::new(SeveralHosts { kept: self.elsewhere.clone(), files: FileSymbols::default() }),
         }
+    }
+
+    /// Takes in those processes of another part of the job that are `wanted`, and that are not in it already.
+    pub fn take_in(&mut self, other: Job, wanted: impl Fn(&Process) -> bool) {
+        let files = Arc::new(Files::default());
+        let who = |process: &Process| (process.world.clone(), process.rank, process.pid);
+        let read = |image: &JobImage| image.read(&files).ok().flatten().map(|(_, process)| process);
+        let known: BTreeSet<_> = self.images.iter().filter_map(read).map(|process| who(&process)).collect();
+        let is_new = |image: &JobImage| match read(image) {
+            Some(process) => wanted(&process) && !known.contains(&who(&process)),
+            // It has not called MPI, and says nothing of itself.
+            None => image.about().is_some_and(|about| about.silent),
+        };
+        self.images.extend(other.images.into_iter().filter(is_new));
+        self.elsewhere.extend(other.symbols);
     }
 
     /// Whether it is on this host; else it is in an evidence file.

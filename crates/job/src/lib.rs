@@ -13,10 +13,12 @@
 //! what cannot be read is an [`Error`] with the next thing to try.
 
 pub mod acquire;
+pub mod bounded;
 pub mod call_fields;
 pub mod clock;
 pub mod core;
 pub mod discover;
+pub mod elsewhere;
 mod error;
 pub mod evidence;
 pub mod fortran_frames;
@@ -41,6 +43,7 @@ pub mod report;
 pub mod sample;
 #[cfg(feature = "schema")]
 mod schema;
+pub mod setup;
 pub mod shell;
 pub mod stacks;
 pub mod symbols;

@@ -1,5 +1,6 @@
 //! Source lines, functions and exported objects from the files that a process has mapped.
 
+use crate::evidence::Symbols;
 use crate::names::Locate;
 use crate::process::ModuleFacts;
 use mpiscope_target::Symbolizer;
@@ -8,6 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The function that begins at an address of a process, for people: its name and line, else module and offset.
 #[must_use]
@@ -63,6 +65,26 @@ fn read_exports(path: &Path) -> Option<HashMap<u64, Vec<String>>> {
         }
     }
     Some(found)
+}
+
+/// Words for the processes of several hosts: those that other hosts have sent, and what the files of this one say.
+pub(crate) struct SeveralHosts {
+    pub kept: Vec<Arc<Symbols>>,
+    pub files: FileSymbols,
+}
+
+impl Locate for SeveralHosts {
+    fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
+        let kept = self.kept.iter().find_map(|kept| kept.call(module, return_address));
+        kept.or_else(|| self.files.call(module, return_address))
+    }
+
+    fn exports(&self, module: &ModuleFacts, each: &mut dyn FnMut(&str, u64)) {
+        match self.kept.iter().find(|kept| kept.has_exports(module)) {
+            Some(kept) => kept.exports(module, each),
+            None => self.files.exports(module, each),
+        }
+    }
 }
 
 impl Locate for FileSymbols {

@@ -1,6 +1,7 @@
 //! Evidence files: what is read from one is what was there, and a damaged one is an error.
 
 use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::elsewhere::Elsewhere;
 use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::NoSymbols;
 use mpiscope_job::questions::observation::live::look;
@@ -32,7 +33,9 @@ fn saved(name: &str) -> (Job, Sample, impl Sized, tempfile::TempDir, PathBuf) {
     let (job, sample, untouched) = job(name);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("job.mpiscope");
-    let saved = evidence::save(&job, Duration::from_millis(20), false, &NoSymbols, &file).unwrap();
+    let saved =
+        evidence::save(&job, Duration::from_millis(20), false, &NoSymbols, Elsewhere::default(), &file)
+            .unwrap();
     assert_eq!((saved.processes, saved.not_seen.len()), (2, 0));
     assert_eq!(saved.bytes, fs::metadata(&file).unwrap().len());
     (job, sample, untouched, dir, file)

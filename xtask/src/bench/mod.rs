@@ -4,6 +4,7 @@
 //! of its settings in turn, round after round, so that a machine that changes its speed hits all settings alike.
 //! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
 
+mod discover;
 mod events;
 mod instructions;
 mod layer;
@@ -27,13 +28,19 @@ const LIBRARIES: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
 const GROUPS: [(&str, Group); 4] =
     [("layer", layer::cases), ("objects", objects::cases), ("tool", tool::cases), ("events", events::cases)];
 
+/// Groups of benchmarks that need no MPI library, and take the number of rounds.
+const ALONE: [(&str, Alone); 1] = [(discover::GROUP, discover::run)];
+
+/// Measures and prints.
+type Alone = fn(usize) -> Result<()>;
+
 /// Makes the cases of a group for one library; programs are compiled into the directory.
 type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer, objects, tool, events, instructions; `why` by itself); all others when none is named.
+    /// Groups to run (layer, objects, tool, events, instructions, discover; `why` by itself); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
@@ -73,21 +80,36 @@ pub struct Case {
 }
 
 pub fn run(args: &Args) -> Result<()> {
+    let known: Vec<&str> = GROUPS.iter().map(|group| group.0).chain([instructions::GROUP]).collect();
     for name in &args.groups {
+        let alone = name == why::GROUP || ALONE.iter().any(|(known, _)| known == name);
+        let all = || {
+            known
+                .iter()
+                .copied()
+                .chain(ALONE.iter().map(|group| group.0))
+                .chain([why::GROUP])
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         anyhow::ensure!(
-            name == instructions::GROUP
-                || name == why::GROUP
-                || GROUPS.iter().any(|(known, _)| known == name),
-            "no group is called {name}; known are {}, {}, {}",
-            GROUPS.map(|(known, _)| known).join(", "),
-            instructions::GROUP,
-            why::GROUP
+            alone || known.contains(&name.as_str()),
+            "no group is called {name}; known are {}",
+            all()
         );
     }
     if args.groups == [why::GROUP] {
         return why::run();
     }
     build::release()?;
+    for (name, group) in ALONE {
+        if args.wants(name) {
+            group(args.rounds)?;
+        }
+    }
+    if !known.iter().any(|name| args.wants(name)) {
+        return Ok(());
+    }
     libraries::fetch_all(&LIBRARIES.map(str::to_owned));
     let (found, skipped) = mpi::survey();
     let chosen: Vec<_> =

@@ -15,6 +15,9 @@ use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+/// How much longer than others a debugger may take on another host.
+const DEBUGGING: Duration = Duration::from_secs(600);
+
 /// How long one debugger may take: reading the debug information of a large program takes a while.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -191,7 +194,7 @@ fn ask(host: &str, entries: &[Entry], command: &str, options: &Options) -> Vec<O
         arguments.extend(options.debugger.iter().cloned());
     }
     let wanted = |output: &Output| entries.iter().any(|entry| entry.place.pid == output.entry.place.pid);
-    match procs::system().run::<Outputs>(host, &arguments) {
+    match procs::system().remote().run::<Outputs>(host, &arguments, DEBUGGING) {
         Ok(found) => found.outputs.into_iter().filter(wanted).collect(),
         Err(error) => {
             let output =

@@ -1,6 +1,7 @@
 //! Collecting the processes and objects that the user asked for.
 
 use super::describe::{self, Fact};
+use crate::reach::Reach;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, JobImage};
@@ -12,9 +13,12 @@ use mpiscope_job::{Error, Process, RankSet, Worlds, living};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
+use std::time::Duration;
 
 /// What the user wants to see.
 pub struct Wanted {
+    /// Which hosts are asked.
+    pub reach: Reach,
     /// Only these ranks.
     pub ranks: Option<RankSet>,
     /// Only this kind.
@@ -117,10 +121,10 @@ impl Inspection {
 pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
     let mut found = Inspection::default();
     if targets.is_empty() {
-        one(None, &mut found)?;
+        one(None, wanted.reach, &mut found)?;
     }
     for name in targets {
-        one(Some(name), &mut found)?;
+        one(Some(name), wanted.reach, &mut found)?;
     }
     let worlds = Worlds::of(found.looks.iter().map(|look| &look.process));
     found.looks.sort_by_cached_key(|l| {
@@ -147,9 +151,13 @@ pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
     Ok(found)
 }
 
-fn one(name: Option<&str>, found: &mut Inspection) -> Result<()> {
+fn one(name: Option<&str>, reach: Reach, found: &mut Inspection) -> Result<()> {
     match selection::find(name)? {
-        Target::Job(job) => all(&job, name, found),
+        Target::Job(mut job) => {
+            let elsewhere = reach.join(&mut job, Duration::ZERO, false);
+            found.problems.extend(elsewhere.not_seen);
+            all(&job, name, found);
+        }
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
             bail!("several jobs run; name one: {} (`mpiscope ps` shows them)", names.join(", "));

@@ -15,6 +15,7 @@ mod list;
 mod shared;
 
 use crate::exit;
+use crate::reach::Reach;
 use crate::render::{Block, Screen, complain, or_dash, while_working};
 use anyhow::{Result, bail};
 use collect::{Look, Wanted};
@@ -50,6 +51,8 @@ pub struct Options {
     /// Show what was not freed, by the place that created it
     #[arg(long, conflicts_with_all = ["handle", "freed"])]
     leaks: bool,
+    #[command(flatten)]
+    reach: Reach,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -76,6 +79,7 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::from(exit::FINE));
     }
     let wanted = Wanted {
+        reach: options.reach,
         ranks: options.rank.clone(),
         kind: options.kind,
         handle: options.handle.clone(),

@@ -1,9 +1,9 @@
 //! `mpiscope ps`: what every rank is doing at this moment.
 
-mod other_hosts;
 pub mod rows;
 
 use crate::exit;
+use crate::reach::Reach;
 use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::selection::{self, Target};
 use crate::silent;
@@ -16,6 +16,7 @@ use mpiscope_job::{Process, RankSet, Worlds};
 use mpiscope_job::{living, losses};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Show what every rank is doing: call, peer, tag, communicator, since when, where
 ///
@@ -35,9 +36,8 @@ pub struct Options {
     /// thousandth of a second
     #[arg(long)]
     stacks: bool,
-    /// Do not ask other hosts
-    #[arg(long)]
-    here: bool,
+    #[command(flatten)]
+    reach: Reach,
 }
 
 /// What names the form of [`Report`].
@@ -79,8 +79,10 @@ struct JobLine {
 /// Shows a job, or the jobs.
 pub fn ps(options: &Options) -> Result<ExitCode> {
     let report = match selection::find(options.target.as_deref())? {
-        Target::Job(job) => while_working("reading the ranks", || {
-            let mut report = look(&job, !options.here);
+        Target::Job(mut job) => while_working("reading the ranks", || {
+            let elsewhere = options.reach.join(&mut job, Duration::ZERO, options.stacks);
+            let mut report = look(&job);
+            report.errors.extend(elsewhere.not_seen);
             report.stacks = options.stacks.then(|| stacks::merge(&stacks::of_job(&job, &*job.symbols())));
             report
         }),
@@ -115,7 +117,7 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 }
 
 /// All ranks of a job.
-fn look(job: &Job, elsewhere: bool) -> Report {
+fn look(job: &Job) -> Report {
     let mut report = empty(&job.name);
     let symbols = job.symbols();
     let reader = living::Reader::default();
@@ -136,9 +138,6 @@ fn look(job: &Job, elsewhere: bool) -> Report {
         add_silent(&mut report, job);
     }
     let mut worlds = Worlds::of(processes.iter());
-    if elsewhere && job.runs_here() {
-        other_hosts::add(&mut report);
-    }
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
     report

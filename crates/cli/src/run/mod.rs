@@ -18,7 +18,7 @@ mod collector;
 pub mod ended;
 pub mod environment;
 mod evidence;
-mod launcher;
+pub mod launcher;
 mod peers;
 mod protocol;
 mod rendezvous;

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::ExitCode;
+use std::time::Duration;
 use std::{fs, thread};
 
 /// A process of the job.
@@ -56,7 +57,9 @@ fn headline(ranks: &[Rank]) -> String {
 fn ranks(options: &Options) -> Result<Vec<Rank>> {
     let mut ranks = Vec::new();
     match selection::find(options.target.as_deref())? {
-        Target::Job(job) => {
+        Target::Job(mut job) => {
+            let elsewhere = options.reach.join(&mut job, Duration::ZERO, false);
+            elsewhere.not_seen.iter().for_each(|why| complain("vars", why));
             let reader = living::Reader::default();
             for found in &job.images {
                 // A process that ended since has nothing to show.

@@ -12,6 +12,7 @@ mod output;
 mod provenance;
 mod query;
 
+use crate::reach::Reach;
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -41,6 +42,8 @@ pub struct Options {
     /// Show the tree of categories
     #[arg(long)]
     categories: bool,
+    #[command(flatten)]
+    reach: Reach,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,

@@ -4,6 +4,7 @@ pub mod output;
 
 use crate::core::files;
 use crate::exit;
+use crate::reach::Reach;
 use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
@@ -39,6 +40,8 @@ pub struct Options {
     /// of a second, after both looks
     #[arg(long)]
     stacks: bool,
+    #[command(flatten)]
+    reach: Reach,
     /// Everything as JSON (schema mpiscope.why/1)
     #[arg(long)]
     json: bool,
@@ -63,7 +66,7 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     }
     let (found, stacks) = while_working("looking twice at the ranks", || {
         let found = judge(options)?;
-        let stacks = if options.stacks { Some(stacks_of(&options.targets)?) } else { None };
+        let stacks = if options.stacks { Some(stacks_of(options)?) } else { None };
         Ok::<_, anyhow::Error>((found, stacks))
     })?;
     let problem = found.problem;
@@ -85,17 +88,23 @@ fn judge(options: &Options) -> Result<Verdict> {
     let symbols = selection::symbols();
     let pause = Duration::from_secs_f64(options.seconds);
     match options.targets.as_slice() {
-        [] => twice(&job(None)?, pause, &*symbols),
-        [one] if !is_path(one) => twice(&job(Some(one))?, pause, &*symbols),
+        [] => everywhere(job(None)?, pause, options.reach),
+        [one] if !is_path(one) => everywhere(job(Some(one))?, pause, options.reach),
         [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one)),
         paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), &*symbols),
     }
 }
 
 /// The stacks of what a user names, merged.
-fn stacks_of(targets: &[String]) -> Result<Stacks> {
+fn stacks_of(options: &Options) -> Result<Stacks> {
+    let targets = options.targets.as_slice();
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
-    let live = |name| job(name).map(|job| stacks::of_job(&job, &*job.symbols()));
+    let live = |name| {
+        let mut job = job(name)?;
+        // What cannot be had is part of the verdict already.
+        options.reach.join(&mut job, Duration::ZERO, true);
+        Ok::<_, anyhow::Error>(stacks::of_job(&job, &*job.symbols()))
+    };
     let taken = match targets {
         [] => live(None)?,
         [one] if !is_path(one) => live(Some(one))?,
@@ -129,7 +138,21 @@ fn job(name: Option<&str>) -> Result<Job> {
     }
 }
 
-/// Two looks, and what follows from them.
+/// Two looks at a job on all its hosts, and what follows from them.
+fn everywhere(mut job: Job, pause: Duration, reach: Reach) -> Result<Verdict> {
+    let began = Instant::now();
+    let mut before = look(&job, &*job.symbols()).observations;
+    // Other hosts look twice, while this one waits.
+    let elsewhere = reach.join(&mut job, pause, false);
+    before.extend(elsewhere.before);
+    thread::sleep(pause.saturating_sub(began.elapsed()));
+    let seconds = began.elapsed().as_secs_f64();
+    let mut after = look(&job, &*job.symbols());
+    after.errors.extend(elsewhere.not_seen);
+    compared(&before, after, seconds, ELSEWHERE)
+}
+
+/// Two looks at what of a job is here.
 pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict> {
     let began = Instant::now();
     let before = look(job, symbols);
@@ -139,11 +162,11 @@ pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict
 }
 
 /// One look at what a user names: a job, an evidence file, core files or saved images.
-pub fn once(targets: &[String]) -> Result<(Snapshot, Vec<String>)> {
+pub fn once(targets: &[String], reach: Reach) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
     let look = match targets {
-        [] => live(None)?,
-        [one] if !is_path(one) => live(Some(one))?,
+        [] => live(None, reach)?,
+        [one] if !is_path(one) => live(Some(one), reach)?,
         [one] if evidence::is_evidence(Path::new(one)) => {
             let Evidence { manifest, job } = evidence::open(Path::new(one))?;
             let mut seen = look(&job, &*job.symbols());
@@ -158,9 +181,12 @@ pub fn once(targets: &[String]) -> Result<(Snapshot, Vec<String>)> {
     Ok((snapshot(&look.observations, "it was not seen"), look.errors))
 }
 
-fn live(name: Option<&str>) -> Result<Look> {
-    let job = job(name)?;
-    Ok(look(&job, &*job.symbols()))
+fn live(name: Option<&str>, reach: Reach) -> Result<Look> {
+    let mut job = job(name)?;
+    let elsewhere = reach.join(&mut job, Duration::ZERO, false);
+    let mut seen = look(&job, &*job.symbols());
+    seen.errors.extend(elsewhere.not_seen);
+    Ok(seen)
 }
 
 /// The two looks that an evidence file has kept.

@@ -30,9 +30,31 @@ for pid in $here $job; do "$mpiscope" procs --json $pid; done
 for pid in $there; do ./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' procs --json $pid"; done
 "$mpiscope" ps --json
 ./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' ps --json"
-"$mpiscope" attach $job --batch 'bt -1'
+"$mpiscope" attach $job --batch 'info line main'
 "$mpiscope" attach $job --ranks 3 --batch 'info inferiors' --json
 touch go.1
+wait $job
+"#;
+
+/// Each verb on a job that hangs between the hosts, from both; what the first host has saved; and a host that does not answer.
+const WHOLE: &str = r#"
+"$mpiscope" run -q --hang-after 0 "$mpirun" -launcher ssh -launcher-exec "$PWD/rsh" -hosts nodea,nodeb -n 2 -ppn 1 "$hang" other_tag > said 2>&1 &
+job=$!
+i=0
+until "$mpiscope" why --for 0.1 --json | grep -q message-never-sent; do
+    i=$((i + 1)); sleep 0.05
+    [ $i -lt 100 ] && kill -0 $job || { cat said; "$mpiscope" why; exit 1; }
+done
+there() { ./rsh nodeb "MPISCOPE_SSH='$PWD/rsh {host}' '$mpiscope' $*"; }
+for verb in why queues inspect ps; do "$mpiscope" $verb --json; there $verb --json; done
+"$mpiscope" save all.mpiscope > saved
+for verb in why queues inspect ps; do "$mpiscope" $verb --json all.mpiscope; done
+began=$(date +%s)
+printf '#!/bin/sh\nexec sleep 600\n' > hangs
+chmod +x hangs
+MPISCOPE_SSH="$PWD/hangs {host}" MPISCOPE_HOST_SECONDS=1 "$mpiscope" ps --json
+echo "took $(($(date +%s) - began)) s"
+kill $job
 wait $job
 "#;
 
@@ -40,6 +62,8 @@ wait $job
 fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     let dir = folder();
     let program = compile(library, "idle", dir.path());
+    let hang = dir.path().join("hang");
+    library.cc(&[&paths::programs().join("hang.c")], &hang).unwrap();
     let programs = paths::programs().join("acquire");
     let shell = programs.join("remote_shell.py");
     let rsh = dir.path().join("rsh");
@@ -49,9 +73,10 @@ fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     // For the debugger that reads the starter.
     strip(Path::new(MPISCOPE), dir.path());
     let head = format!(
-        "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={}\n",
+        "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={} hang={}\n",
         library.mpirun.display(),
-        program.display()
+        program.display(),
+        hang.display()
     );
     std::fs::write(dir.path().join("job.sh"), head + script).unwrap();
     let mut command = Command::new("sh");
@@ -95,6 +120,52 @@ pub fn the_ranks_of_two_hosts_are_found_and_attached_to_from_both() {
         let outcome = on_two_hosts(&library, &layer, SCRIPT);
         check(&outcome.stdout, &outcome.describe());
     }
+}
+
+pub fn every_verb_shows_the_ranks_of_both_hosts_from_both_and_does_not_wait_for_one_that_hangs() {
+    let _turn = common::alone();
+    let layer = common::layer();
+    for library in hydras() {
+        let outcome = on_two_hosts(&library, &layer, WHOLE);
+        check_whole(&outcome.stdout, &format!("{}\n{}", library.name, outcome.describe()));
+    }
+}
+
+fn check_whole(stdout: &str, all: &str) {
+    let reports: Vec<Value> = stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let of = |schema: &str| -> Vec<&Value> { reports.iter().filter(|r| r["schema"] == schema).collect() };
+    let verdicts = of("mpiscope.why/1");
+    assert_eq!(verdicts.len(), 3, "{all}");
+    for verdict in &verdicts {
+        assert_eq!(verdict["kind"], "message-never-sent", "{all}");
+        assert_eq!(verdict["verdict"], verdicts[0]["verdict"], "{all}");
+        assert_eq!(verdict["not_seen"], Value::Array(Vec::new()), "{all}");
+    }
+    let queues = of("mpiscope.queues/1");
+    assert_eq!(queues.len(), 3, "{all}");
+    for queue in queues {
+        let entries = queue["communicators"][0]["entries"].as_array().unwrap_or_else(|| panic!("{all}"));
+        let has = |state: &str, tag: i64| entries.iter().any(|e| e["state"] == state && e["tag"] == tag);
+        assert!(has("posted", 42) && has("unexpected", 41), "{all}");
+    }
+    let places = |of: &Value| -> Vec<(u64, String)> {
+        let place = |r: &Value| (r["rank"].as_u64().unwrap(), r["host"].as_str().unwrap().to_owned());
+        of["ranks"].as_array().unwrap().iter().map(place).collect()
+    };
+    let both = [(0, "nodea".to_owned()), (1, "nodeb".to_owned())];
+    let inspections = of("mpiscope.inspect/3");
+    assert_eq!(inspections.len(), 3, "{all}");
+    inspections.iter().for_each(|found| assert_eq!(places(found), both, "{all}"));
+    let looks = of("mpiscope.ps/2");
+    let [whole @ .., partial] = looks.as_slice() else { panic!("{all}") };
+    assert_eq!(whole.len(), 3, "{all}");
+    whole.iter().for_each(|look| assert_eq!(places(look), both, "{all}"));
+    assert_eq!(places(partial), both[..1], "{all}");
+    let said = partial["errors"].to_string();
+    assert!(said.contains("nodeb") && said.contains("did not answer within 1 s"), "{all}");
+    let took =
+        stdout.lines().find_map(|line| line.strip_prefix("took ")?.strip_suffix(" s")?.parse::<u32>().ok());
+    assert!(took.is_some_and(|took| took < 30), "{all}");
 }
 
 pub fn the_starter_has_the_ranks_of_all_hosts() {

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         trial!(growing::children_without_the_layer_are_sent_nothing_by_their_parents, needs trials::the_layer, trials::a_library),
         trial!(growing::a_rank_that_crashed_is_listed_as_gone_from_every_survivor, needs trials::the_layer, trials::a_library),
         trial!(hosts::the_ranks_of_two_hosts_are_found_and_attached_to_from_both, needs trials::the_layer, hosts::a_launcher_for_hosts, hosts::two_hosts),
+        trial!(hosts::every_verb_shows_the_ranks_of_both_hosts_from_both_and_does_not_wait_for_one_that_hangs, needs trials::the_layer, hosts::a_launcher_for_hosts, hosts::two_hosts),
         trial!(hosts::the_starter_has_the_ranks_of_all_hosts, needs trials::the_layer, hosts::a_launcher_for_hosts, hosts::two_hosts),
         trial!(symbols::gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets, needs trials::the_layer, trials::a_library, trials::gdb),
         trial!(symbols::changes_of_the_directories_stop_a_debugger_only_if_it_asked_for_them, needs trials::the_layer, trials::a_library),

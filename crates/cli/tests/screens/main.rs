@@ -8,7 +8,7 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "run",
     "ps",
     "why",
@@ -19,12 +19,13 @@ const VERBS: [&str; 13] = [
     "attach",
     "inspect",
     "vars",
+    "doctor",
     "gdb-script",
     "completions",
     "help",
 ];
 /// Verbs that take no file that could be missing.
-const BLIND: [&str; 5] = ["run", "save", "gdb-script", "completions", "help"];
+const BLIND: [&str; 6] = ["run", "save", "doctor", "gdb-script", "completions", "help"];
 
 fn screen(width: usize, arguments: &[&str]) -> String {
     let output = Command::new(MPISCOPE).env("COLUMNS", width.to_string()).args(arguments).output().unwrap();

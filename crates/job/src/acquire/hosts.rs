@@ -2,14 +2,17 @@
 
 use super::images::{self, ImageEntry};
 use super::{Acquired, Error, Users};
+use crate::bounded::{self, Outcome};
 use crate::shell::quoted;
 use mpiscope_target::{Files, Live, Target, procfs};
 use serde::de::DeserializeOwned;
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What [`acquire`](super::acquire) needs of the world; tests have their own.
 pub trait Hosts {
@@ -29,14 +32,25 @@ pub trait Hosts {
     fn ask(&self, host: &str, pids: &[u32], users: &Users) -> Result<Acquired, Error>;
 }
 
-/// The real one.
+/// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
+const SECONDS: f64 = 30.0;
+
+/// How another host is reached.
 #[derive(Debug, Clone)]
-pub struct SystemHosts {
-    host: String,
+pub struct Remote {
     /// Words of the command; `{host}` stands for the host. What is to be run there is added.
     shell: Vec<String>,
     /// The program on the other host.
     program: PathBuf,
+    /// What a host may take, and what it was asked to take besides.
+    limit: Duration,
+}
+
+/// The real one.
+#[derive(Debug, Clone)]
+pub struct SystemHosts {
+    host: String,
+    remote: Remote,
     /// What all processes of this host have in common, read once.
     files: Arc<Files>,
     children: OnceCell<HashMap<u32, Vec<u32>>>,
@@ -45,45 +59,73 @@ pub struct SystemHosts {
 impl SystemHosts {
     /// Asks other hosts by `MPISCOPE_SSH`, or `ssh` if that is not set, to run `program` there.
     pub fn new(program: PathBuf) -> Self {
-        let template = std::env::var("MPISCOPE_SSH").ok().filter(|text| !text.trim().is_empty());
-        let template = template.unwrap_or_else(|| "ssh -o BatchMode=yes {host}".into());
+        let host = procfs::hostname().unwrap_or_default();
+        Self { host, remote: Remote::new(program), files: Arc::default(), children: OnceCell::new() }
+    }
+
+    /// How other hosts are reached.
+    #[must_use]
+    pub fn remote(&self) -> &Remote {
+        &self.remote
+    }
+}
+
+impl Remote {
+    fn new(program: PathBuf) -> Self {
+        let template = env::var("MPISCOPE_SSH").ok().filter(|text| !text.trim().is_empty());
+        let template = template.unwrap_or_else(|| "ssh -o BatchMode=yes -o ConnectTimeout=10 {host}".into());
         let mut shell: Vec<String> = template.split_whitespace().map(str::to_owned).collect();
         if !shell.iter().any(|word| word.contains("{host}")) {
             shell.push("{host}".into());
         }
-        let host = procfs::hostname().unwrap_or_default();
-        Self { host, shell, program, files: Arc::default(), children: OnceCell::new() }
+        let seconds = env::var("MPISCOPE_HOST_SECONDS").ok().and_then(|text| text.parse::<f64>().ok());
+        let seconds = seconds.filter(|seconds| (0.001..86_400.0).contains(seconds)).unwrap_or(SECONDS);
+        Self { shell, program, limit: Duration::from_secs_f64(seconds) }
     }
-}
 
-impl SystemHosts {
     /// Runs this program on another host.
     ///
     /// # Errors
-    /// [`Error::Remote`], when the command cannot be started or says that it failed.
+    /// [`Error::Remote`], when the command cannot be started, does not end in time, or says that it failed.
     pub fn command(&self, host: &str, arguments: &[String]) -> Result<(), Error> {
-        let output = self.output(host, arguments)?;
-        let fail = || Error::Remote { host: host.to_owned(), why: last_words(&output) };
-        if output.status.success() { Ok(()) } else { Err(fail()) }
+        let outcome = self.ask(host, arguments, Duration::ZERO)?;
+        let fail = || Error::Remote { host: host.to_owned(), why: last_words(&outcome) };
+        if outcome.success() { Ok(()) } else { Err(fail()) }
     }
 
-    /// Runs this program on another host, and reads the JSON that it prints.
+    /// Runs this program on another host for `longer` than usual, and reads the JSON that it prints.
     ///
     /// # Errors
     /// [`Error::Remote`], with the last thing that the command said.
-    pub fn run<T: DeserializeOwned>(&self, host: &str, arguments: &[String]) -> Result<T, Error> {
-        let output = self.output(host, arguments)?;
+    pub fn run<T: DeserializeOwned>(
+        &self,
+        host: &str,
+        arguments: &[String],
+        longer: Duration,
+    ) -> Result<T, Error> {
+        let outcome = self.ask(host, arguments, longer)?;
         // Shells on other hosts like to say good morning first.
-        let mut lines = output.stdout.split(|b| *b == b'\n');
+        let mut lines = outcome.stdout.split(|b| *b == b'\n');
         let answer = lines.rfind(|line| line.first() == Some(&b'{')).unwrap_or_default();
         serde_json::from_slice(answer).map_err(|e| {
-            let said = last_words(&output);
+            let said = last_words(&outcome);
             let why = if said.is_empty() { format!("the answer is not understood ({e})") } else { said };
             Error::Remote { host: host.to_owned(), why }
         })
     }
 
-    fn output(&self, host: &str, arguments: &[String]) -> Result<Output, Error> {
+    /// Runs this program on another host for `longer` than usual, and gives all that it prints.
+    ///
+    /// # Errors
+    /// [`Error::Remote`], with the last thing that the command said if it prints nothing.
+    pub fn output(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Vec<u8>, Error> {
+        let outcome = self.ask(host, arguments, longer)?;
+        let silent = outcome.stdout.is_empty();
+        let why = if silent { last_words(&outcome) } else { String::new() };
+        if silent { Err(Error::Remote { host: host.to_owned(), why }) } else { Ok(outcome.stdout) }
+    }
+
+    fn ask(&self, host: &str, arguments: &[String], longer: Duration) -> Result<Outcome, Error> {
         let fail = |why: String| Error::Remote { host: host.to_owned(), why };
         // The name comes from another process's memory and becomes an argument of a command.
         let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:%".contains(c);
@@ -95,13 +137,18 @@ impl SystemHosts {
         let mut command = Command::new(&first);
         // The shell on the other side takes the words apart again.
         command.args(words).arg(quoted(&self.program.to_string_lossy()));
-        command.args(arguments.iter().map(|argument| quoted(argument))).stdin(Stdio::null());
-        command.output().map_err(|e| fail(format!("{first}: {e}")))
+        command.args(arguments.iter().map(|argument| quoted(argument)));
+        let limit = self.limit.saturating_add(longer);
+        let outcome = bounded::run(&mut command, limit).map_err(|e| fail(format!("{first}: {e}")))?;
+        match outcome.status {
+            Some(_) => Ok(outcome),
+            None => Err(fail(format!("it did not answer within {} s", limit.as_secs_f64()))),
+        }
     }
 }
 
 /// The last line on standard error.
-fn last_words(output: &Output) -> String {
+fn last_words(output: &Outcome) -> String {
     mpiscope_image::text(&output.stderr).lines().last().unwrap_or_default().trim().to_owned()
 }
 
@@ -179,7 +226,7 @@ impl Hosts for SystemHosts {
         let mut words = ["procs", "--json", "--here", "--user"].map(str::to_owned).to_vec();
         words.push(users.to_string());
         words.extend(pids.iter().map(u32::to_string));
-        self.run(host, &words)
+        self.remote.run(host, &words, Duration::ZERO)
     }
 }
 
@@ -190,11 +237,19 @@ mod tests {
     #[test]
     fn what_is_no_name_of_a_host_is_neither_asked_nor_put_into_advice_to_paste() {
         for host in ["", "-oProxyCommand=true", "a;true", "a b", "$(true)", "a\nb", "a\'b"] {
-            let error = SystemHosts::new("true".into()).command(host, &[]).unwrap_err();
+            let error = SystemHosts::new("true".into()).remote().command(host, &[]).unwrap_err();
             assert!(matches!(error, Error::HostName { .. }), "{error}");
             let text = error.to_string();
             assert!(!text.contains("ssh") && !text.contains('\n'), "{text}");
         }
+    }
+
+    #[test]
+    fn a_host_that_hangs_is_given_up_and_named() {
+        let (shell, program) = (["sleep", "600", "{host}"].map(str::to_owned).to_vec(), "0".into());
+        let remote = Remote { shell, program, limit: Duration::from_millis(200) };
+        let error = remote.output("1", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains("did not answer within 0.2 s"), "{error}");
     }
 
     #[test]

@@ -104,6 +104,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         owner: manifest.owner,
         images,
         symbols: Some(Arc::clone(&symbols)),
+        ..Job::default()
     };
     Ok(Evidence { manifest, job })
 }

@@ -21,6 +21,13 @@ struct File {
     exports: BTreeMap<u64, Vec<String>>,
 }
 
+impl Symbols {
+    /// Whether the predefined objects of a file are known.
+    pub(crate) fn has_exports(&self, module: &ModuleFacts) -> bool {
+        self.files.get(&module.path).is_some_and(|file| !file.exports.is_empty())
+    }
+}
+
 impl Locate for Symbols {
     fn call(&self, module: &ModuleFacts, return_address: u64) -> Option<String> {
         self.files.get(&module.path)?.calls.get(&return_address.wrapping_sub(module.bias)).cloned()

@@ -9,17 +9,18 @@ use super::{
 use crate::Error;
 use crate::clock::Moment;
 use crate::discover::{Job, JobImage};
+use crate::elsewhere::Elsewhere;
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
 use crate::process::Process;
-use crate::questions::observation::live;
+use crate::questions::observation::{Observation, live};
 use crate::rank::{Rank, SymbolContext};
 use crate::rank_status::RankStatus;
 use crate::stacks::{self, ThreadStack};
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{Files, Symbolizer};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -54,18 +55,19 @@ pub fn save(
     pause: Duration,
     stacks: bool,
     symbols: &dyn Locate,
+    elsewhere: Elsewhere,
     path: &Path,
 ) -> Result<Saved, Error> {
     let began = Instant::now();
     let recorder = Recorder::new(symbols);
-    let before = live::look(job, &recorder);
+    let before = earlier(live::look(job, &recorder).observations, elsewhere.before);
     thread::sleep(pause.saturating_sub(began.elapsed()));
     let seconds = began.elapsed().as_secs_f64();
     let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = NamedTempFile::new_in(folder).map_err(fail)?;
     let mut archive = Archive::new(file.as_file()).map_err(fail)?;
-    let mut saved = Saved::default();
+    let mut saved = Saved { not_seen: elsewhere.not_seen, ..Saved::default() };
     let files = Arc::new(Files::default());
     let words = Symbolizer::new();
     let taken = |found: &JobImage, process: &Process| match stacks {
@@ -96,7 +98,7 @@ pub fn save(
         saved_unix_s: Moment::now().unix_ns / 1_000_000_000,
         seconds,
         processes: saved.processes,
-        before: before.observations,
+        before,
         not_seen: saved.not_seen.clone(),
     };
     archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;
@@ -105,6 +107,15 @@ pub fn save(
     saved.bytes = file.as_file().metadata().map_err(fail)?.len();
     file.persist(path).map_err(|why| fail(why.error))?;
     Ok(saved)
+}
+
+/// The earlier look: processes of other hosts were looked at there, before those of this host.
+pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Vec<Observation> {
+    let who = |seen: &Observation| (seen.world.clone(), seen.rank, seen.pid);
+    let known: HashSet<_> = there.iter().map(who).collect();
+    here.retain(|seen| !known.contains(&who(seen)));
+    here.extend(there);
+    here
 }
 
 /// A process at one moment.

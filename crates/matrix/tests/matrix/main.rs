@@ -10,6 +10,7 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Trial};
 use mpiscope_testkit::{mpi, paths, trials};
 
+mod doctor;
 mod endings;
 mod events;
 mod findings;
@@ -42,7 +43,12 @@ fn main() -> ExitCode {
     }
     trials.extend(mock::trials(&subject));
     trials.extend(variables::refusals());
-    let of_libraries = libraries.into_iter().map(|library| of_library(&subject, &Arc::new(library)));
+    let of_libraries = libraries.iter().map(|library| {
+        let library = Arc::new(library.clone());
+        let mut trials = of_library(&subject, &library);
+        trials.extend(doctor::trials(&subject, &library, &libraries));
+        trials
+    });
     trials.extend(by_turns(of_libraries.collect()));
     if !wanted {
         eprintln!("the matrix runs in `cargo xtask test`, which builds what it tests");

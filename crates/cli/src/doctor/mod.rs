@@ -1,0 +1,167 @@
+//! `mpiscope doctor`: can jobs be seen here, and what stands in the way?
+
+mod arguments;
+
+use crate::exit;
+use crate::render::{Screen, while_working};
+use crate::run::environment::{Environment, find_layer, new_job};
+use crate::run::launcher::starts_jobs;
+use crate::run::start_form;
+use anyhow::Result;
+use mpiscope_job::bounded;
+use mpiscope_job::setup::rank::{self, Facts, MARK};
+use mpiscope_job::setup::{self, Check, Result as Outcome};
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+/// Check whether jobs can be seen here, and say what helps where they cannot
+///
+/// Without a command: this host. With the command that starts a job, as after `mpiscope run`: also whether launcher, program
+/// and MPI library belong together, and what arrives at the ranks; for this the launcher starts a process of mpiscope in the place
+/// of each rank, and the program itself is not started. Exit status: 0 all is well, 1 something will not work, 2 nothing could be
+/// checked.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Everything as JSON (schema mpiscope.doctor/1)
+    #[arg(long)]
+    json: bool,
+    /// Seconds that the launcher may take
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 30.0)]
+    seconds: f64,
+    /// In the place of a rank: report what has arrived
+    #[arg(long, hide = true)]
+    as_rank: bool,
+    /// The launcher, its options, and the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    /// No check found a problem.
+    well: bool,
+    checks: Vec<Check>,
+}
+
+/// Checks, and prints.
+pub fn doctor(options: &Options) -> Result<ExitCode> {
+    if options.as_rank {
+        return report();
+    }
+    let checks = while_working("checking", || checks(options))?;
+    let well = checks.iter().all(|check| check.result != Outcome::Problem);
+    let mut screen = Screen::stdout();
+    if options.json {
+        screen.json(&Report { schema: "mpiscope.doctor/1", well, checks })?;
+    } else {
+        for line in checks.iter().flat_map(lines) {
+            screen.line(&line)?;
+        }
+    }
+    screen.finish()?;
+    Ok(ExitCode::from(if well { exit::FINE } else { exit::PROBLEM }))
+}
+
+fn lines(check: &Check) -> Vec<String> {
+    let mark = match check.result {
+        Outcome::Fine => "ok",
+        Outcome::Limited => "limited",
+        Outcome::Problem => "PROBLEM",
+        Outcome::Unknown => "?",
+    };
+    let mut lines = vec![format!("{mark:<8} {}: {}", check.check, check.found)];
+    lines.extend(check.remedy.iter().map(|remedy| format!("         try: {remedy}")));
+    lines
+}
+
+fn checks(options: &Options) -> Result<Vec<Check>> {
+    let layer = match find_layer() {
+        Ok(layer) => layer,
+        Err(why) => {
+            let remedy = "install libmpiscope.so beside mpiscope, or in ../lib";
+            return Ok(vec![Check::of("layer", Outcome::Problem, why.to_string(), remedy)]);
+        }
+    };
+    let mut checks = vec![Check::fine("layer", layer.display().to_string())];
+    checks.extend(setup::host(&layer, rustix::process::getuid().as_raw()));
+    let Some(first) = options.command.first() else { return Ok(checks) };
+    let starts = Path::new(first).file_name().is_some_and(starts_jobs);
+    let (launcher, program) = match starts {
+        true => arguments::split(&options.command),
+        false => (&[][..], options.command.as_slice()),
+    };
+    let found = program.first().map(|program| setup::program(&in_path(Path::new(program))));
+    checks.extend(found.iter().flat_map(|program| program.checks.clone()));
+    if starts {
+        let about = setup::launcher(Path::new(first));
+        checks.push(about.check.clone());
+        checks.extend(found.as_ref().and_then(|program| setup::fit(&about, program)));
+        if about.check.result == Outcome::Fine {
+            checks.extend(ranks(
+                launcher,
+                &layer,
+                Duration::from_secs_f64(options.seconds.clamp(1.0, 3600.0)),
+            )?);
+        }
+    }
+    Ok(checks)
+}
+
+/// What arrives at the ranks that the launcher starts.
+fn ranks(launcher: &[OsString], layer: &Path, limit: Duration) -> Result<Vec<Check>> {
+    let Some((first, arguments)) = launcher.split_first() else { return Ok(Vec::new()) };
+    let mut command = Command::new(first);
+    command.args(arguments).arg(std::env::current_exe()?).args(["doctor", "--as-rank"]);
+    command.envs(Environment::new(layer, &new_job())?.variables());
+    let outcome = bounded::run(&mut command, limit)?;
+    let text = String::from_utf8_lossy(&outcome.stdout);
+    let facts: Vec<Facts> = text.lines().filter_map(Facts::read).collect();
+    let mut checks = rank::checks(&facts, layer);
+    if outcome.status.is_none() {
+        let found = format!("it did not end within {} s", limit.as_secs());
+        checks.push(Check::of(
+            "launcher",
+            Outcome::Problem,
+            found,
+            "is a host down, or does it ask for a password?",
+        ));
+    } else if !outcome.success() {
+        let said = String::from_utf8_lossy(&outcome.stderr);
+        let last =
+            said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing").trim().to_owned();
+        checks.push(Check::of(
+            "launcher",
+            Outcome::Problem,
+            format!("it failed and said: {last}"),
+            "run it by hand",
+        ));
+    }
+    Ok(checks)
+}
+
+/// A program as a shell finds it.
+fn in_path(program: &Path) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found =
+        || std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file());
+    if program.components().count() > 1 {
+        program.to_owned()
+    } else {
+        found().unwrap_or_else(|| program.to_owned())
+    }
+}
+
+/// In the place of a rank.
+fn report() -> Result<ExitCode> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let rank = start_form::place(|name| std::env::var(name).ok()).and_then(|place| place.rank);
+    let memory_file = memfd_create("mpiscope:doctor", MemfdFlags::CLOEXEC).is_ok();
+    println!("{MARK}{}", serde_json::to_string(&Facts::here(host, rank, memory_file))?);
+    Ok(ExitCode::from(exit::FINE))
+}

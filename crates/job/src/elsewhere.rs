@@ -1,0 +1,165 @@
+//! The ranks of a job on other hosts, brought here: each host saves what it knows of the job as an evidence file and sends that.
+//!
+//! ```text
+//! tables of the ranks here ──► hosts and process ids ──► `mpiscope save --here PID -` on each, side by side
+//!                                                                 │ one round trip, a limit of time
+//!                              Job with images of all hosts ◄─────┘
+//! ```
+//!
+//! What comes back is read by the code that reads evidence files, so every view of a job is one of all its hosts. A host that
+//! does not answer in time costs its own ranks only, and is named.
+
+use crate::acquire::{self, Hosts, Scope, Start, SystemHosts};
+use crate::discover::{Job, JobImage};
+use crate::evidence::{self, Evidence};
+use crate::questions::observation::Observation;
+use mpiscope_target::Files;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+/// Hosts that are asked at once.
+const AT_ONCE: usize = 32;
+/// What a ZIP archive begins with; shells on other hosts may say good morning first.
+const ARCHIVE: &[u8] = b"PK\x03\x04";
+
+/// What other hosts sent.
+#[derive(Debug, Default)]
+pub struct Elsewhere {
+    /// What was seen there at an earlier look.
+    pub before: Vec<Observation>,
+    /// What could not be had, and from whom.
+    pub not_seen: Vec<String>,
+}
+
+/// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause` apart.
+pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
+    let mut elsewhere = Elsewhere::default();
+    let asked = places(job, hosts);
+    let remote = hosts.remote();
+    let fetch = |host: &str, pid: u32| remote.output(host, &words(pid, pause, stacks), pause);
+    let answers = ask(&asked, |host, pid| fetch(host, pid).map_err(|why| why.to_string()));
+    for ((host, pids), answer) in asked.iter().zip(answers) {
+        // A host is believed of its own ranks only; it may call itself by another name than the tables do.
+        let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || pids.contains(&pid));
+        match answer.and_then(|bytes| open(host, &bytes)) {
+            Ok(Evidence { manifest, job: there }) => {
+                job.take_in(there, |process| own(&process.host, process.pid));
+                let before = manifest.before.into_iter().filter(|seen| own(&seen.host, seen.pid));
+                elsewhere.before.extend(before);
+                elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
+            }
+            Err(why) => {
+                let processes = if pids.len() == 1 { "process" } else { "processes" };
+                elsewhere.not_seen.push(format!("{why}; {} {processes} of the job are there", pids.len()));
+            }
+        }
+    }
+    elsewhere
+}
+
+/// What another host is asked.
+fn words(pid: u32, pause: Duration, stacks: bool) -> Vec<String> {
+    let (seconds, pid) = (pause.as_secs_f64().to_string(), pid.to_string());
+    let stacks = stacks.then_some("--stacks");
+    let words = ["save", "--here", "--for", &seconds].into_iter().chain(stacks).chain([pid.as_str(), "-"]);
+    words.map(str::to_owned).collect()
+}
+
+/// Hosts with processes of the job, as the tables of those here say: any rank knows all, and one that is about to end may not
+/// answer any more.
+fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
+    let files = Arc::new(Files::default());
+    let pid = |image: &JobImage| {
+        let (_, process) = image.read(&files).ok().flatten()?;
+        image.outer_pid(process.pid).filter(|_| !process.finalized())
+    };
+    let pids: Vec<u32> = job.images.iter().filter_map(pid).collect();
+    let found = acquire::acquire(hosts, Start::Pids(pids), &Scope::default());
+    let mut places: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for place in found.map_or_else(|_| Vec::new(), |found| found.elsewhere) {
+        places.entry(place.host).or_default().insert(place.pid);
+    }
+    places.into_iter().collect()
+}
+
+type Answer = Result<Vec<u8>, String>;
+
+/// Asks many hosts side by side; the answers are in the order of the hosts.
+fn ask(asked: &[(String, BTreeSet<u32>)], fetch: impl Fn(&str, u32) -> Answer + Sync) -> Vec<Answer> {
+    let next = AtomicUsize::new(0);
+    let answers: Vec<Mutex<Option<Answer>>> = asked.iter().map(|_| Mutex::new(None)).collect();
+    thread::scope(|scope| {
+        for _ in 0..asked.len().min(AT_ONCE) {
+            scope.spawn(|| {
+                while let Some(((host, pids), answer)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    asked.get(at).zip(answers.get(at))
+                } {
+                    let found = pids.first().map(|pid| fetch(host, *pid));
+                    *answer.lock().unwrap_or_else(PoisonError::into_inner) = found;
+                }
+            });
+        }
+    });
+    let given = |answer: Mutex<Option<Answer>>| answer.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let nobody = || Err("a host was not asked".to_owned());
+    answers.into_iter().map(|answer| given(answer).unwrap_or_else(nobody)).collect()
+}
+
+/// Reads what a host sent.
+fn open(host: &str, bytes: &[u8]) -> Result<Evidence, String> {
+    let fail = |why: String| format!("{host}: {why}");
+    let at = bytes.windows(ARCHIVE.len()).position(|window| window == ARCHIVE);
+    let archive =
+        at.and_then(|at| bytes.get(at..)).ok_or_else(|| fail("it sent no evidence file".to_owned()))?;
+    let mut file = NamedTempFile::new().map_err(|why| fail(why.to_string()))?;
+    file.write_all(archive).map_err(|why| fail(why.to_string()))?;
+    // The file is open from now on, and may lose its name.
+    evidence::open(file.path()).map_err(|why| fail(why.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(names: &[&str]) -> Vec<(String, BTreeSet<u32>)> {
+        names.iter().map(|name| ((*name).to_owned(), BTreeSet::from([7]))).collect()
+    }
+
+    #[test]
+    fn hosts_are_asked_side_by_side_and_answer_in_their_order() {
+        let barrier = std::sync::Barrier::new(3);
+        let answers = ask(&hosts(&["a", "b", "c"]), |host, pid| {
+            barrier.wait();
+            match host {
+                "b" => Err("down".to_owned()),
+                _ => Ok(format!("{host}{pid}").into_bytes()),
+            }
+        });
+        let text = |answer: &Answer| {
+            answer.as_ref().map_or_else(Clone::clone, |b| String::from_utf8_lossy(b).into())
+        };
+        assert_eq!(answers.iter().map(text).collect::<Vec<_>>(), ["a7", "down", "c7"]);
+    }
+
+    #[test]
+    fn more_hosts_than_are_asked_at_once_are_all_asked() {
+        let names: Vec<String> = (0..3 * AT_ONCE).map(|number| format!("n{number}")).collect();
+        let asked = hosts(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let answers = ask(&asked, |host, _| Ok(host.as_bytes().to_vec()));
+        assert!(answers.iter().zip(&names).all(|(answer, name)| answer.as_ref().unwrap() == name.as_bytes()));
+    }
+
+    #[test]
+    fn what_is_no_evidence_file_is_an_error_that_names_the_host() {
+        for bytes in [&b""[..], b"good morning\n", b"PK\x03\x04 and nothing else"] {
+            assert!(open("node7", bytes).is_err());
+        }
+        assert!(open("node7", b"good morning").is_err_and(|why| why.starts_with("node7: ")));
+    }
+}

@@ -1,0 +1,151 @@
+//! What this host allows: reading processes, keeping images, writing core files.
+
+use super::{Check, Result};
+use mpiscope_image::runtime;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Addresses that the layer reserves for an image; it takes less where there are fewer, and then holds less.
+const RESERVED: u64 = 1 << 36;
+
+/// Looks at the host; `layer` is the file that would be preloaded, `user` this process's user.
+#[must_use]
+pub fn host(layer: &Path, user: u32) -> Vec<Check> {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let mut checks = vec![files(layer), reading(user), core_files(&limits), folder(user), debugger()];
+    checks.extend(addresses(&limits));
+    checks
+}
+
+fn files(layer: &Path) -> Check {
+    const NAME: &str = "plug-ins";
+    let missing: Vec<&str> = ["libmpiscope_handles.so", "libmpiscope_queues.so"]
+        .into_iter()
+        .filter(|file| !layer.with_file_name(file).is_file())
+        .collect();
+    if missing.is_empty() {
+        return Check::fine(NAME, "both lie beside the layer, where debuggers look for them");
+    }
+    let found = format!("{} is missing beside {}", missing.join(" and "), layer.display());
+    Check::of(NAME, Result::Limited, found, "install them there, for debuggers that load plug-ins")
+}
+
+/// Reading images needs the same user; reading memory and stacks is what Yama restricts.
+fn reading(user: u32) -> Check {
+    const NAME: &str = "reading processes";
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok();
+    scope_of(scope.and_then(|text| text.trim().parse().ok()), user, NAME)
+}
+
+fn scope_of(scope: Option<u32>, user: u32, name: &'static str) -> Check {
+    let own = "ps, why, queues, inspect and the report need no such right";
+    match scope {
+        None | Some(0) => Check::fine(name, "processes of the same user may be read and stopped"),
+        Some(1 | 2) if user == 0 => Check::fine(name, "root may read processes and stop them"),
+        Some(1) => {
+            let found = format!("Yama lets only ancestors attach to a process; {own}");
+            let remedy = "for attach and stacks: MPISCOPE_PTRACER=PID, or sysctl kernel.yama.ptrace_scope=0";
+            Check::of(name, Result::Limited, found, remedy)
+        }
+        Some(scope) => {
+            let found = format!("Yama's ptrace_scope is {scope}: nobody may attach to your processes; {own}");
+            Check::of(name, Result::Limited, found, "for stacks look at core files")
+        }
+    }
+}
+
+fn core_files(limits: &str) -> Check {
+    const NAME: &str = "core files";
+    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
+    core_files_by(limit(limits, "Max core file size"), pattern.trim(), NAME)
+}
+
+fn core_files_by(limit: Option<u64>, pattern: &str, name: &'static str) -> Check {
+    match (limit, pattern) {
+        (Some(0), pattern) if !pattern.starts_with('|') => Check::of(
+            name,
+            Result::Limited,
+            "none are written: their size is limited to 0",
+            "ulimit -c unlimited",
+        ),
+        (_, "") => Check::of(
+            name,
+            Result::Limited,
+            "the kernel writes none: core_pattern is empty",
+            "ask the administrator",
+        ),
+        (_, pattern) if pattern.starts_with('|') => {
+            let program =
+                pattern.trim_start_matches('|').split_whitespace().next().unwrap_or_default().to_owned();
+            Check::fine(name, format!("they are handed to {program}, which keeps them (coredumpctl, apport)"))
+        }
+        (_, pattern) => Check::fine(name, format!("they are written as {pattern}")),
+    }
+}
+
+fn folder(user: u32) -> Check {
+    const NAME: &str = "runtime folder";
+    let named = env::var_os(runtime::VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    match runtime::folder(user, named.as_deref()) {
+        Ok(path) => Check::fine(NAME, format!("{}, where the ranks of a host meet", path.display())),
+        Err(why) => {
+            let remedy = format!("name a private folder of this host by {}", runtime::VARIABLE);
+            Check::of(NAME, Result::Problem, why.to_string(), remedy)
+        }
+    }
+}
+
+fn debugger() -> Check {
+    const NAME: &str = "debugger";
+    let path = env::var_os("PATH").unwrap_or_default();
+    match env::split_paths(&path).map(|folder| folder.join("gdb")).find(|file| file.is_file()) {
+        Some(gdb) => Check::fine(NAME, gdb.display().to_string()),
+        None => Check::of(NAME, Result::Limited, "gdb is not in PATH", "install gdb for mpiscope attach"),
+    }
+}
+
+fn addresses(limits: &str) -> Option<Check> {
+    let limit = limit(limits, "Max address space").filter(|limit| *limit < RESERVED)?;
+    let found = format!("addresses are limited to {} MiB: images have less room", limit >> 20);
+    Some(Check::of("address space", Result::Limited, found, "ulimit -v unlimited"))
+}
+
+/// The soft limit of this name; `None` for none.
+fn limit(limits: &str, name: &str) -> Option<u64> {
+    limits.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yama_restricts_users_and_not_root() {
+        let result = |scope, user| scope_of(scope, user, "reading").result;
+        assert_eq!(
+            (result(None, 7), result(Some(0), 7), result(Some(2), 0)),
+            (Result::Fine, Result::Fine, Result::Fine)
+        );
+        assert_eq!((result(Some(1), 7), result(Some(3), 0)), (Result::Limited, Result::Limited));
+    }
+
+    #[test]
+    fn core_files_are_limited_by_size_and_pattern() {
+        let result = |limit, pattern| core_files_by(limit, pattern, "core").result;
+        assert_eq!(result(Some(0), "core"), Result::Limited);
+        assert_eq!(
+            (result(Some(0), "|/usr/lib/systemd/systemd-coredump %P"), result(None, "core.%p")),
+            (Result::Fine, Result::Fine)
+        );
+        assert_eq!(result(None, ""), Result::Limited);
+    }
+
+    #[test]
+    fn the_soft_limit_is_read() {
+        let limits = "Limit   Soft Limit  Hard Limit  Units\nMax core file size        0      unlimited    bytes\n\
+                      Max address space         unlimited            unlimited            bytes\n";
+        assert_eq!(limit(limits, "Max core file size"), Some(0));
+        assert_eq!(limit(limits, "Max address space"), None);
+    }
+}

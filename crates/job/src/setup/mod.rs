@@ -1,0 +1,131 @@
+//! Whether jobs can be seen here, and what stands in the way: the checks of `mpiscope doctor`, each with a remedy.
+//!
+//! Nothing is changed and nobody is asked for rights. What a launcher passes on is not believed from its manual but tried:
+//! it starts a process on every rank that reports what has arrived there ([`rank`]).
+
+mod host;
+mod launcher;
+mod program;
+pub mod rank;
+
+pub use host::host;
+pub use launcher::{Launcher, launcher};
+pub use program::{Library, Program, program};
+
+use serde::Serialize;
+
+/// What a check found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Result {
+    /// As it should be.
+    Fine,
+    /// Works, but less than it could.
+    Limited,
+    /// Something will not work.
+    Problem,
+    /// Could not be found out.
+    Unknown,
+}
+
+/// A check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at, in a word or two.
+    pub check: &'static str,
+    /// How it is.
+    pub result: Result,
+    /// What was found, in a sentence.
+    pub found: String,
+    /// What helps, if it is not fine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+impl Check {
+    /// As it should be.
+    pub fn fine(check: &'static str, found: impl Into<String>) -> Self {
+        Self { check, result: Result::Fine, found: found.into(), remedy: None }
+    }
+
+    /// Not as it should be, with what helps.
+    pub fn of(
+        check: &'static str,
+        result: Result,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { check, result, found: found.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+/// Families of MPI libraries whose launchers and processes understand each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// MPICH and its derivatives.
+    Mpich,
+    /// Open MPI.
+    OpenMpi,
+}
+
+impl Family {
+    /// For people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mpich => "the MPICH family",
+            Self::OpenMpi => "Open MPI",
+        }
+    }
+}
+
+/// Whether the launcher starts programs of the library as one job.
+#[must_use]
+pub fn fit(launcher: &Launcher, program: &Program) -> Option<Check> {
+    const NAME: &str = "launcher and library";
+    let Some(library) = &program.library else { return None };
+    let (Some(starts), Some(uses)) = (launcher.family, library.family) else {
+        let found =
+            format!("{} with {}: not known to belong together or not", launcher.says, library.file.display());
+        return Some(Check { check: NAME, result: Result::Unknown, found, remedy: None });
+    };
+    if starts == uses {
+        return Some(Check::fine(NAME, format!("both are of {}", uses.name())));
+    }
+    let found = format!(
+        "the launcher is of {} and the program uses {} of {}: every rank would be a job of its own",
+        starts.name(),
+        library.file.display(),
+        uses.name()
+    );
+    let own = library.launcher().map_or_else(
+        || format!("start it with the mpirun of {}", uses.name()),
+        |path| format!("start it with {}", path.display()),
+    );
+    Some(Check::of(NAME, Result::Problem, found, own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn program(family: Option<Family>) -> Program {
+        let library = Library { file: PathBuf::from("/opt/lib/libmpi.so.40"), family };
+        Program { checks: Vec::new(), library: Some(library) }
+    }
+
+    fn launcher(family: Option<Family>) -> Launcher {
+        Launcher { family, says: "a launcher".to_owned(), check: Check::fine("launcher", "") }
+    }
+
+    #[test]
+    fn a_launcher_of_another_library_is_a_problem_and_one_that_is_not_known_is_not_judged() {
+        let result = |starts, uses| fit(&launcher(starts), &program(uses)).map(|check| check.result);
+        assert_eq!(result(Some(Family::Mpich), Some(Family::OpenMpi)), Some(Result::Problem));
+        assert_eq!(result(Some(Family::OpenMpi), Some(Family::OpenMpi)), Some(Result::Fine));
+        assert_eq!(result(None, Some(Family::OpenMpi)), Some(Result::Unknown));
+        assert!(fit(&launcher(None), &Program { checks: Vec::new(), library: None }).is_none());
+    }
+}

@@ -1,0 +1,73 @@
+//! `mpiscope doctor` with the launcher of each library, and with one of another.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+
+use crate::subject::{LIMIT, Subject};
+
+/// The trials of a library, among all that are there.
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -> Vec<Trial> {
+    let name = |what: &str| format!("{}::{what}", library.name);
+    let (checked, own) = (Arc::clone(subject), Arc::clone(library));
+    let fine = move || its_own_launcher(&checked, &own).map_err(|e| format!("{e:#}").into());
+    let mut trials = vec![Trial::test(name("doctor_finds_nothing_wrong_with_its_own_launcher"), fine)];
+    let open = |library: &Library| library.family == Family::OpenMpi;
+    if let Some(other) = all.iter().find(|other| open(other) != open(library)).cloned() {
+        let (checked, own) = (Arc::clone(subject), Arc::clone(library));
+        let wrong = move || another_launcher(&checked, &own, &other).map_err(|e| format!("{e:#}").into());
+        trials.push(Trial::test(name("doctor_names_a_launcher_of_another_library"), wrong));
+    }
+    trials
+}
+
+const PROGRAM: Program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
+
+fn its_own_launcher(subject: &Subject, library: &Library) -> Result<()> {
+    let (status, checks) = doctor(subject, library, library)?;
+    for check in ["layer", "program", "launcher", "ranks", "numbering", "preloading", "memory files"] {
+        ensure!(checks.get(check).is_some_and(|said| said["result"] == "fine"), "{check}: {checks:#?}");
+    }
+    ensure!(status == Some(0), "status {status:?}: {checks:#?}");
+    let found = checks.get("ranks").map(|check| check["found"].to_string()).unwrap_or_default();
+    ensure!(found.contains("2 processes answered") && found.contains("[0-1]"), "{found}");
+    Ok(())
+}
+
+/// The program is of `library`, the launcher of `other`.
+fn another_launcher(subject: &Subject, library: &Library, other: &Library) -> Result<()> {
+    let (status, checks) = doctor(subject, library, other)?;
+    let fit = checks.get("launcher and library").context("launcher and library were not compared")?;
+    // Which family a library for the standard ABI is of does not show in its name.
+    if library.name.ends_with("-abi") {
+        ensure!(fit["result"] == "unknown", "{checks:#?}");
+        return Ok(());
+    }
+    ensure!(status == Some(1) && fit["result"] == "problem", "status {status:?}: {checks:#?}");
+    ensure!(fit["remedy"].to_string().contains("start it with"), "{checks:#?}");
+    Ok(())
+}
+
+/// Exit status, and the checks by their names.
+fn doctor(
+    subject: &Subject,
+    library: &Library,
+    launcher: &Library,
+) -> Result<(Option<i32>, BTreeMap<String, Value>)> {
+    let binary = subject.binary(&PROGRAM, library)?;
+    let mut command = Command::new(paths::mpiscope().context("no mpiscope command")?);
+    launcher.set_environment(&mut command);
+    command.args(["doctor", "--json"]).arg(&launcher.mpirun).args(launcher.launch_arguments(2)).arg(binary);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    let report: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
+    let checks = report["checks"].as_array().cloned().unwrap_or_default();
+    let named = |check: Value| Some((check["check"].as_str()?.to_owned(), check));
+    Ok((Some(outcome.code()), checks.into_iter().filter_map(named).collect()))
+}
