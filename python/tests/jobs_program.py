@@ -1,5 +1,6 @@
 """`jobs_program.py RING LAUNCHER…`: asks everything about a job of four ranks that hangs, running and saved."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -60,6 +61,15 @@ def frames(job):
     assert len(job.queues().entries().to_pandas()) == 4
 
 
+def end_of(ranks):
+    """Not every launcher ends its ranks."""
+    for pid in ranks:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def main():
     ring, *launcher = sys.argv[1:]
     assert mpiscope.version().startswith("mpiscope ")
@@ -79,8 +89,10 @@ def main():
                 else:
                     raise AssertionError("a job that runs has no report")
                 saved = job.save(Path(folder) / "job.mpiscope", seconds=0.2)
+                ranks = [one.pid for one in job.ps(here=True)]
             finally:
                 process.send_signal(signal.SIGTERM)
+        end_of(ranks)
         kept = ask(saved)
         assert kept.verdict == running.verdict, (kept, running)
         report = mpiscope.Job(out).report()

@@ -6,6 +6,7 @@
 use anyhow::Result;
 use clap::Parser;
 
+mod aarch64;
 mod bench;
 mod build;
 mod check;
@@ -20,6 +21,8 @@ mod test;
 #[derive(Parser)]
 #[command(name = "cargo xtask", disable_help_subcommand = true)]
 enum Verb {
+    /// Run test programs for AArch64 under an emulator
+    Aarch64(aarch64::Args),
     /// Measure what the layer costs per call
     Bench(bench::Args),
     /// Check the sources: format, lints, generated files, models, other architecture, oldest Rust, dependencies
@@ -40,6 +43,7 @@ enum Verb {
 
 fn main() -> Result<()> {
     match Verb::parse() {
+        Verb::Aarch64(args) => aarch64::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Demo(args) => demo::run(&args),

@@ -99,6 +99,10 @@ pub(crate) use export_marked;
 
 /// Has the dynamic linker call `$body` when it relocates this library: the address of an *indirect function* is filled in by
 /// asking for it.
+///
+/// glibc asks at the relocation's place in the table here, not after all others. What only a call refers to comes after the
+/// addresses of all functions that this library calls (`memcpy` and its like, which `$body` may need); a pointer to it would
+/// come before them.
 macro_rules! export_at_relocation {
     ($body:path) => {
         ::std::arch::global_asm!(
@@ -108,19 +112,29 @@ macro_rules! export_at_relocation {
             ".type mpiscope_at_relocation,@gnu_indirect_function",
             "mpiscope_at_relocation: b {body}",
             ".size mpiscope_at_relocation, . - mpiscope_at_relocation",
+            ".globl mpiscope_refers_to_at_relocation",
+            ".hidden mpiscope_refers_to_at_relocation",
+            ".type mpiscope_refers_to_at_relocation,@function",
+            "mpiscope_refers_to_at_relocation: b mpiscope_at_relocation",
+            ".size mpiscope_refers_to_at_relocation, . - mpiscope_refers_to_at_relocation",
             ".popsection",
             body = sym $body,
         );
+        // Never called.
         #[used]
         static AT_RELOCATION: unsafe extern "C" fn() = {
             unsafe extern "C" {
-                fn mpiscope_at_relocation();
+                fn mpiscope_refers_to_at_relocation();
             }
-            mpiscope_at_relocation
+            mpiscope_refers_to_at_relocation
         };
     };
 }
 pub(crate) use export_at_relocation;
+
+/// Start-up code looks at one place for the address of `__gmon_start__` and calls it through another, which is filled in when it is
+/// called: what was found there once must be taken back when it is not found any more.
+pub const ASKS_TWICE: bool = true;
 
 /// Whether a relocation of this kind fills in the address of a symbol: `R_AARCH64_ABS64`, `_GLOB_DAT`, `_JUMP_SLOT`.
 pub fn binds_an_address(kind: u32) -> bool {

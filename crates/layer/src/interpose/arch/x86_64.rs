@@ -116,6 +116,9 @@ macro_rules! export_at_relocation {
 }
 pub(crate) use export_at_relocation;
 
+/// Start-up code calls `__gmon_start__` through the place where it looks for it.
+pub const ASKS_TWICE: bool = false;
+
 /// Whether a relocation of this kind fills in the address of a symbol: `R_X86_64_64`, `_GLOB_DAT`, `_JUMP_SLOT`.
 pub fn binds_an_address(kind: u32) -> bool {
     matches!(kind, 1 | 6 | 7)

@@ -48,6 +48,11 @@ impl Own {
         })
     }
 
+    /// Whether this is the name by which we learn that something is loaded.
+    pub fn is_watched(&self, name: &Name) -> bool {
+        name.starts_with(WATCHED)
+    }
+
     /// Lets `edit` change the symbols. Where memory cannot be made writable they stay as they are.
     pub fn change(&self, edit: impl FnOnce(&Symbols)) {
         let start = self.0.symbol(0) as usize;

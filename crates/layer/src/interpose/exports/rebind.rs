@@ -28,7 +28,8 @@ fn again(own: &Own, object: &Object, relocation: &Relocation, place: *mut usize,
     // SAFETY: a symbol that a relocation of the object names.
     let symbol = unsafe { &*object.symbol(relocation.symbol()) };
     let name = Name::new(object.text(symbol));
-    if !own.is_hidden(&name, bound) {
+    let is_asked_twice = arch::ASKS_TWICE && own.is_watched(&name);
+    if !own.is_hidden(&name, bound) && !is_asked_twice {
         return;
     }
     let other = super::behind(own).find_map(|object| object.define(&name));

@@ -1,0 +1,114 @@
+//! `cargo xtask aarch64`: the test programs on the other architecture, under an emulator.
+//!
+//! Ranks are programs for AArch64 under `qemu-aarch64`, with the distribution's MPI libraries for it and our layer; launcher and
+//! `mpiscope` are those of this machine, which reads the images of the emulated processes as it would those of its own.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use mpiscope_testkit::program::{Needs, PROGRAMS, Program};
+use mpiscope_testkit::{mpi, paths};
+
+use crate::build;
+
+mod emulated;
+mod questions;
+mod system;
+
+/// What to run.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only programs whose name holds this
+    filter: Option<String>,
+}
+
+pub fn run(args: &Args) -> Result<()> {
+    let began = Instant::now();
+    let root = match system::fetch() {
+        Ok(root) => root,
+        Err(why) => {
+            println!("aarch64: skipped: {why:#}");
+            return Ok(());
+        }
+    };
+    compile()?;
+    let mpiscope =
+        paths::mpiscope().ok_or_else(|| anyhow::anyhow!("build mpiscope first: cargo build -p mpiscope"))?;
+    let (libraries, _) = mpi::survey();
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let wanted = |name: &str| args.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str()));
+    for family in system::FAMILIES {
+        let Some(native) = libraries.iter().find(|library| library.name == family.native) else {
+            println!(
+                "{}: skipped: its launcher is that of {}, which is not installed",
+                family.name, family.native
+            );
+            continue;
+        };
+        let subject = emulated::Subject::new(&root, family, native, &mpiscope)?;
+        for program in PROGRAMS.iter().filter(|program| wanted(program.name)) {
+            let name = format!("aarch64::{}::{}", family.name, program.name);
+            let lacks = program.needs.missing_in(native).or_else(|| program.known_fault(native));
+            if let Some(why) = lacks.or_else(|| not_emulated(program)) {
+                println!("{name}: skipped: {why}");
+                skipped += 1;
+                continue;
+            }
+            match subject.counts(program) {
+                Ok(emulated::Outcome::Same(calls)) => {
+                    println!("{name}: passed ({} ranks, {calls} calls)", program.ranks);
+                    passed += 1;
+                }
+                Ok(emulated::Outcome::NotFor(why)) => {
+                    println!("{name}: skipped: {why}");
+                    skipped += 1;
+                }
+                Err(error) => {
+                    println!("{name}: failed: {error:#}");
+                    failed += 1;
+                }
+            }
+        }
+        for (name, question) in questions::ALL.iter().filter(|(name, _)| wanted(name)) {
+            let name = format!("aarch64::{}::{name}", family.name);
+            match question(&subject) {
+                Ok(()) => {
+                    println!("{name}: passed");
+                    passed += 1;
+                }
+                Err(error) => {
+                    println!("{name}: failed: {error:#}");
+                    failed += 1;
+                }
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed, {skipped} skipped ({:.0} s)", began.elapsed().as_secs_f64());
+    ensure!(failed == 0 && passed > 0, "{failed} failed");
+    Ok(())
+}
+
+/// Why a program is not run under the emulator.
+fn not_emulated(program: &Program) -> Option<&'static str> {
+    match (program.name, program.needs) {
+        ("spawn", _) => Some("the library would start a program for AArch64 without the emulator"),
+        (_, Needs::Fortran | Needs::F08) => Some("there is no Fortran compiler for AArch64 here"),
+        _ => None,
+    }
+}
+
+/// The layer and the command for AArch64.
+fn compile() -> Result<()> {
+    let mut cargo = build::cargo();
+    cargo.args([
+        "build",
+        "--quiet",
+        "--target",
+        system::TARGET,
+        "--package",
+        "mpiscope-layer",
+        "--package",
+        "mpiscope",
+    ]);
+    build::run(cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", system::CC))
+}
