@@ -462,7 +462,8 @@ pub struct Counter {
     /// Ticks spent in them.
     pub ticks: W64,
     /// Bytes that this process moved by them, sent or received: a message that a request gets counts for what made the request,
-    /// or for `MPI_Start`.
+    /// or for `MPI_Start`; what a persistent collective moves, for what initialised it. Of a function that fetches, both ways.
+    /// [`Moved`](crate::derive::Moved) says which way they went.
     pub bytes: W64,
 }
 
@@ -506,6 +507,8 @@ pub struct Thread {
     /// The first requests of the array that the last call was given that completes several (`MPI_Waitall`, `MPI_Testany`, …);
     /// zero for `MPI_REQUEST_NULL`. How many there are is the call's count.
     pub waited: [W64; WAITED],
+    /// Bytes of messages that came in, by the function that [`Counter::bytes`] counts them for; zero in images from before.
+    pub received: [W64; MAX_FUNCTIONS],
 }
 
 impl std::ops::Deref for Thread {
@@ -540,6 +543,7 @@ const _: () = {
     assert!(size_of::<ThreadHead>() == 192);
     assert!(offset_of!(Thread, counters) == 192);
     assert!(offset_of!(Thread, waited) == 192 + 24 * MAX_FUNCTIONS);
+    assert!(offset_of!(Thread, received) == 192 + 24 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Process, world) == 88);
     assert!(size_of::<Module>() == 48);
     assert!(size_of::<Note>() == 256);

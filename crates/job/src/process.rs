@@ -1,12 +1,10 @@
 //! One process, as its image tells it: who it is, how far it came, what its threads do and did.
 
 use crate::clock::{Moment, TickClock};
-use mpi_abi::{AbiKind, Flags, Properties};
-use mpiscope_image::derive::{self, Activity, Polling, Share, ThreadView, Window};
+use mpi_abi::{AbiKind, Flags, Moves, Properties};
+use mpiscope_image::derive::{self, Activity, Moved, Polling, Share, ThreadView, Window};
 use mpiscope_image::layout;
-use mpiscope_image::layout::{
-    Call, Counter, Header, Loss, Module, Note, Recording, SectionKind, State, Thread,
-};
+use mpiscope_image::layout::{Call, Header, Loss, Module, Note, Recording, SectionKind, State, Thread};
 use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -118,10 +116,25 @@ pub struct ThreadFacts {
     pub torn: bool,
     /// When the open call began, or the last one ended, in ticks; zero if times are not recorded.
     pub since: u64,
-    /// Completed calls by function number: number, count, ticks, bytes.
-    pub counters: Vec<(usize, u64, u64, u64)>,
+    /// What it did, by function.
+    pub counters: Vec<Counted>,
     /// The first requests of the array that the last call was given that completes several; zero for none.
     pub waited: Vec<u64>,
+}
+
+/// What a thread did in one function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// The function's number in the image.
+    pub function: usize,
+    /// Completed calls.
+    pub count: u64,
+    /// Ticks in them.
+    pub ticks: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Of these, messages that came in.
+    pub received: u64,
 }
 
 /// An executable file in the process.
@@ -308,8 +321,14 @@ impl Process {
     pub fn polls(&self, thread: &ThreadFacts) -> u64 {
         let asks =
             |number: usize| u32::try_from(number).is_ok_and(|n| self.class(n).flags.has(Flags::POLLING));
-        let counts = thread.counters.iter().filter(|(number, ..)| asks(*number));
-        counts.fold(0, |sum, (_, count, ..)| sum.saturating_add(*count))
+        let counts = thread.counters.iter().filter(|counted| asks(counted.function));
+        counts.fold(0, |sum, counted| sum.saturating_add(counted.count))
+    }
+
+    /// Which way the bytes went that a thread moved in one function.
+    pub fn moved(&self, counted: &Counted) -> Moved {
+        let moves = u32::try_from(counted.function).map_or(Moves::NONE, |number| self.class(number).moves);
+        Moved::of(moves, counted.bytes, counted.received)
     }
 
     /// The time of the process, in ticks, if it ended at `end_ns`.
@@ -387,16 +406,23 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
             return_address,
             call,
             last,
-            counters: counters(&thread.value.counters),
+            counters: counters(&thread.value),
             waited: thread.value.waited.iter().map(|handle| handle.get()).collect(),
         });
     }
     Ok(threads)
 }
 
-fn counters(counters: &[Counter]) -> Vec<(usize, u64, u64, u64)> {
-    let plain = counters.iter().map(|c| (c.count.get(), c.ticks.get(), c.bytes.get()));
-    plain.enumerate().filter(|(_, c)| *c != (0, 0, 0)).map(|(i, (n, t, b))| (i, n, t, b)).collect()
+fn counters(thread: &Thread) -> Vec<Counted> {
+    let both = thread.counters.iter().zip(&thread.received).enumerate();
+    let counted = both.map(|(function, (counter, received))| Counted {
+        function,
+        count: counter.count.get(),
+        ticks: counter.ticks.get(),
+        bytes: counter.bytes.get(),
+        received: received.get(),
+    });
+    counted.filter(|counted| (counted.count, counted.ticks, counted.bytes) != (0, 0, 0)).collect()
 }
 
 fn modules<S: Source>(image: &Image<S>) -> Result<Vec<ModuleFacts>, Error> {

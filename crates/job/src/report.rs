@@ -54,8 +54,12 @@ pub struct Calls {
     pub count: u64,
     /// Seconds in them.
     pub time_s: f64,
-    /// Bytes that the arguments named.
+    /// Bytes that they moved.
     pub bytes: u64,
+    /// Of these, out of the process: messages, into windows and files.
+    pub sent: u64,
+    /// Into the process. Neither are those of collectives.
+    pub received: u64,
 }
 
 /// One rank.
@@ -119,6 +123,10 @@ pub struct RankReport {
     pub losses: BTreeMap<String, u64>,
     /// Bytes of all calls.
     pub bytes: u64,
+    /// Of these, out of the process.
+    pub sent: u64,
+    /// Into the process.
+    pub received: u64,
     /// By name of the function.
     pub calls: BTreeMap<String, Calls>,
     /// What the layer could not do.
@@ -244,8 +252,12 @@ pub struct JobReport {
     pub communication_efficiency: Option<f64>,
     /// See the module.
     pub parallel_efficiency: Option<f64>,
-    /// Bytes that the arguments of all calls named.
+    /// Bytes that all calls moved.
     pub bytes: u64,
+    /// Of these, out of a process.
+    pub sent: u64,
+    /// Into one.
+    pub received: u64,
     /// Lost records of all ranks.
     pub lost: u64,
     /// By world and rank.
@@ -314,6 +326,8 @@ impl JobReport {
             communication_efficiency: None,
             parallel_efficiency: None,
             bytes: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.bytes)),
+            sent: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.sent)),
+            received: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.received)),
             lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
             functions: functions(&ranks, times),
             silent,
@@ -404,6 +418,8 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         lost: p.lost(),
         losses: p.losses.clone(),
         bytes: calls.values().fold(0, |sum, c| sum.saturating_add(c.bytes)),
+        sent: calls.values().fold(0, |sum, c| sum.saturating_add(c.sent)),
+        received: calls.values().fold(0, |sum, c| sum.saturating_add(c.received)),
         calls,
         notes: p.notes.clone(),
     }
@@ -475,11 +491,14 @@ fn thread_report(process: &Process, thread: &ThreadFacts, window: Window) -> Thr
 
 fn calls(process: &Process) -> BTreeMap<String, Calls> {
     let mut calls: BTreeMap<String, Calls> = BTreeMap::new();
-    for (number, count, ticks, bytes) in process.threads.iter().flat_map(|t| &t.counters) {
-        let entry = calls.entry(process.function(*number)).or_default();
-        entry.count = entry.count.saturating_add(*count);
-        entry.time_s += process.clock.seconds(*ticks);
-        entry.bytes = entry.bytes.saturating_add(*bytes);
+    for counted in process.threads.iter().flat_map(|t| &t.counters) {
+        let entry = calls.entry(process.function(counted.function)).or_default();
+        entry.count = entry.count.saturating_add(counted.count);
+        entry.time_s += process.clock.seconds(counted.ticks);
+        entry.bytes = entry.bytes.saturating_add(counted.bytes);
+        let moved = process.moved(counted);
+        entry.sent = entry.sent.saturating_add(moved.sent);
+        entry.received = entry.received.saturating_add(moved.received);
     }
     calls
 }
@@ -509,6 +528,8 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
         total.count = total.count.saturating_add(calls.count);
         total.time_s += time_s;
         total.bytes = total.bytes.saturating_add(calls.bytes);
+        total.sent = total.sent.saturating_add(calls.sent);
+        total.received = total.received.saturating_add(calls.received);
         per_rank.push(Extreme { time_s, world: rank.world_number, rank: rank.rank });
     }
     let min = per_rank.iter().copied().min_by(|a, b| a.time_s.total_cmp(&b.time_s)).unwrap_or_default();

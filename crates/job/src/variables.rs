@@ -11,6 +11,7 @@ use crate::objects::{ImageOnly, Kind, Reader};
 use crate::questions::observation::{Observation, of_messages};
 use crate::rank::Rank;
 use crate::{Process, leaks};
+use mpiscope_image::derive::Moved;
 use mpiscope_image::derive::totals::{Records, TOTALS};
 use mpiscope_image::layout::{self, Recording, SectionKind};
 use mpiscope_image::traffic::Traffic;
@@ -133,12 +134,19 @@ fn calls(process: &Process) -> Vec<Value> {
     let threads = || process.threads.iter();
     let ticks: u64 = threads().map(|thread| thread.mpi_ticks).sum();
     let mut by_function = vec![(0u64, 0u64); process.functions.iter().len()];
-    let mut bytes = 0u64;
-    for (number, count, ticks, named) in threads().flat_map(|thread| thread.counters.iter().copied()) {
-        if let Some(function) = by_function.get_mut(number) {
+    let mut ways = vec![Moved::default(); by_function.len()];
+    let (mut bytes, mut all) = (0u64, Moved::default());
+    for counted in threads().flat_map(|thread| &thread.counters) {
+        let moved = process.moved(counted);
+        if let Some((function, way)) =
+            by_function.get_mut(counted.function).zip(ways.get_mut(counted.function))
+        {
+            let (count, ticks) = (counted.count, counted.ticks);
             *function = (function.0.wrapping_add(count), function.1.wrapping_add(ticks));
+            *way = way.and(moved);
         }
-        bytes = bytes.wrapping_add(named);
+        bytes = bytes.wrapping_add(counted.bytes);
+        all = all.and(moved);
     }
     let seconds = |ticks| (process.clock.seconds(ticks) * 1e9).round() / 1e9;
     let named = process.functions.iter().zip(&by_function).flat_map(|(function, (count, ticks))| {
@@ -153,6 +161,10 @@ fn calls(process: &Process) -> Vec<Value> {
         array("mpiscope_calls", "COUNTER", by_function.iter().map(|function| function.0)),
         array("mpiscope_time", "TIMER", by_function.iter().map(|function| seconds(function.1))),
         value("mpiscope_bytes", "AGGREGATE", bytes),
+        value("mpiscope_bytes_out", "AGGREGATE", all.sent),
+        value("mpiscope_bytes_in", "AGGREGATE", all.received),
+        array("mpiscope_bytes_out_by_function", "COUNTER", ways.iter().map(|way| way.sent)),
+        array("mpiscope_bytes_in_by_function", "COUNTER", ways.iter().map(|way| way.received)),
     ]);
     values
 }

@@ -10,6 +10,7 @@ mod instructions;
 mod layer;
 mod objects;
 mod tool;
+mod why;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -39,7 +40,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer, objects, tool, events, instructions, discover); all when none is named.
+    /// Groups to run (layer, objects, tool, events, instructions, discover; `why` by itself); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
@@ -81,14 +82,24 @@ pub struct Case {
 pub fn run(args: &Args) -> Result<()> {
     let known: Vec<&str> = GROUPS.iter().map(|group| group.0).chain([instructions::GROUP]).collect();
     for name in &args.groups {
-        let alone = ALONE.iter().any(|(known, _)| known == name);
-        let all =
-            || known.iter().copied().chain(ALONE.iter().map(|group| group.0)).collect::<Vec<_>>().join(", ");
+        let alone = name == why::GROUP || ALONE.iter().any(|(known, _)| known == name);
+        let all = || {
+            known
+                .iter()
+                .copied()
+                .chain(ALONE.iter().map(|group| group.0))
+                .chain([why::GROUP])
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         anyhow::ensure!(
             alone || known.contains(&name.as_str()),
             "no group is called {name}; known are {}",
             all()
         );
+    }
+    if args.groups == [why::GROUP] {
+        return why::run();
     }
     build::release()?;
     for (name, group) in ALONE {

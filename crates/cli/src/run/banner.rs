@@ -248,7 +248,8 @@ fn at_rank(extreme: &Extreme) -> String {
 }
 
 fn totals(report: &JobReport) -> String {
-    format!("  {} moved by all calls   lost records: {}", render::bytes(report.bytes), report.lost)
+    let [all, sent, received] = [report.bytes, report.sent, report.received].map(render::bytes);
+    format!("  {all} moved by all calls: {sent} out, {received} in   lost records: {}", report.lost)
 }
 
 /// What was lost, a line for each kind: how much, on which ranks, why.

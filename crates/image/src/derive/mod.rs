@@ -28,6 +28,7 @@ pub mod bound;
 pub mod live;
 pub mod losses;
 pub mod members;
+pub mod moved;
 pub mod polling;
 pub mod shares;
 pub mod status;
@@ -35,6 +36,7 @@ pub mod threads;
 pub mod totals;
 pub mod unexpected;
 
+pub use moved::Moved;
 pub use polling::Polling;
 pub use shares::{Share, Window};
 pub use status::Activity;

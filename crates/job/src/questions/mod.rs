@@ -14,4 +14,6 @@ pub mod arrived;
 pub mod findings;
 pub mod observation;
 pub mod queues;
+#[cfg(feature = "sample")]
+pub mod simulated;
 pub mod why;

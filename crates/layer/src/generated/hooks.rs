@@ -787,7 +787,7 @@ hook! {
     sizes outlined
     MPI_Compare_and_swap (origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, win: A::Handle)
     note { object: win, datatype: datatype, peer: target_rank }
-    bytes { if takes_part(target_rank) { 1 * datatype } }
+    bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
@@ -907,7 +907,7 @@ hook! {
     sizes outlined
     MPI_Fetch_and_op (origin_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, op: A::Handle, win: A::Handle)
     note { object: win, datatype: datatype, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { 1 * datatype } }
+    bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
@@ -1627,7 +1627,7 @@ hook! {
     sizes outlined
     MPI_Get_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { result_count * result_datatype } }
+    bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
@@ -1635,7 +1635,7 @@ hook! {
     sizes outlined
     MPI_Get_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { result_count * result_datatype } }
+    bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win) }
 }
@@ -3110,7 +3110,7 @@ hook! {
     sizes outlined
     MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { result_count * result_datatype } }
+    bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
@@ -3118,7 +3118,7 @@ hook! {
     sizes outlined
     MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { result_count * result_datatype } }
+    bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }

@@ -55,6 +55,9 @@ macro_rules! bytes {
     () => {
         0
     };
+    (both ways $($bytes:tt)*) => {
+        bytes!($($bytes)*).wrapping_mul(2)
+    };
     (1 * $d:ident) => {
         bytes::elements::<A>(1, $d)
     };

@@ -191,6 +191,27 @@ impl<A: Abi> Call<A> {
         self.bytes.set(self.bytes.get().saturating_add(bytes));
     }
 
+    /// A message has come in.
+    #[inline(always)]
+    pub fn add_received(&self, bytes: u64) {
+        self.add_bytes(bytes);
+        self.note_received(self.function, bytes);
+    }
+
+    /// A message has come in that another call asked for.
+    #[inline(always)]
+    pub fn add_received_of(&self, function: FunctionId, bytes: u64) {
+        self.add_bytes_of(function, bytes);
+        self.note_received(function, bytes);
+    }
+
+    #[inline(always)]
+    fn note_received(&self, function: FunctionId, bytes: u64) {
+        if let Some(received) = self.thread.received.get(usize::from(function.0)) {
+            received.add_mine(bytes);
+        }
+    }
+
     /// Bytes have moved that another call asked for.
     #[inline(always)]
     pub fn add_bytes_of(&self, function: FunctionId, bytes: u64) {

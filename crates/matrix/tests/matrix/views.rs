@@ -1,6 +1,7 @@
 //! What is told of a rank from inside and from outside, by all commands that tell it: each fact is one.
 
 pub mod cores;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,9 +27,12 @@ const BOUND: Program = Program { name: "bound_values", ranks: 2, needs: Needs::N
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&'static str, Check); 4] = [
+    let checks: [(&'static str, Check); 7] = [
         ("variables_of_objects_are_the_same_from_inside_and_outside", bound),
         ("a_thread_that_only_asks_hides_nothing_of_the_one_that_communicates", roles),
+        ("one_thread_in_mpi_is_shown_beside_the_main_thread", threads::one),
+        ("two_threads_in_mpi_are_shown_beside_the_main_thread", threads::two),
+        ("eight_threads_in_mpi_are_shown_beside_the_main_thread", threads::eight),
         ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
         (CORES, cores::check),
     ];
@@ -294,13 +298,27 @@ fn of_object(report: &Value, variable: &str, object: &str, rank: usize) -> Resul
 
 /// Shares are parts of a whole, and loops that poll are seen as such.
 fn shares(report: &Value) -> Result<()> {
+    shares_are_parts(report)?;
     for rank in report["ranks"].as_array().context("no ranks")? {
-        let part = |of: &Value, key: &str| of[key].as_f64().with_context(|| format!("no {key}: {of}"));
-        let parts = |of: &Value| Ok::<_, anyhow::Error>(part(of, "mpi_share")? + part(of, "polling_share")?);
-        ensure!(parts(rank)? <= 1.0 + 1e-9 && part(rank, "polling_share")? > 0.0, "{rank}");
-        for thread in rank["by_thread"].as_array().context("no threads")? {
-            ensure!(parts(thread)? <= 1.0 + 1e-9, "{thread}");
-        }
+        ensure!(part(rank, "polling_share")? > 0.0, "{rank}");
     }
     Ok(())
+}
+
+fn part(of: &Value, key: &str) -> Result<f64> {
+    of[key].as_f64().with_context(|| format!("no {key}: {of}"))
+}
+
+/// Of the job, of each rank and of each thread.
+fn shares_are_parts(report: &Value) -> Result<()> {
+    let whole = |of: &Value| -> Result<()> {
+        let sum = part(of, "mpi_share")? + part(of, "polling_share")?;
+        ensure!(sum <= 1.0 + 1e-9, "{of}");
+        Ok(())
+    };
+    for rank in report["ranks"].as_array().context("no ranks")? {
+        whole(rank)?;
+        rank["by_thread"].as_array().context("no threads")?.iter().try_for_each(whole)?;
+    }
+    whole(report)
 }

@@ -1,6 +1,6 @@
 //! Jobs that hang, each in its own way, and jobs that only seem to: what `mpiscope why` says of them.
 //!
-//! The program says itself what is expected, in the comment before each scenario (see `hang.c`). A verdict may be given
+//! The programs say themselves what is expected, in the comment before each scenario (see `hang.c`). A verdict may be given
 //! as soon as the ranks are where they stay, which nobody knows from outside: the trial asks again until the verdict is as
 //! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::mpi::{self, Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::run::Outcome;
 use mpiscope_testkit::{paths, run};
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::inspected::job::Job;
 use crate::queue_plugin;
-use crate::subject::Subject;
+use crate::subject::{Subject, word};
 
 /// How long the ranks may take to get where they hang, on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(45);
@@ -29,9 +29,32 @@ const LOOKS: usize = 4;
 /// Kinds of verdict of correct programs.
 const HARMLESS: [&str; 3] = ["running", "slow", "finished"];
 
+/// A program with scenarios, and what stands before and after a comment of it.
+#[derive(Debug)]
+struct Source {
+    file: &'static str,
+    /// Without its ending.
+    program: &'static str,
+    needs: Needs,
+    comment: (&'static str, &'static str),
+}
+
+const SOURCES: [Source; 6] = [
+    Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source { file: "hang_mpi4.c", program: "hang_mpi4", needs: Needs::Mpi4Parts, comment: ("/* ", " */") },
+    Source { file: "hang_mpif.f90", program: "hang_mpif", needs: Needs::Fortran, comment: ("! ", "") },
+    Source { file: "hang_f08.f90", program: "hang_f08", needs: Needs::F08, comment: ("! ", "") },
+    Source { file: PYTHON, program: "mpi4py_hang", needs: Needs::Nothing, comment: ("# ", "") },
+];
+
+/// Run by mpi4py.
+const PYTHON: &str = "mpi4py_hang.py";
+
 /// What a comment of the program says.
 #[derive(Debug, Clone)]
 struct Scenario {
+    source: &'static Source,
     name: String,
     ranks: usize,
     kind: String,
@@ -55,6 +78,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let name = format!("{}::why_{}", library.name, scenario.name);
         if scenario.without.contains(&library.name) {
             return crate::skipped(name, "this library does not hang there, or lets the odd rank leave");
+        }
+        if let Some(reason) = scenario.source.missing_in(library) {
+            return crate::skipped(name, reason);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         Trial::test(name, move || one(&subject, &library, &scenario).map_err(|e| format!("{e:#}").into()))
@@ -193,21 +219,42 @@ fn keeps_quiet(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
-const SOURCE: &str = "hang.c";
+impl Source {
+    fn missing_in(&self, library: &Library) -> Option<&'static str> {
+        if self.file == PYTHON {
+            return match mpi::mpi4py() {
+                Some(_) => crate::python::unusable(library),
+                None => Some("mpi4py was not fetched"),
+            };
+        }
+        self.needs.missing_in(library)
+    }
 
-fn scenarios() -> Result<Vec<Scenario>> {
-    let text = fs::read_to_string(paths::programs().join(SOURCE))?;
-    let lines = || text.lines().enumerate();
-    let here =
-        |name: &str| lines().find(|(_, line)| line.contains(&format!("here: {name} "))).map(|(at, _)| at + 1);
-    let scenarios = lines().filter_map(|(_, line)| line.strip_prefix("/* scenario ")?.strip_suffix(" */"));
-    let found: Result<Vec<_>> = scenarios.map(|words| scenario(words, &here)).collect();
-    let found = found?;
-    ensure!(!found.is_empty(), "{SOURCE} has no scenario");
-    Ok(found)
+    fn scenarios(&'static self) -> Result<Vec<Scenario>> {
+        let text = fs::read_to_string(paths::programs().join(self.file))?;
+        let lines = || text.lines().map(str::trim).enumerate();
+        let here = |name: &str| {
+            let is_here = |line: &str| {
+                line.strip_suffix(self.comment.1).unwrap_or(line).ends_with(&format!("here: {name}"))
+            };
+            lines().find(|(_, line)| is_here(line)).map(|(at, _)| at + 1)
+        };
+        let scenarios = lines().filter_map(|(_, line)| {
+            line.strip_prefix(self.comment.0)?.strip_prefix("scenario ")?.strip_suffix(self.comment.1)
+        });
+        let found: Result<Vec<_>> = scenarios.map(|words| scenario(self, words, &here)).collect();
+        let found = found?;
+        ensure!(!found.is_empty(), "{} has no scenario", self.file);
+        Ok(found)
+    }
 }
 
-fn scenario(text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Scenario> {
+fn scenarios() -> Result<Vec<Scenario>> {
+    let each: Result<Vec<Vec<Scenario>>> = SOURCES.iter().map(Source::scenarios).collect();
+    Ok(each?.into_iter().flatten().collect())
+}
+
+fn scenario(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Scenario> {
     let (head, says) = match text.split_once(" says ") {
         Some((head, says)) => (head, Some(says.to_owned())),
         None => (text, None),
@@ -221,12 +268,11 @@ fn scenario(text: &str, here: &dyn Fn(&str) -> Option<usize>) -> Result<Scenario
         rest.get(at + 1).map(|value| (*value).to_owned())
     };
     let without = after("without").map_or_else(Vec::new, |list| list.split(',').map(str::to_owned).collect());
-    Ok(Scenario { line: here(&name), culprit: after("culprit"), says, without, name, ranks, kind })
+    Ok(Scenario { source, line: here(&name), culprit: after("culprit"), says, without, name, ranks, kind })
 }
 
 fn one(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<()> {
-    let program = Program { name: "hang", ranks: scenario.ranks, needs: Needs::Nothing };
-    let mut job = Job::start_of(&program, subject, library, &[&scenario.name], &[])?;
+    let mut job = started(subject, library, scenario)?;
     if HARMLESS.contains(&scenario.kind.as_str()) {
         return harmless(&mut job, scenario);
     }
@@ -242,6 +288,20 @@ fn one(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<()> 
             Some(wrong) => ensure!(Instant::now() < end, "{wrong}\n{said:#?}\n{}", job.stderr()),
         }
     }
+}
+
+fn started(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<Job> {
+    let source = scenario.source;
+    if source.file == PYTHON {
+        let mpi4py = mpi::mpi4py().context("mpi4py was not fetched")?;
+        let program = paths::programs().join(source.file);
+        let words = [word(&mpi4py.python), word(&program), (&scenario.name).into()];
+        return Job::start_words(library, scenario.ranks, &words, &|command| {
+            mpi4py.set_environment(library, command);
+        });
+    }
+    let program = Program { name: source.program, ranks: scenario.ranks, needs: source.needs };
+    Job::start_of(&program, subject, library, &[&scenario.name], &[])
 }
 
 /// An evidence file of the job has the same answer. As with living jobs, two looks may meet a loop of polling at a bad moment.
@@ -312,7 +372,7 @@ fn differs(said: &Value, scenario: &Scenario) -> Option<String> {
     if let Some(culprit) = scenario.culprit.as_ref().filter(|culprit| !culprits.contains(&culprit.as_str())) {
         return Some(format!("rank {culprit} is not among the culprits {culprits:?}"));
     }
-    let line = scenario.line.map(|line| format!("hang.c:{line}"));
+    let line = scenario.line.map(|line| format!("{}:{line}", scenario.source.file));
     let shown = |line: &String| said["evidence"].to_string().contains(line.as_str());
     line.filter(|line| !shown(line)).map(|line| format!("{line} is not among the evidence"))
 }

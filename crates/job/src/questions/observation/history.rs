@@ -79,6 +79,7 @@ fn collective<S: Source>(rank: &Rank<'_, S>, comm: &Comm, entry: &Entered) -> Op
     Some(Collective {
         comm: comm.head.identity.get(),
         number: 0,
+        starts: entry.starts.get(),
         function: function.base.clone(),
         // In an intercommunicator the members of the root's group say whether they are it.
         root: (fields.peer.is_some() && root >= 0).then_some(root),

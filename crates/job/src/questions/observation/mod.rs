@@ -198,7 +198,7 @@ pub struct Communicator {
     pub remote: Option<Remote>,
     /// Collectives that this process has entered on it.
     pub collectives: u64,
-    /// Messages exchanged with each rank that there were any with.
+    /// Messages exchanged with each rank that there were any with, in the order of ranks.
     pub peers: Vec<Peer>,
     /// Messages received on it whose sender the library did not say; `None` if it said everything of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -272,6 +272,9 @@ pub struct Collective {
     pub comm: u64,
     /// Its number on it, from 1; 0 for `MPI_Finalize`.
     pub number: u64,
+    /// How often it was started, modulo 2^16, if it is persistent; 0 for others.
+    #[serde(default)]
+    pub starts: u16,
     /// The function; a large-count variant is the same.
     pub function: String,
     /// The root.

@@ -183,6 +183,7 @@ impl<S: Source> Reader<'_, '_, S> {
         Collective {
             comm: self.communicators.identity(request.object.get()),
             number: request.order.get(),
+            starts: if request.is(Flag::PERSISTENT) { request.starts.get() as u16 } else { 0 },
             function,
             root: fields.peer.map(|_| i64::from(request.peer.get().cast_signed())).filter(|root| *root >= 0),
             op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),

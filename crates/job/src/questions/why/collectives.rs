@@ -22,7 +22,27 @@ fn has_entered(process: &Process, comm: CommIndex, number: u64) -> bool {
     if number == FINALIZE {
         return process.condition == Condition::Finalized || is_finalizing(process);
     }
-    process.entered(comm) >= number
+    let (number, starts) = parts(number);
+    if process.entered(comm) < number {
+        return false;
+    }
+    // A persistent collective has its number since it was made; what has fallen out of the records may have been started.
+    let mine = process.collectives.iter().filter(|known| known.comm == comm).map(|known| parts(known.number));
+    let started = mine.filter(|(known, _)| *known == number).map(|(_, starts)| starts).max();
+    starts == 0 || started.is_none_or(|mine| mine.wrapping_sub(starts).cast_signed() >= 0)
+}
+
+/// Where [`numbered`] puts the starts.
+const STARTS: u32 = 48;
+
+/// The number of a collective that was started so often, if it is persistent: each start is a collective of its own.
+pub fn numbered(number: u64, starts: u16) -> u64 {
+    number & ((1 << STARTS) - 1) | u64::from(starts) << STARTS
+}
+
+/// Number and starts of a collective.
+pub fn parts(number: u64) -> (u64, u16) {
+    (number & ((1 << STARTS) - 1), (number >> STARTS) as u16)
 }
 
 /// It is in `MPI_Finalize`.

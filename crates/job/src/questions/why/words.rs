@@ -67,7 +67,10 @@ impl<'a> Words<'a> {
             return collective.signature.function.to_string();
         }
         let (function, comm) = (&collective.signature.function, self.comm(collective.comm));
-        format!("{function} (collective {} on {comm})", collective.number)
+        match collectives::parts(collective.number) {
+            (number, 0) => format!("{function} (collective {number} on {comm})"),
+            (number, starts) => format!("{function} (collective {number} on {comm}, start {starts})"),
+        }
     }
 
     /// `a message from rank 3 with tag 42 on WORLD`.
@@ -100,7 +103,7 @@ impl<'a> Words<'a> {
             "collective mismatch ({}) on {}, collective {}: {}",
             mismatch.difference,
             self.comm(common.comm),
-            common.number,
+            collectives::parts(common.number).0,
             groups.join(", ")
         ))
     }
@@ -177,7 +180,11 @@ impl<'a> Words<'a> {
             // The function says it already.
             (_, [Need::Collective(collective)]) if collective.signature.function == call.function => {
                 if collective.number != collectives::FINALIZE {
-                    said += &format!(", collective {} on {}", collective.number, self.comm(collective.comm));
+                    said += &format!(
+                        ", collective {} on {}",
+                        collectives::parts(collective.number).0,
+                        self.comm(collective.comm)
+                    );
                     if let Some(missing) = self.missing(collective) {
                         said += &format!(", not entered by {missing}");
                     }

@@ -6,7 +6,8 @@ use crate::base::topic::Topic;
 use crate::mpi_t::recording::Interest;
 use crate::mpi_t::ticks;
 use crate::record::threads;
-use mpi_abi::{COUNT, FUNCTIONS, FunctionId, f};
+use mpi_abi::{COUNT, FUNCTIONS, FunctionId, Moves, f};
+use mpiscope_image::derive::Moved;
 use mpiscope_image::layout::{Recording, Thread};
 use mpit::{
     Binding, Datatype, Enumeration, Instrument, Member, PvarClass, PvarSpec, Registry, Result, Unit,
@@ -16,17 +17,23 @@ use mpit::{
 const CALLS: u32 = Recording::CALLS.0;
 const TIMES: u32 = Recording::CALLS.0 | Recording::TIMES.0;
 
+/// What a thread has of a function.
+type Of = fn(&Thread, usize) -> u64;
+
+/// A total over all threads and functions.
+type Total = fn() -> u64;
+
 /// Totals over all threads, by function.
 pub struct Sum {
     count: usize,
-    of: fn(&Thread, usize) -> u64,
+    of: Of,
     interest: Interest,
     /// From the sum to the raw value.
     unit: fn(u64) -> u64,
 }
 
 /// One total over all threads.
-struct Scalar(fn() -> u64, Interest);
+struct Scalar(Total, Interest);
 
 /// The total of all calls, which is read most often.
 struct Calls(Interest);
@@ -91,6 +98,33 @@ fn ticks_of(thread: &Thread, function: usize) -> u64 {
     thread.counters.get(function).map_or(0, |counter| counter.ticks.get())
 }
 
+/// Which way the bytes of a function went in a thread.
+fn moved(thread: &Thread, function: usize) -> Moved {
+    let counter = thread.counters.get(function).map_or(0, |counter| counter.bytes.get());
+    if counter == 0 {
+        return Moved::default();
+    }
+    let received = thread.received.get(function).map_or(0, |received| received.get());
+    let moves = u16::try_from(function).map_or(Moves::NONE, |number| FunctionId(number).properties().moves);
+    Moved::of(moves, counter, received)
+}
+
+fn sent_of(thread: &Thread, function: usize) -> u64 {
+    moved(thread, function).sent
+}
+
+fn received_of(thread: &Thread, function: usize) -> u64 {
+    moved(thread, function).received
+}
+
+fn sent_total() -> u64 {
+    (0..COUNT).map(|function| sum(|thread| sent_of(thread, function))).fold(0, u64::wrapping_add)
+}
+
+fn received_total() -> u64 {
+    (0..COUNT).map(|function| sum(|thread| received_of(thread, function))).fold(0, u64::wrapping_add)
+}
+
 fn bytes(thread: &Thread) -> u64 {
     thread.counters.iter().take(COUNT).map(|counter| counter.bytes.get()).fold(0, u64::wrapping_add)
 }
@@ -136,6 +170,21 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
          message",
     );
     add(registry.add_pvar(aggregate, Scalar(bytes_total, Interest::new(CALLS | Recording::OBJECTS.0))));
+    let directions: [(&str, &str, Total); 2] = [
+        ("mpiscope_bytes_out", "out of this process: sent, put into windows, written into files", sent_total),
+        (
+            "mpiscope_bytes_in",
+            "into this process: received, got from windows, read from files",
+            received_total,
+        ),
+    ];
+    for (name, way, total) in directions {
+        let desc = format!(
+            "Of mpiscope_bytes those that went {way}; not those of collectives. About 10 ns per message"
+        );
+        let spec = PvarSpec::new(name, PvarClass::AGGREGATE, Datatype::UNSIGNED_LONG_LONG).desc(desc);
+        add(registry.add_pvar(spec, Scalar(total, Interest::new(CALLS | Recording::OBJECTS.0))));
+    }
     super::process::publish_function(registry, categories, names);
 }
 
@@ -160,6 +209,19 @@ pub fn publish_arrays(registry: &Registry, categories: &mut Categories) {
         .verbosity(Verbosity::USER_ALL),
         Sum { count: COUNT, of: ticks_of, interest: Interest::new(TIMES), unit: ticks::units },
     ));
+    let directions: [(&str, &str, Of); 2] = [
+        ("mpiscope_bytes_out_by_function", "mpiscope_bytes_out", sent_of),
+        ("mpiscope_bytes_in_by_function", "mpiscope_bytes_in", received_of),
+    ];
+    for (name, total, of) in directions {
+        let desc = format!(
+            "What {total} is the sum of: element i is item i of the enumeration 'mpiscope_function'. About 10 ns per message"
+        );
+        add(registry.add_pvar(
+            counter(name, &desc).verbosity(Verbosity::USER_ALL),
+            Sum { count: COUNT, of, interest: Interest::new(CALLS | Recording::OBJECTS.0), unit: as_it_is },
+        ));
+    }
 }
 
 /// Functions that have variables of their own beside their elements of the arrays.
@@ -193,7 +255,7 @@ const IMPORTANT: [FunctionId; 24] = [
 /// A total over all threads of one function.
 struct OfFunction {
     function: usize,
-    of: fn(&Thread, usize) -> u64,
+    of: Of,
     interest: Interest,
     unit: fn(u64) -> u64,
 }

@@ -81,19 +81,20 @@ impl<T: 'static> Slots<T> {
     #[inline(always)]
     pub fn get(&self, handle: u64) -> Option<&'static T> {
         let key = handle.wrapping_add(1);
-        let home = self.home(key);
-        for place in home..=home + self.mask {
+        let mut place = self.home(key);
+        let last = place + self.mask;
+        loop {
             let entry = self.entry(place);
             let found = entry.key.load(Ordering::Acquire);
             if found == key {
                 // SAFETY: null, or a record of the image, which stays mapped.
                 return unsafe { entry.record.load(Ordering::Acquire).as_ref() };
             }
-            if found == 0 {
+            if found == 0 || place == last {
                 return None;
             }
+            place += 1;
         }
-        None
     }
 
     /// Enters a record, and gives back the one that the handle stood for before. There must be room; one writer

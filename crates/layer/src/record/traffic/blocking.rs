@@ -233,7 +233,7 @@ pub fn arrived<A: Abi, const QUIET: bool>(
     }
     let got = status::read::<A>(&held, status);
     let from = Envelope { rank: got.source, tag: got.tag, ..named };
-    call.add_bytes(got.bytes);
+    call.add_received(got.bytes);
     if error != 0 {
         faults::truncated::<A>(&held, call, from, got.bytes, &named_by(call));
     }

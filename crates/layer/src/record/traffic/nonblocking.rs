@@ -9,7 +9,7 @@ use super::scratch::{self, Item};
 use super::state::{self, Held, Step, hold};
 use crate::interpose::frame::Call;
 use crate::record::bytes;
-use mpi_abi::{Abi, Handle};
+use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
@@ -369,10 +369,12 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
         request.error.set(0);
     });
     facts::request_started(held, request);
-    if !kind.receives() && envelope.rank != A::PROC_NULL {
+    if kind.sends() && envelope.rank != A::PROC_NULL {
         call.add_bytes(request.bytes.get());
     }
     if kind == RequestKind::COLLECTIVE {
+        // Which way they go follows from the operation.
+        call.add_bytes_of(FunctionId(request.head.made_by.get().wrapping_sub(1)), request.bytes.get());
         collectives::restart(&held, call, request);
     }
 }

@@ -39,20 +39,32 @@ impl Job {
         modes: &[&str],
         wrapper: &[&str],
     ) -> Result<Self> {
-        let binary = subject.binary(program, library)?;
+        let mut words: Vec<OsString> = wrapper.iter().map(OsString::from).collect();
+        words.push(subject.binary(program, library)?.into());
+        words.extend(modes.iter().map(OsString::from));
+        Self::start_words(library, program.ranks, &words, &|_| ())
+    }
+
+    /// Starts any command on so many ranks; its last argument is the directory where it may say that it is ready.
+    pub fn start_words(
+        library: &Library,
+        ranks: usize,
+        words: &[OsString],
+        adjust: &dyn Fn(&mut Command),
+    ) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
         let mut command = Command::new(&mpiscope);
         command.args(["run", "--out"]).arg(dir.path().join("out"));
         library.set_environment(&mut command);
-        command.arg(&library.mpirun).args(library.launch_arguments(program.ranks)).args(wrapper);
-        command.arg(binary).args(modes).arg(dir.path());
+        command.arg(&library.mpirun).args(library.launch_arguments(ranks)).args(words).arg(dir.path());
+        adjust(&mut command);
         run::apart(&mut command, dir.path());
         // Tests look for whole lines.
         command.env("COLUMNS", "400");
         let file = |name: &str| File::create(dir.path().join(name)).map(Stdio::from);
         command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?).process_group(0);
-        Ok(Self { child: command.spawn()?, dir, ranks: program.ranks, ended: false })
+        Ok(Self { child: command.spawn()?, dir, ranks, ended: false })
     }
 
     pub fn path(&self) -> &Path {

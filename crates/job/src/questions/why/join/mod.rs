@@ -14,6 +14,7 @@ pub use arrived::{Arrivals, Arrived, arrived};
 pub use unreceived::Unexpected;
 
 use super::Kind;
+use super::collectives::numbered;
 use super::snapshot::{
     Call, Collective, Condition, Idle, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Signature,
     Snapshot, Thread, Wait,
@@ -335,7 +336,8 @@ impl<'a> Joiner<'a> {
         let comm = self.communicators.index(collective.comm)?;
         let text = |text: &Option<String>| text.as_deref().map(Arc::from);
         let (data, place) = (text(&collective.data), text(&collective.place));
-        Some(Collective { comm, number: collective.number, signature, data, place })
+        let number = numbered(collective.number, collective.starts);
+        Some(Collective { comm, number, signature, data, place })
     }
 
     /// What the process gave to collectives that somebody waits in, entered long ago or under way.
@@ -343,8 +345,9 @@ impl<'a> Joiner<'a> {
         let of_comm = |history: &observation::History| {
             let numbers = self.awaited.get(&history.comm).into_iter().flatten();
             let found = numbers.filter_map(|number| Some((*number, history.get(*number)?)));
-            let made =
-                found.filter_map(|(number, kind)| Some(Collective { number, ..self.collective(kind)? }));
+            let made = found.filter_map(|(number, kind)| {
+                Some(Collective { number: numbered(number, kind.starts), ..self.collective(kind)? })
+            });
             made.collect::<Vec<_>>()
         };
         let entered = seen.history.iter().flat_map(of_comm);

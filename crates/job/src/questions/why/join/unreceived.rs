@@ -165,7 +165,11 @@ fn untold(of: &Observation, comm: u64) -> Option<u64> {
 /// What `other` has exchanged with this process on a communicator.
 pub fn taken(other: &Observation, comm: &observation::Communicator) -> observation::Peer {
     let there = other.communicators.iter().find(|there| there.identity == comm.identity);
-    let peer = there.and_then(|there| there.peers.iter().find(|peer| peer.rank == comm.rank));
+    // They stand in the order of ranks, and rank 0 of a large job may have as many as there are ranks.
+    let peer = there.and_then(|there| {
+        let at = there.peers.binary_search_by_key(&comm.rank, |peer| peer.rank).ok()?;
+        there.peers.get(at)
+    });
     peer.copied().unwrap_or_default()
 }
 

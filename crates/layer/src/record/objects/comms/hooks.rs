@@ -7,7 +7,7 @@ use crate::base::c_string;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::record::objects::{
-    Site, attributes, errhandlers, facts, free, hash, infos, new_handle, output, recorder, succeeded,
+    Site, attributes, errhandlers, facts, free, groups, hash, infos, new_handle, output, recorder, succeeded,
 };
 use crate::record::process;
 use mpi_abi::{Abi, Handle, ObjectKind};
@@ -157,8 +157,19 @@ fn with_topology<A: Abi>(record: Option<&'static Comm>, new: *const A::Handle) {
 }
 
 /// `MPI_Comm_create`.
-pub fn create<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, _: A::Handle, new: *mut A::Handle) {
-    derived(call, result, comm, 0, new);
+pub fn create<A: Abi>(call: &Call<A>, result: c_int, comm: A::Handle, group: A::Handle, new: *mut A::Handle) {
+    if is_group::<A>(group) {
+        derived(call, result, comm, 0, new);
+    } else {
+        // Its members count it all the same.
+        next_name(call, find::<A>(comm));
+    }
+}
+
+/// Whether this is a group. Of what is made of something else nothing is entered: a library may make a communicator of what is no
+/// group, and crash when it is asked who is in it.
+fn is_group<A: Abi>(group: A::Handle) -> bool {
+    groups::find::<A>(group).is_some()
 }
 
 /// `MPI_Comm_split`.
@@ -223,11 +234,11 @@ pub fn create_group<A: Abi>(
     call: &Call<A>,
     result: c_int,
     comm: A::Handle,
-    _: A::Handle,
+    group: A::Handle,
     tag: c_int,
     new: *mut A::Handle,
 ) {
-    let Some(writer) = succeeded::<A>(result) else { return };
+    let Some(writer) = succeeded::<A>(result).filter(|_| is_group::<A>(group)) else { return };
     let Some(handle) = made::<A>(new) else { return };
     let parent = find::<A>(comm);
     let origin = Origin { colour: tag, ..Origin::of(parent) };
@@ -248,12 +259,15 @@ fn world_name() -> u64 {
 pub fn create_from_group<A: Abi>(
     call: &Call<A>,
     result: c_int,
-    _: A::Handle,
+    group: A::Handle,
     tag: *const c_char,
     info: A::Handle,
     errhandler: A::Handle,
     new: *mut A::Handle,
 ) {
+    if !is_group::<A>(group) {
+        return;
+    }
     from_groups(call, result, tag, (info, errhandler), new, |members| Some(members.local_name()));
 }
 

@@ -133,7 +133,7 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         let got = status::read::<A>(&held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
-    call.add_bytes_of(mover(request), bytes);
+    call.add_received_of(mover(request), bytes);
     if error != A::SUCCESS {
         faults::truncated::<A>(&held, call, from, bytes, &Data::of(request));
     }

@@ -1,0 +1,61 @@
+//! Which way the bytes of a function went.
+
+use mpi_abi::Moves;
+
+/// Bytes that a process moved, by direction.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    /// Out of the process: messages, into windows and files.
+    pub sent: u64,
+    /// Into the process: messages, from windows and files.
+    pub received: u64,
+    /// By collectives, which do both.
+    pub collective: u64,
+}
+
+impl Moved {
+    /// What the calls of one function moved: `bytes` in all, of which `received` were messages that came in.
+    #[must_use]
+    pub fn of(moves: Moves, bytes: u64, received: u64) -> Self {
+        let (sent, received) = match moves {
+            Moves::COLLECTIVE => return Self { collective: bytes, ..Self::default() },
+            Moves::SEND | Moves::PUT | Moves::WRITE => (bytes, 0),
+            Moves::RECEIVE | Moves::GET | Moves::READ => (0, bytes),
+            // As much comes back as goes out.
+            Moves::FETCH => (bytes - bytes / 2, bytes / 2),
+            // Exchanges, and the start of requests of either kind.
+            _ => (bytes.saturating_sub(received), received.min(bytes)),
+        };
+        Self { sent, received, collective: 0 }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            sent: self.sent.saturating_add(other.sent),
+            received: self.received.saturating_add(other.received),
+            collective: self.collective.saturating_add(other.collective),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_byte_is_lost_or_counted_twice_whatever_a_function_moves() {
+        for moves in 0..=u8::MAX {
+            let moved = Moved::of(Moves(moves), 101, 40);
+            assert_eq!(moved.sent + moved.received + moved.collective, 101, "{moves}");
+        }
+    }
+
+    #[test]
+    fn an_exchange_sends_what_did_not_come_in() {
+        let moved = Moved::of(Moves::EXCHANGE, 100, 40);
+        assert_eq!(moved, Moved { sent: 60, received: 40, collective: 0 });
+        assert_eq!(Moved::of(Moves::EXCHANGE, 10, u64::MAX).sent, 0);
+    }
+}

@@ -1,0 +1,37 @@
+"""mpi4py programs that hang, each in its own way: see hang.c, whose comments have the same form."""
+
+import sys
+
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+rank, size = world.Get_rank(), world.Get_size()
+buffer = bytearray(8)
+
+
+# scenario python_two_receives 2 deadlock says 0 -> 1 -> 0
+def python_two_receives():
+    world.Recv(buffer, 1 - rank, 0)
+
+
+# scenario python_other_tag 2 message-never-sent culprit 0 says tag 42
+def python_other_tag():
+    if rank == 0:
+        world.Send(buffer, 1, 41)
+    else:
+        world.Recv(buffer, 0, 42)
+    world.Barrier()
+
+
+# scenario python_barrier_missing 3 collective-not-entered culprit 1 says never entered MPI_Barrier
+def python_barrier_missing():
+    if rank != 1:
+        world.Barrier()
+
+
+# scenario python_objects_in_a_ring 3 deadlock says ->
+def python_objects_in_a_ring():
+    world.recv(source=(rank + 1) % size, tag=5)
+
+
+globals()[sys.argv[1]]()
