@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(program("mpirun -n 4 ./app -n 7"), "./app -n 7");
         assert_eq!(program("mpirun --oversubscribe -np 4 --mca btl tcp,self ./app"), "./app");
         assert_eq!(program("mpirun -genv A b --map-by=core -hosts a,b ./app x"), "./app x");
-        assert_eq!(program("mpirun --strange value -- ./app"), "./app");
+        assert_eq!(program("mpirun --strange=value -- ./app"), "./app");
         assert_eq!(program("mpirun -n 4"), "");
     }
 }
