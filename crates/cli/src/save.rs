@@ -46,9 +46,9 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     }
     let mut job = job(options.job.as_deref())?;
     let pause = Duration::from_secs_f64(options.seconds);
-    let to_output = options.file.as_os_str() == "-";
-    let folder = tempfile::tempdir()?;
-    let file = if to_output { folder.path().join("evidence") } else { options.file.clone() };
+    // An archive is written back and forth, which a pipe does not allow.
+    let folder = if options.file.as_os_str() == "-" { Some(tempfile::tempdir()?) } else { None };
+    let file = folder.as_ref().map_or_else(|| options.file.clone(), |folder| folder.path().join("evidence"));
     let saved = while_working("saving the ranks", || {
         let elsewhere = options.reach.join(&mut job, pause, options.stacks);
         Ok::<_, anyhow::Error>(evidence::save(
@@ -61,7 +61,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
         )?)
     })?;
     let status = if saved.not_seen.is_empty() { exit::FINE } else { exit::PROBLEM };
-    if to_output {
+    if folder.is_some() {
         io::copy(&mut File::open(&file)?, &mut io::stdout().lock())?;
         return Ok(ExitCode::from(status));
     }
