@@ -107,5 +107,5 @@ pub struct About {
     pub callers: BTreeMap<u64, u64>,
     /// Its memory and where it ran, if it was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<Placement>,
+    pub placement: Option<Box<Placement>>,
 }

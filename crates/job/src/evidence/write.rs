@@ -168,10 +168,10 @@ impl Copied {
 }
 
 /// As the kernel says now, or as it was when what is copied was saved.
-fn placement(found: &JobImage, process: &Process) -> Option<Placement> {
+fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
     match found.about() {
         Some(about) => about.placement.clone(),
-        None => Placement::of(found.outer_pid(process.pid)?),
+        None => Placement::of(found.outer_pid(process.pid)?).map(Box::new),
     }
 }
 

@@ -135,7 +135,7 @@ fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
         false => Vec::new(),
     };
     let observation = Some(observation::of_image(&image, &process, symbols));
-    let kept = found.about().and_then(|about| about.placement.clone());
+    let kept = found.about().and_then(|about| about.placement.as_deref().cloned());
     let placement = kept.or_else(|| outer_pid.and_then(Placement::of));
     let context = FileContext::new(&process, symbols);
     let facts = Facts::read(&Rank::new(&image, &process, &context), placement);

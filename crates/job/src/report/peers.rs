@@ -29,15 +29,17 @@ struct Counted {
     received: [u64; 2],
 }
 
+type Pairs = BTreeMap<(Who, Who), Counted>;
+
 /// By communicator, most bytes first.
 pub fn peers(observations: &[Observation], worlds: &Worlds) -> Vec<Exchange> {
-    let mut found: BTreeMap<u64, (Exchange, BTreeMap<(Who, Who), Counted>)> = BTreeMap::new();
+    let mut found: BTreeMap<u64, (Exchange, Pairs)> = BTreeMap::new();
     let sides = sides(observations, worlds);
     for seen in observations {
         let Some(rank) = seen.rank else { continue };
         let world = worlds.number(&seen.world);
         for comm in seen.communicators.iter().filter(|comm| !comm.peers.is_empty()) {
-            let (_, pairs) = found.entry(comm.identity).or_insert_with(|| (begun(comm), BTreeMap::new()));
+            let (_, pairs) = found.entry(comm.identity).or_insert_with(|| (begun(comm), Pairs::new()));
             for peer in &comm.peers {
                 let own = Who::Known(world, rank);
                 let other = other(comm, peer.rank, world, &sides);
@@ -101,7 +103,7 @@ fn begun(comm: &Communicator) -> Exchange {
     }
 }
 
-fn ended(mut exchange: Exchange, pairs: BTreeMap<(Who, Who), Counted>) -> Exchange {
+fn ended(mut exchange: Exchange, pairs: Pairs) -> Exchange {
     for ((from, to), Counted { sent: [messages, bytes], received: [received, received_bytes] }) in pairs {
         if messages != 0 || received != 0 {
             let (from, to) = (from.to_string(), to.to_string());
