@@ -125,7 +125,7 @@ records! {
     true Group, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
     true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
-    false Peer, Traffic, Recent, crate::history::Entered, crate::faults::Fault;
+    false Peer, Traffic, Recent, crate::history::Entered, crate::faults::Fault, crate::sites::Site;
 }
 
 // SAFETY: as all of the above.

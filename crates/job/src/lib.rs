@@ -45,6 +45,7 @@ pub mod sample;
 mod schema;
 pub mod setup;
 pub mod shell;
+pub mod sites;
 pub mod stacks;
 pub mod symbols;
 mod unwind;

@@ -16,6 +16,7 @@ use crate::process::{Ending, Process, ThreadFacts};
 use crate::questions::findings::{self, Finding};
 use crate::questions::observation::Observation;
 use crate::rankset::RankSet;
+use crate::sites::{self, JobSites, RankSites};
 use crate::worlds::{Members, Worlds};
 use mpi_abi::AbiKind;
 use mpiscope_image::derive::{Share, Window, shares};
@@ -43,6 +44,8 @@ pub struct Observed {
     pub core: Option<PathBuf>,
     /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them.
     pub leaks: Vec<Site>,
+    /// Its call sites.
+    pub call_sites: RankSites,
     /// What its records say, for findings.
     pub observation: Option<Observation>,
 }
@@ -264,6 +267,9 @@ pub struct JobReport {
     pub ranks: Vec<RankReport>,
     /// By time (by count when times were not recorded), most first.
     pub functions: Vec<FunctionReport>,
+    /// Where the program called them from, most time first, and what belongs to no place.
+    #[serde(flatten)]
+    pub call_sites: JobSites,
     /// Processes that were started under the layer and never called MPI.
     pub silent: Vec<Silent>,
     /// Who ended badly first, if several did and the order was seen.
@@ -303,6 +309,8 @@ impl JobReport {
         let sites =
             observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice()));
         let leaks = leaks::join(sites);
+        let sites = observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.call_sites));
+        let call_sites = sites::join(sites);
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let first = observed.first().map(|o| &o.process);
         let times = observed.iter().any(|o| o.process.times);
@@ -330,6 +338,7 @@ impl JobReport {
             received: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.received)),
             lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
             functions: functions(&ranks, times),
+            call_sites,
             silent,
             first_end: first_end(&ranks),
             notes: joined_notes(&ranks),

@@ -22,6 +22,7 @@ fn observed(sample: &Sample) -> Observed {
         ended_ns: None,
         ending: None,
         core: None,
+        call_sites: Default::default(),
         leaks: Vec::new(),
         observation: None,
     }
@@ -182,6 +183,7 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
                 pid: 1,
                 ended_ns: None,
                 ending: None,
+                call_sites: Default::default(),
                 leaks: Vec::new(),
                 observation: None,
                 core: None,

@@ -7,6 +7,7 @@
 use super::lines::{self, Channel};
 use super::state::State;
 use crate::interpose::frame::Call;
+use crate::record::fortran_call_site;
 use crate::record::objects::datatypes;
 use crate::record::objects::lock::Guarded;
 use mpi_abi::{Abi, FunctionId, Handle, Moves, f};
@@ -52,7 +53,7 @@ pub fn write<A: Abi>(
         known => known,
     };
     let Some(entry) = entry(held, ring, number) else { return };
-    let (noted, from) = (&call.thread().call, call.return_address());
+    let (noted, from) = (&call.thread().call, fortran_call_site::here(call));
     entry.write(number, |entry| {
         entry.from.set(from);
         entry.count.set(noted.count.get());
