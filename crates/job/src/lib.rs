@@ -31,6 +31,7 @@ pub mod losses;
 pub mod merge;
 pub mod names;
 pub mod objects;
+pub mod placement;
 pub mod postmortem;
 pub mod process;
 pub mod process_file;

@@ -11,12 +11,20 @@
 //!   polling; load balance is mean over maximum of the useful times, communication efficiency the maximum over the run
 //!   time of the world, parallel efficiency their product.
 
+mod crowded;
+pub mod facts;
+pub mod of_job;
+mod peers;
+pub mod sections;
+
 use crate::leaks::{self, Leak, Site};
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::questions::findings::{self, Finding};
 use crate::questions::observation::Observation;
 use crate::rankset::RankSet;
-use crate::sites::{self, JobSites, RankSites};
+use crate::report::facts::Facts;
+use crate::report::sections::{Part, Sections};
+use crate::sites::{self, JobSites};
 use crate::worlds::{Members, Worlds};
 use mpi_abi::AbiKind;
 use mpiscope_image::derive::{Share, Window, shares};
@@ -44,10 +52,10 @@ pub struct Observed {
     pub core: Option<PathBuf>,
     /// Objects that were not freed when `MPI_Finalize` returned, by the place that made them.
     pub leaks: Vec<Site>,
-    /// Its call sites.
-    pub call_sites: RankSites,
     /// What its records say, for findings.
     pub observation: Option<Observation>,
+    /// What they say beside, for sections.
+    pub facts: Facts,
 }
 
 /// Calls of one function on one rank.
@@ -281,6 +289,8 @@ pub struct JobReport {
     pub leaks: Vec<Leak>,
     /// What was wrong with the run.
     pub findings: Vec<Finding>,
+    /// Who talked to whom, collectives, messages, files, memory.
+    pub sections: Sections,
 }
 
 impl RankReport {
@@ -309,7 +319,8 @@ impl JobReport {
         let sites =
             observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice()));
         let leaks = leaks::join(sites);
-        let sites = observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.call_sites));
+        let sites =
+            observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.facts.call_sites));
         let call_sites = sites::join(sites);
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let first = observed.first().map(|o| &o.process);
@@ -344,6 +355,7 @@ impl JobReport {
             notes: joined_notes(&ranks),
             findings: findings::findings(&observations, &leaks),
             leaks,
+            sections: Sections::new(&observations, &parts(&observed, &worlds), &worlds),
             ranks,
         };
         if times {
@@ -375,6 +387,15 @@ impl JobReport {
         self.communication_efficiency = Some(communication);
         self.parallel_efficiency = Some(balance * communication);
     }
+}
+
+fn parts<'a>(observed: &'a [Observed], worlds: &Worlds) -> Vec<Part<'a>> {
+    let part = |one: &'a Observed| {
+        let process = &one.process;
+        let world = worlds.number(&process.world);
+        Part { world, rank: process.rank.or(one.launcher_rank), host: &process.host, facts: &one.facts }
+    };
+    observed.iter().map(part).collect()
 }
 
 /// Of processes that are sorted by world.

@@ -9,6 +9,7 @@ use mpiscope_job::process::Ending;
 use mpiscope_job::rank::{Rank, SymbolContext};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::report::Observed;
+use mpiscope_job::report::facts::Facts;
 use mpiscope_job::sample::Sample;
 use mpiscope_job::{JobReport, Process};
 
@@ -22,9 +23,9 @@ fn observed(sample: &Sample) -> Observed {
         ended_ns: None,
         ending: None,
         core: None,
-        call_sites: Default::default(),
         leaks: Vec::new(),
         observation: None,
+        facts: Facts::default(),
     }
 }
 
@@ -183,9 +184,9 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
                 pid: 1,
                 ended_ns: None,
                 ending: None,
-                call_sites: Default::default(),
                 leaks: Vec::new(),
                 observation: None,
+                facts: Facts::default(),
                 core: None,
             };
             let report = JobReport::new(String::new(), vec![observed]);

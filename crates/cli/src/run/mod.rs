@@ -12,7 +12,7 @@
 //! Images come over a local socket ([`protocol`]) and are kept open, so that a killed rank can be read as well.
 //! Nothing is written to the program's standard output, and its exit status is ours.
 
-mod banner;
+pub mod banner;
 mod child;
 mod collector;
 pub mod ended;

@@ -3,11 +3,13 @@
 use super::ended::{self, CorePlace};
 use super::protocol::{self, Kind, Message, Received};
 use mpiscope_job::clock::Moment;
+use mpiscope_job::objects::FileContext;
+use mpiscope_job::placement::Placement;
 use mpiscope_job::process::{Ending, Process};
 use mpiscope_job::questions::observation;
-use mpiscope_job::rank::{Rank, SymbolContext};
+use mpiscope_job::rank::Rank;
 use mpiscope_job::report::Observed;
-use mpiscope_job::sites::{self, RankSites};
+use mpiscope_job::report::facts::Facts;
 use mpiscope_job::symbols::FileSymbols;
 use rustix::fs::fstat;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -139,7 +141,7 @@ impl Peer {
     pub fn observe(&self, symbols: &FileSymbols) -> Result<Observed, mpiscope_job::Error> {
         let what = format!("image of process {}", self.pid);
         let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
-        let (mut leaks, mut observation, mut call_sites) = (Vec::new(), None, RankSites::default());
+        let (mut leaks, mut observation, mut facts) = (Vec::new(), None, Facts::default());
         let process = match mpiscope_job::image_source::open_fd(fd, &what) {
             Ok(image) => {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
@@ -148,9 +150,9 @@ impl Peer {
                 if process.finalized() {
                     leaks = mpiscope_job::leaks::sites(&image, &process, symbols).map_err(damaged)?;
                 }
-                let context = SymbolContext::new(&process, symbols);
-                call_sites = sites::of_rank(&Rank::new(&image, &process, &context)).map_err(damaged)?;
                 observation = Some(observation::of_image(&image, &process, symbols));
+                let context = FileContext::new(&process, symbols);
+                facts = Facts::read(&Rank::new(&image, &process, &context), Placement::of(self.pid));
                 process
             }
             Err(error) if self.wrapped && error.is_untouched() => Process::untouched(),
@@ -161,8 +163,8 @@ impl Peer {
         let dumps = self.ended_ns.is_some() && ending.is_none_or(ended::dumps_core);
         Ok(Observed {
             leaks,
-            call_sites,
             observation,
+            facts,
             process,
             launcher_rank: self.rank,
             pid: self.pid,

@@ -27,6 +27,7 @@ pub use symbols::{Recorder, Symbols};
 pub use write::{Saved, save};
 
 use crate::clock::Moment;
+use crate::placement::Placement;
 use crate::questions::observation::Observation;
 use crate::stacks::ThreadStack;
 use mpiscope_image::Source;
@@ -104,4 +105,7 @@ pub struct About {
     pub stacks: BTreeMap<u32, ThreadStack>,
     /// Where the program called from, if a binding for another language made the call: by index of the thread.
     pub callers: BTreeMap<u64, u64>,
+    /// Its memory and where it ran, if it was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Box<Placement>>,
 }

@@ -12,6 +12,7 @@ use crate::discover::{Job, JobImage};
 use crate::elsewhere::Elsewhere;
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
+use crate::placement::Placement;
 use crate::process::Process;
 use crate::questions::observation::{Observation, live};
 use crate::rank::{Rank, SymbolContext};
@@ -154,6 +155,7 @@ impl Copied {
         let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
         let about = About {
             stacks: stacks.into_iter().map(|stack| (stack.tid, stack)).collect(),
+            placement: if alive { placement(found, &seen) } else { None },
             pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
             silent: false,
             alive,
@@ -165,9 +167,18 @@ impl Copied {
     }
 }
 
+/// As the kernel says now, or as it was when what is copied was saved.
+fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
+    match found.about() {
+        Some(about) => about.placement.clone(),
+        None => Placement::of(found.outer_pid(process.pid)?).map(Box::new),
+    }
+}
+
 fn silent(pid: u32) -> About {
     let (doing, callers) = (BTreeMap::new(), BTreeMap::new());
-    About { pid, silent: true, alive: true, moment: Moment::now(), doing, stacks: BTreeMap::new(), callers }
+    let (moment, stacks) = (Moment::now(), BTreeMap::new());
+    About { pid, silent: true, alive: true, moment, doing, stacks, callers, placement: None }
 }
 
 /// All bytes of an image that somebody may be writing to.
