@@ -51,6 +51,7 @@ pub mod stacks;
 pub mod symbols;
 mod unwind;
 pub mod variables;
+pub mod waits;
 pub mod worlds;
 
 pub use error::Error;
