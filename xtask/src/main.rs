@@ -12,6 +12,7 @@ mod build;
 mod check;
 mod demo;
 mod dist;
+mod failures;
 mod r#gen;
 mod mpi;
 mod sanitize;
