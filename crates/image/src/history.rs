@@ -44,6 +44,10 @@ pub struct Entered {
     pub function: W16,
     /// How often a persistent collective was started, modulo 2^16.
     pub starts: W16,
+    /// When it was entered, in ticks; zero without times. This and what follows is zero in images from before.
+    pub entered: W64,
+    /// When the call returned, in ticks; zero while it has not, and for one that only starts the operation.
+    pub left: W64,
 }
 
 /// Value of [`Entered::size`] that means "not known".
@@ -98,5 +102,6 @@ const _: () = {
     assert!(offset_of!(Entered, signature) == 32);
     assert!(offset_of!(Entered, elements) == 48);
     assert!(offset_of!(Entered, function) == 60);
-    assert!(size_of::<Entered>() == 64);
+    assert!(offset_of!(Entered, entered) == 64);
+    assert!(size_of::<Entered>() == 80);
 };

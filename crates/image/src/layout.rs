@@ -101,6 +101,8 @@ codes! {
         COLLECTIVES = 31 => "collectives",
         /// Last values of control and performance variables.
         VARIABLES = 32 => "variables",
+        /// [`crate::sites::Site`]: what each place of the program did.
+        SITES = 33 => "call sites",
     }
 }
 
@@ -143,6 +145,8 @@ codes! {
         REQUESTS = 7 => "requests",
         /// Notes beyond the limit.
         NOTES = 8 => "notes",
+        /// Calls from places for which no record was left: they count for their function only.
+        SITES = 9 => "calls without a call site",
     }
 }
 
@@ -158,6 +162,7 @@ impl Loss {
             Self::MESSAGES => "the newest messages overwrite the oldest ones",
             Self::CALLBACKS => "more user functions than an image has room for",
             Self::EVENTS => "no callback took them in time",
+            Self::SITES => "MPISCOPE_SITES=N before the start keeps more call sites",
             Self::NOTES => "more sentences than are kept",
             _ => "",
         }

@@ -39,6 +39,7 @@ pub mod objects;
 mod read;
 pub mod runtime;
 pub mod signature;
+pub mod sites;
 mod text;
 pub mod traffic;
 pub mod variables;

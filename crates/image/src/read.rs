@@ -1,6 +1,7 @@
 //! Reading an image: from bytes that may be old, foreign, broken, or changing while we look.
 #![allow(unsafe_code)]
 
+use crate::history::Entered;
 use crate::layout::{
     BYTE_ORDER, Call, Counter, FunctionRecord, HEADER_SIZE, Header, MAGIC, Module, Note, OLDEST_VERSION,
     Process, Section, SectionKind, Text, Thread, ThreadHead, VERSION, Words,
@@ -125,7 +126,7 @@ records! {
     true Group, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
     true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
-    false Peer, Traffic, Recent, crate::history::Entered, crate::faults::Fault;
+    false Peer, Traffic, Recent, crate::faults::Fault, crate::sites::Site;
 }
 
 // SAFETY: as all of the above.
@@ -162,6 +163,12 @@ unsafe impl Record for Datatype {
 unsafe impl Record for Entry {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(Entry, from);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Entered {
+    const SEQUENCED: bool = false;
+    const LEAST: usize = offset_of!(Entered, entered);
 }
 
 // SAFETY: as all of the above.

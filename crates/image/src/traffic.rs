@@ -307,6 +307,12 @@ pub struct Entry {
     pub signature: W64,
     /// Of the datatype: how many elements its signature has.
     pub elements: W64,
+    /// When the call began by which the program learnt that the operation was complete, in ticks.
+    pub waited: W64,
+    /// The address behind that call.
+    pub waited_from: W64,
+    /// Its function's number plus one; zero while the operation is not complete.
+    pub waited_in: W64,
 }
 
 /// The envelope of a message that was sent or received lately.
@@ -449,7 +455,8 @@ const _: () = {
     assert!(size_of::<Peer>() == 64);
     assert!(offset_of!(Entry, bytes) == 24);
     assert!(offset_of!(Entry, from) == 64);
-    assert!(size_of::<Entry>() == 104);
+    assert!(offset_of!(Entry, waited) == 104);
+    assert!(size_of::<Entry>() == 128);
     assert!(offset_of!(Recent, peer) == 16);
     assert!(size_of::<Recent>() == 32);
     assert!(offset_of!(Traffic, envelopes) == 216);

@@ -47,10 +47,12 @@ pub mod sample;
 mod schema;
 pub mod setup;
 pub mod shell;
+pub mod sites;
 pub mod stacks;
 pub mod symbols;
 mod unwind;
 pub mod variables;
+pub mod waits;
 pub mod worlds;
 
 pub use error::Error;

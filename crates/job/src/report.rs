@@ -24,6 +24,8 @@ use crate::questions::observation::Observation;
 use crate::rankset::RankSet;
 use crate::report::facts::Facts;
 use crate::report::sections::{Part, Sections};
+use crate::sites::{self, JobSites};
+use crate::waits::{self, Waits};
 use crate::worlds::{Members, Worlds};
 use mpi_abi::AbiKind;
 use mpiscope_image::derive::{Share, Window, shares};
@@ -274,6 +276,11 @@ pub struct JobReport {
     pub ranks: Vec<RankReport>,
     /// By time (by count when times were not recorded), most first.
     pub functions: Vec<FunctionReport>,
+    /// Where the program called them from, most time first, and what belongs to no place.
+    #[serde(flatten)]
+    pub call_sites: JobSites,
+    /// Who waited for whom, as far as it was seen.
+    pub waits: Waits,
     /// Processes that were started under the layer and never called MPI.
     pub silent: Vec<Silent>,
     /// Who ended badly first, if several did and the order was seen.
@@ -315,6 +322,9 @@ impl JobReport {
         let sites =
             observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, o.leaks.as_slice()));
         let leaks = leaks::join(sites);
+        let sites =
+            observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.facts.call_sites));
+        let call_sites = sites::join(sites);
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
         let first = observed.first().map(|o| &o.process);
         let times = observed.iter().any(|o| o.process.times);
@@ -342,6 +352,8 @@ impl JobReport {
             received: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.received)),
             lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
             functions: functions(&ranks, times),
+            call_sites,
+            waits: waits::of(&observations, time(&ranks)),
             silent,
             first_end: first_end(&ranks),
             notes: joined_notes(&ranks),
@@ -409,6 +421,15 @@ fn parts<'a>(observed: &'a [Observed], worlds: &Worlds) -> Vec<Part<'a>> {
         Part { world, rank: process.rank.or(one.launcher_rank), host: &process.host, facts: &one.facts }
     };
     observed.iter().map(part).collect()
+}
+
+/// What waits are parts of.
+fn time(ranks: &[RankReport]) -> waits::Time {
+    let waiting = |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.time_s } else { 0.0 };
+    waits::Time {
+        threads: ranks.iter().map(|rank| rank.thread_s).sum(),
+        waiting: ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting)).sum(),
+    }
 }
 
 /// Of processes that are sorted by world.

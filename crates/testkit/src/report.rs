@@ -19,8 +19,81 @@ pub struct Report {
     pub size: Option<i64>,
     /// What each rank did.
     pub ranks: Vec<Rank>,
+    /// All functions.
+    #[serde(default)]
+    pub functions: Vec<Function>,
+    /// Where the program called them from.
+    #[serde(default)]
+    pub sites: Vec<Place>,
+    /// Calls that belong to no place.
+    #[serde(default)]
+    pub other_calls: Vec<Place>,
     /// What was wrong with the run.
     pub findings: Vec<Finding>,
+}
+
+/// One function over all ranks.
+#[derive(Debug, Deserialize)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Sums over the ranks.
+    pub total: Calls,
+}
+
+/// A place that a function was called from.
+#[derive(Debug, Deserialize)]
+pub struct Place {
+    /// The function.
+    pub function: String,
+    /// The source line, if it is known.
+    #[serde(default)]
+    pub place: String,
+    /// How often.
+    pub calls: u64,
+    #[allow(missing_docs)]
+    pub time_s: f64,
+    #[allow(missing_docs)]
+    pub sent: u64,
+    #[allow(missing_docs)]
+    pub received: u64,
+    #[allow(missing_docs)]
+    pub collective: u64,
+    /// How many took how long.
+    #[serde(default)]
+    pub durations: Vec<Length>,
+}
+
+/// Calls of similar length.
+#[derive(Debug, Deserialize)]
+pub struct Length {
+    #[allow(missing_docs)]
+    pub calls: u64,
+}
+
+/// In what the places of the functions are not what the functions did.
+#[must_use]
+pub fn misplaced(report: &Report) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for function in &report.functions {
+        let of = |place: &&Place| place.function == function.name;
+        let sum = |of_one: fn(&Place) -> u64| report.sites.iter().filter(of).map(of_one).sum::<u64>();
+        let all = &function.total;
+        let told = (all.count, all.sent, all.received, all.bytes - all.sent - all.received);
+        let placed = (sum(|p| p.calls), sum(|p| p.sent), sum(|p| p.received), sum(|p| p.collective));
+        let time: f64 = report.sites.iter().filter(of).map(|place| place.time_s).sum();
+        if told != placed || (time - all.time_s).abs() > 1e-6 * all.time_s.max(1.0) {
+            let name = &function.name;
+            wrong.push(format!("{name}: {told:?} in {} s, at its places {placed:?} in {time} s", all.time_s));
+        }
+    }
+    let ended = report
+        .sites
+        .iter()
+        .filter(|place| place.durations.iter().map(|d| d.calls).sum::<u64>() != place.calls);
+    wrong.extend(ended.map(|place| format!("{place:?}: lengths of other calls")));
+    wrong.extend(report.other_calls.iter().map(|other| format!("without a place: {other:?}")));
+    wrong
 }
 
 /// Something that was wrong with the run.
@@ -59,6 +132,18 @@ pub struct Rank {
 pub struct Calls {
     /// How often the program called it.
     pub count: u64,
+    /// Seconds in it.
+    #[serde(default)]
+    pub time_s: f64,
+    /// Bytes that it moved.
+    #[serde(default)]
+    pub bytes: u64,
+    /// Out of the process.
+    #[serde(default)]
+    pub sent: u64,
+    /// Into it.
+    #[serde(default)]
+    pub received: u64,
 }
 
 /// What one process says it called.

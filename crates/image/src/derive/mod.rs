@@ -17,6 +17,7 @@
 //! * [`status`]: how far the process has come, and what its main thread is doing;
 //! * [`polling`]: loops over functions that ask and do not wait;
 //! * [`shares`]: how the time of threads and ranks divides;
+//! * [`sites`]: what each place of the program did, and what has no record;
 //! * [`losses`]: how many records found no room;
 //! * [`totals`]: totals that are words of the records, each a performance variable;
 //! * [`bound`]: variables of single objects that are words of their records;
@@ -31,6 +32,7 @@ pub mod members;
 pub mod moved;
 pub mod polling;
 pub mod shares;
+pub mod sites;
 pub mod status;
 pub mod threads;
 pub mod totals;

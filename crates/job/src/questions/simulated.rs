@@ -231,6 +231,7 @@ impl Simulated {
         }
         let kind = |number| (number, u32::from(odd && number == newest));
         History {
+            times: Vec::new(),
             comm: WORLD,
             newest,
             entries: (newest - REMEMBERED + 1..=newest).map(kind).collect(),

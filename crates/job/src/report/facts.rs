@@ -3,6 +3,7 @@
 use crate::objects::{Kind, Object};
 use crate::placement::Placement;
 use crate::rank::Rank;
+use crate::sites::{self, RankSites};
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::Traffic;
@@ -19,6 +20,8 @@ pub struct Facts {
     pub levels: Levels,
     /// Files, also closed ones.
     pub files: Vec<Used>,
+    /// Where the program called from.
+    pub call_sites: RankSites,
     /// Bytes of the image.
     pub image: u64,
     /// What the system of its host said; nothing of a process that had ended.
@@ -55,10 +58,11 @@ pub struct Used {
 impl Facts {
     /// Reads them; what is damaged or not recorded is empty.
     pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
-        Self { files: files(rank), ..Self::glance(rank, placement) }
+        let call_sites = sites::of_rank(rank).unwrap_or_default();
+        Self { files: files(rank), call_sites, ..Self::glance(rank, placement) }
     }
 
-    /// The same without files.
+    /// The same without files and call sites.
     pub fn glance<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let image = rank.image();
         let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();
@@ -67,6 +71,7 @@ impl Facts {
             sizes: traffic.map(sizes).unwrap_or_default(),
             levels: traffic.map(levels).unwrap_or_default(),
             files: Vec::new(),
+            call_sites: RankSites::default(),
             image: image.source().len(),
             placement,
         }

@@ -196,6 +196,10 @@ impl<A: Abi> Call<A> {
     pub fn add_received(&self, bytes: u64) {
         self.add_bytes(bytes);
         self.note_received(self.function, bytes);
+        // SAFETY: as in `kept`.
+        if let Some(private) = unsafe { self.tls.local.get().as_ref() } {
+            private.received.set(private.received.get().wrapping_add(bytes));
+        }
     }
 
     /// A message has come in that another call asked for.
@@ -265,49 +269,52 @@ impl<A: Abi> Call<A> {
         if self.is_inside() {
             return self.leave_inside();
         }
-        self.close(until);
-    }
-
-    /// [`leave`](Self::leave) for a call that [is usual](Self::is_usual).
-    #[inline(always)]
-    pub fn leave_usual(&self) {
-        self.close(self.until.get());
-    }
-
-    #[inline(always)]
-    fn close(&self, until: u64) {
-        self.count(until, self.bytes.get());
-        if self.since != 0 {
-            self.thread.mpi_ticks.add_mine(until.wrapping_sub(self.since));
-        }
-        let current = &self.thread.call;
-        current.seq.write(|| {
-            current.end(u32::from(self.function.0));
-            current.since.set(until);
-            current.completed.add_mine(1);
-        });
-        self.tls.depth.set(0);
+        close(self.tls, self.thread, self.function, self.since, until, self.bytes.get());
     }
 
     /// [`leave`](Self::leave) for a call that a user callback made: its time is part of the outer one's.
     #[cold]
     #[inline(never)]
     fn leave_inside(&self) {
-        self.count(self.until.get(), self.bytes.get());
+        count(self.thread, self.function, self.since, self.until.get(), self.bytes.get());
         resume(self.tls, self.thread);
         self.tls.depth.set(0);
     }
 
+    /// What a copy that was lent [aside](Self::aside) got to know.
     #[inline(always)]
-    fn count(&self, until: u64, bytes: u64) {
-        let Some(counter) = self.thread.counters.get(usize::from(self.function.0)) else { return };
-        counter.count.add_mine(1);
-        if bytes != 0 {
-            counter.bytes.add_mine(bytes);
-        }
-        if self.since != 0 {
-            counter.ticks.add_mine(until.wrapping_sub(self.since));
-        }
+    pub fn learn(&self, copy: &Self) {
+        self.until.set(copy.until.get());
+        self.bytes.set(copy.bytes.get());
+        self.stash.set(copy.stash.get());
+    }
+}
+
+/// Closes the frame of a call that [is usual](Call::is_usual): counts the call with its time and its bytes.
+#[inline(always)]
+pub fn close(tls: &Tls, thread: &Thread, function: FunctionId, since: u64, until: u64, bytes: u64) {
+    count(thread, function, since, until, bytes);
+    if since != 0 {
+        thread.mpi_ticks.add_mine(until.wrapping_sub(since));
+    }
+    let current = &thread.call;
+    current.seq.write(|| {
+        current.end(u32::from(function.0));
+        current.since.set(until);
+        current.completed.add_mine(1);
+    });
+    tls.depth.set(0);
+}
+
+#[inline(always)]
+fn count(thread: &Thread, function: FunctionId, since: u64, until: u64, bytes: u64) {
+    let Some(counter) = thread.counters.get(usize::from(function.0)) else { return };
+    counter.count.add_mine(1);
+    if bytes != 0 {
+        counter.bytes.add_mine(bytes);
+    }
+    if since != 0 {
+        counter.ticks.add_mine(until.wrapping_sub(since));
     }
 }
 
@@ -385,12 +392,23 @@ const NESTING: usize = 8;
 
 /// Calls interrupted by user callbacks, by level. The private memory of a thread begins with them.
 #[derive(Default)]
-pub struct Interrupted([Current; NESTING]);
+pub struct Interrupted {
+    calls: [Current; NESTING],
+    /// Bytes of messages that came in by the call that is about to end.
+    received: Cell<u64>,
+}
+
+/// Bytes of messages that came in by the call that is about to end. For the one who counts them.
+#[inline(always)]
+pub fn take_received(tls: &Tls) -> u64 {
+    // SAFETY: as in `kept`.
+    unsafe { tls.local.get().as_ref() }.map_or(0, |private| private.received.take())
+}
 
 /// Where the call below the innermost user callback is kept.
 fn kept(tls: &Tls) -> Option<&Current> {
     // SAFETY: null, or the beginning of the private memory, which lives until the thread has ended.
-    unsafe { tls.local.get().as_ref() }?.0.get(tls.nested.get() as usize)
+    unsafe { tls.local.get().as_ref() }?.calls.get(tls.nested.get() as usize)
 }
 
 /// Keeps the call below the innermost user callback, if that callback is still open.

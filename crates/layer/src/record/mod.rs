@@ -7,5 +7,6 @@ pub mod fortran_hooks;
 pub mod objects;
 pub mod observe;
 pub mod process;
+pub mod sites;
 pub mod threads;
 pub mod traffic;

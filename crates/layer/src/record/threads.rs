@@ -6,9 +6,11 @@ use crate::events;
 use crate::interpose::frame::Interrupted;
 use crate::interpose::tls::Tls;
 use crate::record::observe;
+use crate::record::sites::{self, Index};
 use mpiscope_image::derive::ThreadView;
 use mpiscope_image::layout::{Loss, SectionKind, State, Thread};
 use mpit::Shards;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Memory of a thread that readers never see. [`Tls::local`] points to its beginning.
@@ -20,6 +22,8 @@ pub struct Local {
     pub sizes: crate::record::bytes::SizeCache,
     /// See [`crate::record::traffic::scratch`].
     pub traffic: crate::record::traffic::scratch::Stack,
+    /// Its call sites; none if the image had no room for the thread.
+    pub sites: Cell<Option<&'static Index>>,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
 }
@@ -93,6 +97,7 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
     let local: &'static Local = Box::leak(Box::default());
     local.index.store(index, Ordering::Relaxed);
+    local.sites.set((index != u64::MAX).then(|| sites::of_thread(index)));
     // SAFETY: no arguments; the kernel always answers.
     let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     thread.tid.set(tid);
@@ -141,6 +146,9 @@ fn private() -> &'static Thread {
 unsafe extern "C" fn ended(record: *mut libc::c_void) {
     let tls = Tls::get();
     let in_image = index(tls) != u64::MAX;
+    if let Some(sites) = local(tls).and_then(|local| local.sites.take()) {
+        sites::give_back(index(tls), sites);
+    }
     events::thread_ended();
     tls.thread.set(std::ptr::null());
     let local = tls.local.replace(std::ptr::null());

@@ -57,6 +57,7 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
         let (bare, seen) = compared(run, same_behaviour).context(name)?;
         same_calls(&seen, program.ranks).context(name)?;
         nothing_is_wrong(&seen).context(name)?;
+        calls_have_places(&seen, program).context(name)?;
         first = Some(bare);
     }
     Ok(())
@@ -101,6 +102,18 @@ pub fn same_behaviour(bare: &Ran, seen: &Ran) -> Result<()> {
         seen.stdout,
         seen.stderr
     );
+    Ok(())
+}
+
+/// All places of a function together are what it did, in calls, time and bytes each way; a program's own lines are known.
+fn calls_have_places(seen: &Ran, program: &Program) -> Result<()> {
+    let report = report::read(&seen.out())?;
+    let wrong = report::misplaced(&report);
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let source = program.source();
+    let source = source.file_name().unwrap_or_default().to_string_lossy();
+    let own = report.sites.iter().filter(|place| place.place.contains(&*source)).count();
+    ensure!(own * 2 > report.sites.len(), "few places in {source}: {:#?}", report.sites);
     Ok(())
 }
 

@@ -184,6 +184,7 @@ mod tests {
             ..Default::default()
         };
         let history = History {
+            times: Vec::new(),
             comm: 9,
             newest: functions.len() as u64,
             entries: (1..).zip(0..functions.len() as u32).collect(),

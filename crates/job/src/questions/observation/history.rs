@@ -27,6 +27,9 @@ pub struct History {
     pub entries: Vec<(u64, u32)>,
     /// What was given, each once; the number says nothing here.
     pub kinds: Vec<Collective>,
+    /// When each of [`entries`](Self::entries) was entered and left, in nanoseconds of `CLOCK_MONOTONIC`; zero if it was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<(u64, u64)>,
 }
 
 impl History {
@@ -66,6 +69,8 @@ fn of<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<History> {
             next
         });
         found.entries.push((entry.number.get(), kind));
+        let ns = |ticks: u64| if ticks == 0 { 0 } else { rank.process().clock.ns_at(ticks) };
+        found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
     }
     Some(found)
 }

@@ -51,6 +51,30 @@ pub struct Line {
     pub failed: bool,
     /// What was named: the same for all messages of one line of the program.
     pub named: Arc<Named>,
+    /// When it was posted, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub posted_ns: u64,
+    /// The call by which the program learnt that it is complete; none while it has not.
+    pub waited: Option<Waited>,
+}
+
+/// A call that completed a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waited {
+    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub from_ns: u64,
+    /// When it returned.
+    pub until_ns: u64,
+    /// Its function and line.
+    pub call: Arc<Called>,
+}
+
+/// A function called from a place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Called {
+    #[allow(missing_docs)]
+    pub function: String,
+    /// The line of the user's code.
+    pub place: Option<String>,
 }
 
 /// What a call named.
@@ -67,7 +91,15 @@ pub struct Named {
 }
 
 /// By what it follows from: address of the call, count, datatype, signature.
-type Known = HashMap<(u64, u64, u64, u64), Arc<Named>>;
+type ByNames = HashMap<(u64, u64, u64, u64), Arc<Named>>;
+
+/// What was read before.
+#[derive(Default)]
+struct Known {
+    named: ByNames,
+    /// By address and function number plus one.
+    called: HashMap<(u64, u64), Arc<Called>>,
+}
 
 /// Reads the ledger; nothing if there is none.
 pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Ledger> {
@@ -78,7 +110,7 @@ pub fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Ledger> {
     if capacity == 0 {
         return None;
     }
-    let mut known = Known::new();
+    let mut known = Known::default();
     let mut ring = |first, written| ring(rank, &mut known, (first, capacity), written);
     let sent = ring(first, totals.ledger_sent.get())?;
     let received = ring(first.checked_add(capacity)?, totals.ledger_received.get())?;
@@ -111,6 +143,8 @@ fn ring<S: Source>(
             partitioned: has(EntryFlag::PARTITIONED),
             failed: has(EntryFlag::ERROR),
             named: named(rank, known, &entry),
+            posted_ns: rank.process().clock.ns_at(entry.posted.get()),
+            waited: waited(rank, known, &entry),
         })
     };
     let mut lines: Vec<Line> = (written - count..written).filter_map(&mut line).collect();
@@ -118,10 +152,24 @@ fn ring<S: Source>(
     Some(Ring { lines, wrapped: written > count })
 }
 
+fn waited<S: Source>(rank: &Rank<'_, S>, known: &mut Known, entry: &Entry) -> Option<Waited> {
+    let (from, function, since) = (entry.waited_from.get(), entry.waited_in.get(), entry.waited.get());
+    if function == 0 || since == 0 {
+        return None;
+    }
+    let called = known.called.entry((from, function)).or_insert_with(|| {
+        let function = rank.process().function((function as usize).wrapping_sub(1));
+        Arc::new(Called { function, place: rank.place(from) })
+    });
+    let clock = &rank.process().clock;
+    let until_ns = clock.ns_at(entry.completed.get());
+    Some(Waited { from_ns: clock.ns_at(since), until_ns, call: Arc::clone(called) })
+}
+
 fn named<S: Source>(rank: &Rank<'_, S>, known: &mut Known, entry: &Entry) -> Arc<Named> {
     let (from, count) = (entry.from.get(), entry.count.get());
     let (datatype, signature) = (entry.datatype.get(), entry.signature.get());
-    let named = known.entry((from, count, datatype, signature)).or_insert_with(|| {
+    let named = known.named.entry((from, count, datatype, signature)).or_insert_with(|| {
         let data = match datatype {
             0 => String::new(),
             _ => format!("{count} x {}", rank.object(ObjectKind::DATATYPE, datatype)),

@@ -48,7 +48,7 @@ pub(super) use cause::not_seen;
 pub use collectives::{Mismatch, disagreements};
 pub use files::{of_files, one_world};
 pub use join::compared::{Ends, differing};
-pub use join::{Arrivals, Arrived, Unexpected, arrived, snapshot, unexpected, whole};
+pub use join::{Arrivals, Arrived, Joined, Unexpected, arrived, snapshot, unexpected, whole};
 pub use snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,
     ProcessIndex, Receive, Signature, Snapshot, Thread, Wait,

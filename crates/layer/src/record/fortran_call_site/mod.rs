@@ -30,6 +30,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::interpose::frame::Call;
+use mpi_abi::Abi;
+
 /// Bindings that call each other at most.
 const MOST_LEVELS: usize = 4;
 
@@ -40,6 +43,12 @@ const MOST_LEVELS: usize = 4;
 #[inline(always)]
 pub fn of(from: u64, stack: impl FnOnce() -> u64) -> u64 {
     if bindings::exist() { behind_bindings(from, stack()) } else { from }
+}
+
+/// Where a call was made that is under way.
+#[inline(always)]
+pub fn here<A: Abi>(call: &Call<A>) -> u64 {
+    of(call.return_address(), || call.stack_pointer())
 }
 
 #[cold]

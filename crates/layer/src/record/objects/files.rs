@@ -14,6 +14,8 @@ use std::ffi::{c_char, c_int};
 pub static FILES: Table<File> = Table::new(SectionKind::FILES, 16);
 
 impl Object for File {
+    const HAS_SITES: bool = true;
+
     fn head(&self) -> &Head {
         &self.head
     }

@@ -41,6 +41,7 @@ use crate::base::{image, settings};
 use crate::interpose::frame::{Call, handle_word};
 use crate::interpose::real;
 use crate::record::fortran_call_site;
+use crate::record::sites;
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::Recording;
@@ -62,7 +63,7 @@ impl Site {
     /// The call that is under way.
     #[inline(always)]
     pub fn of<A: Abi>(call: &Call<A>) -> Self {
-        let from = fortran_call_site::of(call.return_address(), || call.stack_pointer());
+        let from = fortran_call_site::here(call);
         Self { function: u32::from(call.function().0) + 1, at: call.since, from }
     }
 
@@ -135,6 +136,7 @@ pub fn start<A: Abi>() {
         }
     }
     fortran_call_site::bindings::start();
+    sites::start();
     datatypes::built_in::start::<A>();
     lock::start();
     windows::start::<A>();

@@ -32,6 +32,7 @@
 
 use super::Site;
 use crate::interpose::arch;
+use crate::record::sites;
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Flag, Head, Life, uid};
 use mpiscope_image::{Record, W32, W64, Writer};
@@ -66,6 +67,9 @@ pub trait Object: Record + Sized + 'static {
     fn handles(&self) -> Option<&W32> {
         None
     }
+
+    /// Whether call sites differ by objects of this kind.
+    const HAS_SITES: bool = false;
 
     /// Whether another object still needs the record although its own object was freed.
     fn held(&self) -> bool {
@@ -260,6 +264,9 @@ impl<T: Object> Table<T> {
     ) {
         let Some(former) = self.slots().and_then(|slots| slots.put(handle, record)) else { return };
         // Somebody is inside the call that frees it and will retire it. Otherwise its end was not seen.
+        if T::HAS_SITES {
+            sites::handle_gone();
+        }
         if former.head().life.get() == Life::LIVE.0 {
             self.bury(writer, locked, former, Site { function: 0, ..site });
         }
@@ -347,6 +354,9 @@ impl<T: Object> Table<T> {
         let mut locked = self.lock();
         if record.head().life.get() == Life::FREED.0 {
             return;
+        }
+        if T::HAS_SITES {
+            sites::handle_gone();
         }
         let handle = record.head().handle.get();
         if let Some(slots) = self.slots() {

@@ -11,6 +11,7 @@ use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
 use crate::record::objects::{files, table::Object, windows};
+use crate::record::sites;
 use mpi_abi::{Abi, FunctionId, Moves, f};
 use mpiscope_image::layout::Thread;
 use std::ffi::c_int;
@@ -59,7 +60,8 @@ pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
         let (since, until) = call.times();
         return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
     }
-    call.leave_usual();
+    let (since, until) = call.times();
+    sites::close(call.tls(), call.thread(), call.function(), since, until, call.bytes());
 }
 
 /// [`leave`] out of line, for a call that is made seldom or takes long.
@@ -90,7 +92,7 @@ extern "C" fn leave_unusual<A: Abi>(
 ) {
     let call = Call::<A>::again(thread, function, since, until);
     call.name_bytes(bytes);
-    call.returned();
+    sites::count_rarely(call.tls(), thread, function, since, call.returned(), bytes);
     if events::anybody() {
         leave_heard(&call, result);
     } else {

@@ -10,6 +10,7 @@ use super::state::{self, Held, Step, recorded};
 use super::status;
 use crate::interpose::frame::Call;
 use crate::record::bytes;
+use crate::record::fortran_call_site;
 use mpi_abi::{Abi, Handle, f};
 use mpiscope_image::traffic::{EntryFlag, Peer, RequestKind};
 use std::ffi::{c_int, c_void};
@@ -53,7 +54,7 @@ impl<A: Abi> Step<A> for Send<A> {
         let synchronous = [f::MPI_Ssend, f::MPI_Ssend_c].contains(&call.function());
         let flags = EntryFlag::BLOCKING.0 | if synchronous { EntryFlag::SYNCHRONOUS.0 } else { 0 };
         let (count, datatype) = (self.count.cast_unsigned(), self.datatype.raw());
-        let data = Data { from: call.return_address(), count, datatype };
+        let data = Data { from: fortran_call_site::here(call), count, datatype };
         scratch.entry = facts::send_posted(held, to, self.bytes, call.since, (flags, data));
         scratch.send_bytes = self.bytes;
         scratch.sending = true;
@@ -204,9 +205,9 @@ pub fn named_by<A: Abi>(call: &Call<A>) -> Data {
     let noted = &call.thread().call;
     // The record of one that also sends has what it sends.
     if ![f::MPI_Recv, f::MPI_Recv_c, f::MPI_Mrecv, f::MPI_Mrecv_c].contains(&call.function()) {
-        return Data { from: call.return_address(), ..Data::default() };
+        return Data { from: fortran_call_site::here(call), ..Data::default() };
     }
-    Data { from: call.return_address(), count: noted.count.get(), datatype: noted.datatype.get() }
+    Data { from: fortran_call_site::here(call), count: noted.count.get(), datatype: noted.datatype.get() }
 }
 
 /// A blocking receive has ended: counts the message, if there is one. `named` is what the receive named, with the record of

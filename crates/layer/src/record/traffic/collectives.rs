@@ -111,9 +111,22 @@ fn under_way<A: Abi>(call: &Call<A>, scratch: &Scratch) -> Collective {
     }
 }
 
-/// A thread leaves a collective. While nobody wants to hear of that there is nothing to do.
+/// The call of a collective returns.
+struct Leave;
+
+impl<A: Abi> Step<A> for Leave {
+    #[inline(always)]
+    fn run<const QUIET: bool>(self, held: Held<QUIET>, call: &Call<A>) {
+        history::left(&held, call);
+    }
+}
+
+/// A thread leaves a collective: nearly all there is to do while nobody wants to hear of that is to note when.
 #[inline(always)]
 pub fn leave<A: Abi>(call: &Call<A>, _: c_int) {
+    if call.since != 0 {
+        state::with(call, || Leave);
+    }
     if !state::is_quiet() {
         left::<A>(call.thread(), call.function(), (call.since, call.returned()), call.bytes());
     }

@@ -11,6 +11,7 @@ use super::state::{Held, State};
 use crate::events;
 use crate::events::types::WatermarkPassed;
 use crate::interpose::frame::Call;
+use crate::record::fortran_call_site;
 use crate::record::objects::comms::COMMS;
 use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
@@ -210,6 +211,7 @@ pub fn send_posted<const QUIET: bool>(
         nth,
         flags,
         data,
+        waited: None,
     };
     held.sent.write(&held, &totals.ledger_sent, &line)
 }
@@ -231,6 +233,9 @@ pub fn send_completed<A: Abi, const QUIET: bool>(
     {
         let _open = entry.seq.open();
         entry.completed.set(call.returned());
+        entry.waited.set(call.since);
+        entry.waited_from.set(fortran_call_site::here(call));
+        entry.waited_in.set(u64::from(call.function().0) + 1);
     }
 }
 
@@ -355,6 +360,7 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
             nth,
             flags,
             data: posted.data,
+            waited: Some((call.since, fortran_call_site::here(call), u64::from(call.function().0) + 1)),
         };
         held.received.write(&held, &totals.ledger_received, &line);
     }

@@ -7,6 +7,7 @@
 use super::lines::{self, Channel};
 use super::state::State;
 use crate::interpose::frame::Call;
+use crate::record::fortran_call_site;
 use crate::record::objects::datatypes;
 use crate::record::objects::lock::Guarded;
 use mpi_abi::{Abi, FunctionId, Handle, Moves, f};
@@ -15,7 +16,7 @@ use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Comm, Datatype};
 use mpiscope_image::signature::Signature;
 
-/// Rings of a process: two megabytes.
+/// Rings of a process: less than three megabytes.
 const MOST: usize = 1024;
 
 /// Rings that are made, and those that nobody has: numbers of their first records.
@@ -52,7 +53,7 @@ pub fn write<A: Abi>(
         known => known,
     };
     let Some(entry) = entry(held, ring, number) else { return };
-    let (noted, from) = (&call.thread().call, call.return_address());
+    let (noted, from) = (&call.thread().call, fortran_call_site::here(call));
     entry.write(number, |entry| {
         entry.from.set(from);
         entry.count.set(noted.count.get());
@@ -66,7 +67,19 @@ pub fn write<A: Abi>(
         entry.signature.set(if elements.is_some() { signature } else { Signature::ANY });
         entry.elements.set(elements.unwrap_or(0));
         entry.size.set(size.unwrap_or(SIZE_UNKNOWN));
+        entry.entered.set(call.since);
+        entry.left.set(0);
     });
+}
+
+/// The call of a collective returns.
+#[inline(always)]
+pub fn left<A: Abi>(held: &State, call: &Call<A>) {
+    let (comm, number) = (call.thread().call.object.get(), call.sequence());
+    let entry = lines::known_history(held, comm).and_then(|ring| entry(held, ring, number));
+    if let Some(entry) = entry.filter(|entry| entry.number.get() == number) {
+        entry.left.set(call.returned());
+    }
 }
 
 /// A persistent collective was started.

@@ -57,6 +57,8 @@ pub struct Line {
     pub flags: u32,
     #[allow(missing_docs)]
     pub data: Data,
+    /// The call by which the program learnt that it is complete, if it has: when it began, its place, its function's number plus one.
+    pub waited: Option<(u64, u64, u64)>,
 }
 
 /// What one side of a message named.
@@ -134,6 +136,10 @@ impl Ring {
             entry.datatype.set(datatype);
             entry.signature.set(signed.map_or(0, |record| record.signature.get()));
             entry.elements.set(signed.map_or(0, |record| record.elements.get()));
+            let (since, from, function) = line.waited.unwrap_or_default();
+            entry.waited.set(since);
+            entry.waited_from.set(from);
+            entry.waited_in.set(function);
         }
         written.set(place.wrapping_add(1));
         place.wrapping_add(1)

@@ -71,6 +71,12 @@ pub fn history(held: &State, raw: u64) -> u64 {
     line_of(held, raw).map_or(0, |line| line.history.get())
 }
 
+/// The same of one that may be forgotten by now.
+#[inline(always)]
+pub fn known_history(held: &State, raw: u64) -> Option<u64> {
+    line_of(held, raw).filter(|line| line.is_of(raw)).map(|line| line.history.get())
+}
+
 /// The communicator has a history now.
 #[cold]
 pub fn has_history(held: &State, raw: u64, place: u64) {

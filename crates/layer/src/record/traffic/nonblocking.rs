@@ -9,6 +9,8 @@ use super::scratch::{self, Item};
 use super::state::{self, Held, Step, hold};
 use crate::interpose::frame::Call;
 use crate::record::bytes;
+use crate::record::fortran_call_site;
+use crate::record::sites;
 use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
@@ -102,7 +104,7 @@ impl<A: Abi> Step<A> for Send<A> {
         if new.peer >= 0 && !new.persistent {
             let to = Envelope::new::<QUIET>(&channel, new.peer, new.tag, new.operation);
             let (count, datatype) = (new.count.cast_unsigned(), new.datatype);
-            let data = Data { from: call.return_address(), count, datatype };
+            let data = Data { from: fortran_call_site::here(call), count, datatype };
             entry = facts::send_posted(held, to, new.bytes, call.since, (send_flags(new.kind), data));
         }
         let new = New { object: self.comm.raw(), channel, entry, ..new };
@@ -202,7 +204,7 @@ pub fn send_receive<A: Abi>(
     if dest >= 0 {
         let to = Envelope::new::<false>(&channel, dest, send_tag, operation);
         let (count, datatype) = (send_count.cast_unsigned(), send_type.raw());
-        let data = Data { from: call.return_address(), count, datatype };
+        let data = Data { from: fortran_call_site::here(call), count, datatype };
         entry = facts::send_posted(*held, to, bytes, call.since, (0, data));
     }
     if source != A::PROC_NULL {
@@ -351,7 +353,7 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     let envelope = Envelope::of::<false>(request);
     let (mut entry, mut order) = (0, request.order.get());
     if kind.sends() && envelope.rank >= 0 {
-        let data = Data { from: call.return_address(), ..Data::of(request) };
+        let data = Data { from: fortran_call_site::here(call), ..Data::of(request) };
         entry = facts::send_posted(held, envelope, request.bytes.get(), call.since, (send_flags(kind), data));
     }
     if kind.receives() && envelope.rank != A::PROC_NULL {
@@ -362,7 +364,7 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
         request.head.flags.set(kept | Flag::STARTED.0 | Flag::ACTIVE.0);
         request.starts.add_mine(1);
         request.started_at.set(call.since);
-        request.started_from.set(call.return_address());
+        request.started_from.set(fortran_call_site::here(call));
         request.completed_at.set(0);
         request.entry.set(entry);
         request.order.set(order);
@@ -374,7 +376,10 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
     }
     if kind == RequestKind::COLLECTIVE {
         // Which way they go follows from the operation.
-        call.add_bytes_of(FunctionId(request.head.made_by.get().wrapping_sub(1)), request.bytes.get());
+        let made_by = FunctionId(request.head.made_by.get().wrapping_sub(1));
+        let place = (request.head.made_from.get(), request.object.get());
+        call.add_bytes_of(made_by, request.bytes.get());
+        sites::moved(call.tls(), made_by, place, request.bytes.get(), 0);
         collectives::restart(&held, call, request);
     }
 }

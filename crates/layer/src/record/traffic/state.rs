@@ -220,7 +220,11 @@ pub fn with<A: Abi, S: Step<A>>(call: &Call<A>, make: impl FnOnce() -> S) {
     // SAFETY: null, or leaked by `start`.
     match unsafe { QUIET.load(Ordering::Acquire).as_ref() } {
         Some(state) => make().run(Held::<true>(state), call),
-        None if recorded() => loud(&call.aside(), make()),
+        None if recorded() => {
+            let copy = call.aside();
+            loud(&copy, make());
+            call.learn(&copy);
+        }
         None => {}
     }
 }

@@ -41,8 +41,16 @@ type Ways<'a> = BTreeMap<Way, (End<'a>, End<'a>)>;
 #[must_use]
 pub fn differing(observations: &[Observation]) -> Vec<Ends<'_>> {
     let (slots, communicators) = joined(observations);
+    let mut ends = paired(&slots, &communicators);
+    ends.retain(|ends| differ(ends.sent, ends.received));
+    ends
+}
+
+/// All messages of which both ends are known.
+#[must_use]
+pub(super) fn paired<'a>(slots: &[Slot<'a>], communicators: &Communicators) -> Vec<Ends<'a>> {
     let mut ways = Ways::new();
-    for (me, (_, _, seen)) in (0..).zip(&slots) {
+    for (me, (_, _, seen)) in (0..).zip(slots) {
         let Some((seen, ledger)) = seen.and_then(|seen| Some((seen, seen.ledger.as_ref()?))) else {
             continue;
         };
@@ -57,10 +65,9 @@ pub fn differing(observations: &[Observation]) -> Vec<Ends<'_>> {
     let mut found = Vec::new();
     for ((sender, receiver, comm, ..), (sent, received)) in ways {
         let Some(index) = communicators.index(comm) else { continue };
-        let all = || everything_arrived(&slots, &communicators, (sender, receiver, comm));
+        let all = || everything_arrived(slots, communicators, (sender, receiver, comm));
         let pairs = pairs(&sent, &received, all).into_iter();
-        let wrong = pairs.filter(|(sent, received)| differ(sent, received));
-        found.extend(wrong.map(|(sent, received)| Ends { sender, receiver, comm: index, sent, received }));
+        found.extend(pairs.map(|(sent, received)| Ends { sender, receiver, comm: index, sent, received }));
     }
     found
 }

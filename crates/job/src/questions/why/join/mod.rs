@@ -9,9 +9,11 @@ mod arrived;
 mod communicators;
 pub mod compared;
 mod epochs;
+mod joined;
 mod unreceived;
 
 pub use arrived::{Arrivals, Arrived, arrived};
+pub use joined::Joined;
 pub use unreceived::Unexpected;
 
 use super::Kind;

@@ -58,6 +58,8 @@ static WORLD_IS_THERE: AtomicBool = AtomicBool::new(false);
 static WORLD_SIZE: AtomicU64 = AtomicU64::new(0);
 
 impl Object for Comm {
+    const HAS_SITES: bool = true;
+
     fn head(&self) -> &Head {
         &self.head
     }

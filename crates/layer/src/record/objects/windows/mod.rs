@@ -25,6 +25,8 @@ use std::ffi::{c_char, c_int};
 pub static WINDOWS: Table<Window> = Table::new(SectionKind::WINDOWS, 16);
 
 impl Object for Window {
+    const HAS_SITES: bool = true;
+
     fn head(&self) -> &Head {
         &self.head
     }

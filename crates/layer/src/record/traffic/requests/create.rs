@@ -2,6 +2,7 @@
 
 use super::{is_shared, release, settle};
 use crate::interpose::frame::Call;
+use crate::record::fortran_call_site;
 use crate::record::objects::datatypes;
 use crate::record::traffic::facts::{self, Envelope, Operation};
 use crate::record::traffic::lines::Channel;
@@ -169,7 +170,7 @@ fn fill<A: Abi>(call: &Call<A>, request: &Request, new: &New) {
     head.life.set(Life::LIVE.0);
     head.made_by.set(call.function().0 + 1);
     head.made_at.set(call.since);
-    head.made_from.set(call.return_address());
+    head.made_from.set(fortran_call_site::here(call));
     request.kind.set(new.kind.0);
     place(request, new);
     request.peer.set(new.peer.cast_unsigned());
@@ -225,7 +226,7 @@ fn share_again<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, req
         let _open = request.head.seq.open();
         request.head.made_by.set(call.function().0 + 1);
         request.head.made_at.set(call.since);
-        request.head.made_from.set(call.return_address());
+        request.head.made_from.set(fortran_call_site::here(call));
         request.kind.set(new.kind.0);
         request.outstanding.set(request.outstanding.get() + 1);
         request.starts.add_mine(1);

@@ -3,6 +3,7 @@
 use super::{bury, give_back, is_shared, release};
 use crate::interpose::frame::Call;
 use crate::record::bytes;
+use crate::record::sites;
 use crate::record::traffic::facts::{self, Envelope, Posted};
 use crate::record::traffic::faults;
 use crate::record::traffic::ledger::Data;
@@ -134,6 +135,7 @@ fn receive_ended<A: Abi, const QUIET: bool>(
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
     };
     call.add_received_of(mover(request), bytes);
+    sites::moved(call.tls(), mover(request), place(request), bytes, bytes);
     if error != A::SUCCESS {
         faults::truncated::<A>(&held, call, from, bytes, &Data::of(request));
     }
@@ -160,6 +162,12 @@ fn mover(request: &Request) -> FunctionId {
     } else {
         FunctionId(request.head.made_by.get().wrapping_sub(1))
     }
+}
+
+/// Where the operation was started, and on which communicator: what its bytes count for.
+#[inline(always)]
+pub fn place(request: &Request) -> (u64, u64) {
+    (request.called_from(), request.object.get())
 }
 
 /// What [`receive_ended`] gives for a receive that nothing was received by.

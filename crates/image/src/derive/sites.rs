@@ -1,0 +1,120 @@
+//! Call sites: what the records of several threads say together, and what has no record.
+
+use super::Moved;
+use crate::sites::{DURATIONS, Site};
+use mpi_abi::Moves;
+
+/// Calls of one function: from one place, or from all places together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calls {
+    /// Completed ones.
+    pub count: u64,
+    /// Ticks in them.
+    pub ticks: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// Of these, messages that came in.
+    pub received: u64,
+}
+
+impl Calls {
+    /// None.
+    pub const NONE: Self = Self { count: 0, ticks: 0, bytes: 0, received: 0 };
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        self.by(other, u64::saturating_add)
+    }
+
+    /// Those of a function that are not among `sites`, which are all its places: what had no record left. The words of a
+    /// process that runs are not of one moment, so this is never less than nothing.
+    #[must_use]
+    pub fn without(self, sites: Self) -> Self {
+        self.by(sites, u64::saturating_sub)
+    }
+
+    fn by(self, other: Self, both: fn(u64, u64) -> u64) -> Self {
+        Self {
+            count: both(self.count, other.count),
+            ticks: both(self.ticks, other.ticks),
+            bytes: both(self.bytes, other.bytes),
+            received: both(self.received, other.received),
+        }
+    }
+
+    /// Which way the bytes went, of a function that moves such.
+    #[must_use]
+    pub fn moved(&self, moves: Moves) -> Moved {
+        Moved::of(moves, self.bytes, self.received)
+    }
+
+    /// Nothing at all?
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        *self == Self::NONE
+    }
+}
+
+/// What is known of a place beyond its sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Durations {
+    /// The shortest and the longest call, in ticks; none without times.
+    pub extremes: Option<(u64, u64)>,
+    /// Calls by [`duration_class`](crate::sites::duration_class).
+    pub classes: [u64; DURATIONS],
+}
+
+impl Durations {
+    /// No call.
+    pub const NONE: Self = Self { extremes: None, classes: [0; DURATIONS] };
+
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.extremes = match (self.extremes, other.extremes) {
+            (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+            (one, other) => one.or(other),
+        };
+        for (class, more) in self.classes.iter_mut().zip(other.classes) {
+            *class = class.saturating_add(more);
+        }
+        self
+    }
+}
+
+/// What one record says; nothing of one that is just being made.
+#[must_use]
+pub fn of(site: &Site) -> Option<(u32, Calls, Durations)> {
+    let function = site.function.get().checked_sub(1)?;
+    let (count, ticks) = (site.count.get(), site.ticks.get());
+    let calls = Calls { count, ticks, bytes: site.bytes.get(), received: site.received.get() };
+    let (least, greatest) = (site.least.get(), site.greatest.get());
+    let mut classes = [0; DURATIONS];
+    for (to, from) in classes.iter_mut().zip(&site.durations) {
+        *to = from.get();
+    }
+    let extremes = (least <= greatest).then_some((least, greatest));
+    Some((function, calls, Durations { extremes, classes }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_place_is_the_rest_and_never_less_than_nothing() {
+        let all = Calls { count: 10, ticks: 100, bytes: 7, received: 3 };
+        let some = Calls { count: 4, ticks: 120, bytes: 7, received: 1 };
+        assert_eq!(all.without(some), Calls { count: 6, ticks: 0, bytes: 0, received: 2 });
+        assert!(all.without(all).are_none());
+    }
+
+    #[test]
+    fn a_place_without_calls_takes_nothing_from_the_extremes_of_another() {
+        let one = Durations { extremes: Some((5, 9)), ..Durations::NONE };
+        let two = Durations { extremes: Some((2, 6)), ..Durations::NONE };
+        assert_eq!(one.and(&Durations::NONE).extremes, Some((5, 9)));
+        assert_eq!(Durations::NONE.and(&one).and(&two).extremes, Some((2, 9)));
+    }
+}

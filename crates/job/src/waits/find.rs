@@ -1,0 +1,185 @@
+//! Finding waits: the calls of each process that can wait, and what each of them waited for.
+
+use super::{Kind, Span, Wait};
+use crate::questions::observation::Observation;
+use crate::questions::observation::ledger::{Called, Line, Waited};
+use crate::questions::why::{Ends, Joined, ProcessIndex};
+use mpi_abi::{FunctionId, Partners};
+use std::collections::{BTreeMap, HashMap};
+
+/// The calls of all processes that can wait and are known with their times.
+#[derive(Default)]
+pub struct Calls(HashMap<ProcessIndex, BTreeMap<u64, (u64, Called)>>);
+
+impl Calls {
+    /// Of messages and collectives.
+    pub fn of(joined: &Joined<'_>) -> Self {
+        let mut calls = Self::default();
+        for (me, _, _, seen) in joined.processes() {
+            let own = calls.0.entry(me).or_default();
+            let ledger =
+                seen.ledger.iter().flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.received.lines));
+            for Waited { from_ns, until_ns, call } in ledger.filter_map(|line| line.waited.as_ref()) {
+                own.insert(*from_ns, (*until_ns, (**call).clone()));
+            }
+            for (_, taken) in entered(seen).filter(|(_, taken)| taken.span.until != 0) {
+                own.insert(taken.span.from, (taken.span.until, taken.call));
+            }
+        }
+        calls
+    }
+
+    /// Seconds in all of them.
+    pub fn seconds(&self) -> f64 {
+        let all = self.0.values().flatten().map(|(from, (until, _))| until.saturating_sub(*from));
+        all.fold(0, u64::saturating_add) as f64 / 1e9
+    }
+
+    /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last.
+    pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> String {
+        let Some(own) = self.0.get(&who) else { return "not seen".to_owned() };
+        let before = own.range(..span.until).rev();
+        let inside = before.clone().take_while(|(_, (until, _))| *until > span.from);
+        let longest = inside
+            .map(|(from, (until, call))| (Span { from: *from, until: *until }.and(span).ns(), call))
+            .max_by_key(|(ns, _)| *ns);
+        if let Some((ns, call)) = longest
+            && ns.saturating_mul(2) > span.ns()
+        {
+            return format!("in {}", named(call));
+        }
+        match own.range(..span.until).next_back() {
+            Some((_, (_, call))) => format!("computing after {}", named(call)),
+            None => "computing".to_owned(),
+        }
+    }
+}
+
+fn named(call: &Called) -> String {
+    match &call.place {
+        Some(place) => format!("{} at {place}", call.function),
+        None => call.function.clone(),
+    }
+}
+
+/// A collective that a process entered.
+struct Taken {
+    call: Called,
+    /// Its end is zero if it was not left, or only started the operation.
+    span: Span,
+    root: Option<u32>,
+}
+
+/// The collectives of a process that are known with their times, by communicator and number.
+fn entered(seen: &Observation) -> impl Iterator<Item = ((u64, u64), Taken)> {
+    seen.history.iter().flat_map(|history| {
+        let times = history.times.iter().filter(|(from, _)| *from != 0);
+        let known = history.times.len() == history.entries.len();
+        let both = history.iter().zip(times).take(if known { usize::MAX } else { 0 });
+        both.map(|((number, collective), (from, until))| {
+            let call = Called { function: collective.function.clone(), place: collective.place.clone() };
+            let root = collective.root.and_then(|root| u32::try_from(root).ok());
+            ((history.comm, number), Taken { call, span: Span { from: *from, until: *until }, root })
+        })
+    })
+}
+
+/// All waits, each at most as long as the call that it was in.
+pub fn waits(joined: &Joined<'_>, calls: &Calls) -> Vec<Wait> {
+    let mut longest: HashMap<(ProcessIndex, u64), Wait> = HashMap::new();
+    let messages = joined.messages();
+    let found = messages.iter().flat_map(of_message).chain(of_collectives(joined));
+    for mut wait in found {
+        // Until the call returned, at the latest.
+        let own = calls.0.get(&wait.who).and_then(|own| own.get(&wait.span.from));
+        wait.span.until = own.map_or(0, |(until, _)| wait.span.until.min(*until));
+        if wait.span.ns() == 0 {
+            continue;
+        }
+        let key = (wait.who, wait.span.from);
+        match longest.get_mut(&key) {
+            Some(known) if known.span.until >= wait.span.until => {}
+            Some(known) => *known = wait,
+            None => _ = longest.insert(key, wait),
+        }
+    }
+    longest.into_values().collect()
+}
+
+/// At most one of the two ends waited for the other.
+fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
+    let wait = |kind, who, line: &Line, culprit, other: &Line| {
+        let waited = line.waited.as_ref()?;
+        let span = Span { from: waited.from_ns, until: other.posted_ns };
+        (other.posted_ns > waited.from_ns).then(|| Wait {
+            kind,
+            who,
+            call: (*waited.call).clone(),
+            span,
+            culprit,
+        })
+    };
+    let late_sender = wait(Kind::LATE_SENDER, ends.receiver, ends.received, ends.sender, ends.sent);
+    let late_receiver = wait(Kind::LATE_RECEIVER, ends.sender, ends.sent, ends.receiver, ends.received);
+    late_sender.into_iter().chain(late_receiver)
+}
+
+fn of_collectives(joined: &Joined<'_>) -> Vec<Wait> {
+    let mut all: BTreeMap<(u64, u64), Vec<(ProcessIndex, Taken)>> = BTreeMap::new();
+    let mut sizes: HashMap<u64, u32> = HashMap::new();
+    for (me, _, _, seen) in joined.processes() {
+        for comm in seen.communicators.iter().filter(|comm| comm.remote.is_none()) {
+            sizes.insert(comm.identity, comm.size);
+        }
+        for (key, taken) in entered(seen) {
+            all.entry(key).or_default().push((me, taken));
+        }
+    }
+    let mut waits = Vec::new();
+    for ((comm, _), members) in all {
+        // Who came last is known only if all are.
+        if sizes.get(&comm).is_some_and(|size| *size as usize == members.len()) {
+            of_collective(joined, comm, &members, &mut waits);
+        }
+    }
+    waits
+}
+
+fn of_collective(joined: &Joined<'_>, comm: u64, members: &[(ProcessIndex, Taken)], waits: &mut Vec<Wait>) {
+    let Some((me, first)) = members.first() else { return };
+    if members.iter().any(|(_, taken)| taken.call.function != first.call.function) {
+        return;
+    }
+    let partners = FunctionId::from_name(&first.call.function).map(|id| id.properties().partners);
+    let root = first.root.and_then(|root| joined.partner(*me, comm, root));
+    let latest = |but: Option<ProcessIndex>| {
+        let others = members.iter().filter(|(who, _)| Some(*who) != but);
+        others.max_by_key(|(_, taken)| taken.span.from)
+    };
+    let mut wait = |kind, (who, taken): &(ProcessIndex, Taken), (culprit, last): &(ProcessIndex, Taken)| {
+        let span = Span { from: taken.span.from, until: last.span.from };
+        waits.push(Wait { kind, who: *who, call: taken.call.clone(), span, culprit: *culprit });
+    };
+    match (partners, root) {
+        (Some(Partners::ROOT), Some(root)) => {
+            let Some(late) = members.iter().find(|(who, _)| *who == root) else { return };
+            members
+                .iter()
+                .filter(|(who, _)| *who != root)
+                .for_each(|member| wait(Kind::LATE_ROOT, member, late));
+        }
+        (Some(Partners::LEAVES), Some(root)) => {
+            let early = members.iter().find(|(who, _)| *who == root);
+            if let (Some(early), Some(late)) = (early, latest(Some(root))) {
+                wait(Kind::EARLY_ROOT, early, late);
+            }
+        }
+        (Some(Partners::ALL), _) => {
+            let kind = if first.call.function == "MPI_Barrier" { Kind::BARRIER } else { Kind::N_TO_N };
+            if let Some(last) = latest(None) {
+                members.iter().filter(|(who, _)| *who != last.0).for_each(|member| wait(kind, member, last));
+            }
+        }
+        _ => {}
+    }
+}

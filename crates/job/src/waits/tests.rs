@@ -1,0 +1,139 @@
+use super::*;
+use crate::questions::observation::ledger::{Ledger, Line, Ring, Waited};
+use crate::questions::observation::{Collective, Communicator, History, Stage};
+use std::sync::Arc;
+
+const WORLD: u64 = 7;
+const MS: u64 = 1_000_000;
+
+/// One of `size` ranks of a world.
+fn rank(rank: u32, size: u32) -> Observation {
+    let comm =
+        Communicator { identity: WORLD, name: "MPI_COMM_WORLD".into(), rank, size, ..Default::default() };
+    Observation {
+        world: "w".into(),
+        rank: Some(rank),
+        size: Some(size),
+        stage: Stage::Finalized,
+        communicators: vec![comm],
+        ledger: Some(Ledger::default()),
+        ..Default::default()
+    }
+}
+
+/// Its collectives, from and until in milliseconds.
+fn with_collectives(mut seen: Observation, calls: &[(&str, Option<i64>, u64, u64)]) -> Observation {
+    let mut history = History { comm: WORLD, newest: calls.len() as u64, ..History::default() };
+    for (at, (function, root, from, until)) in (0..).zip(calls) {
+        let place = Some(format!("heat.c:{}", 10 * (at + 1)));
+        let collective = Collective {
+            comm: WORLD,
+            function: (*function).into(),
+            root: *root,
+            place,
+            ..Default::default()
+        };
+        history.kinds.push(collective);
+        history.entries.push((u64::from(at) + 1, at));
+        history.times.push((from * MS, until * MS));
+    }
+    seen.history = vec![history];
+    seen
+}
+
+/// One end of the `nth` message with a rank: posted, then waited for.
+fn line(peer: u32, nth: u32, function: &str, place: &str, [posted, from, until]: [u64; 3]) -> Line {
+    let call = Called { function: function.into(), place: Some(place.into()) };
+    let waited = Waited { from_ns: from * MS, until_ns: until * MS, call: Arc::new(call) };
+    let order = u64::from(nth);
+    Line { comm: WORLD, peer, nth, order, posted_ns: posted * MS, waited: Some(waited), ..Line::default() }
+}
+
+fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) -> Observation {
+    let ring = |lines| Ring { lines, wrapped: false };
+    seen.ledger = Some(Ledger { sent: ring(sent), received: ring(received) });
+    seen
+}
+
+fn told(observations: &[Observation]) -> Vec<(Kind, String)> {
+    let found = of(observations, Time { threads: 1.0, waiting: 1.0 });
+    found.list.iter().map(|lost| (lost.kind, lost.to_string())).collect()
+}
+
+#[test]
+fn ranks_that_wait_for_a_late_sender_lose_the_time_until_it_sends() {
+    let receive = |me| {
+        let line = line(0, 1, "MPI_Waitall", "heat.c:52", [100, 110, 420]);
+        with_messages(rank(me, 3), vec![], vec![line])
+    };
+    let sends = [1, 2].map(|to| line(to, 1, "MPI_Send", "heat.c:44", [410, 410, 415]));
+    let before = with_collectives(rank(0, 3), &[("MPI_Barrier", None, 90, 91)]);
+    let sender = with_messages(before, sends.to_vec(), vec![]);
+    let wanted = "ranks [1-2] lost 0.600 s (60 %) in MPI_Waitall at heat.c:52 waiting for rank 0, \
+                  which was computing after MPI_Barrier at heat.c:10";
+    assert_eq!(told(&[sender, receive(1), receive(2)]), [(Kind::LATE_SENDER, wanted.to_owned())]);
+}
+
+#[test]
+fn a_sender_waits_for_a_late_receiver_no_longer_than_its_call_took() {
+    let pair = |until| {
+        let sender = line(1, 1, "MPI_Ssend", "a.c:1", [100, 100, until]);
+        let receiver = line(0, 1, "MPI_Recv", "a.c:2", [300, 300, 310]);
+        [with_messages(rank(0, 2), vec![sender], vec![]), with_messages(rank(1, 2), vec![], vec![receiver])]
+    };
+    let waited = |until| of(&pair(until), Time::default()).list.first().map(|lost| (lost.kind, lost.seconds));
+    assert_eq!(waited(305), Some((Kind::LATE_RECEIVER, 0.2)));
+    assert_eq!(waited(101), Some((Kind::LATE_RECEIVER, 0.001)), "it went into a buffer");
+}
+
+#[test]
+fn a_call_that_completes_several_messages_waits_for_the_last_one() {
+    let receives = vec![
+        line(1, 1, "MPI_Waitall", "a.c:9", [0, 10, 100]),
+        line(2, 1, "MPI_Waitall", "a.c:9", [0, 10, 100]),
+    ];
+    let sender =
+        |me, at| with_messages(rank(me, 3), vec![line(0, 1, "MPI_Send", "a.c:5", [at, at, at + 1])], vec![]);
+    let all = [with_messages(rank(0, 3), vec![], receives), sender(1, 40), sender(2, 90)];
+    let found = of(&all, Time::default());
+    assert_eq!(found.list.len(), 1, "{found:?}");
+    assert_eq!((found.list[0].culprit.to_string().as_str(), found.list[0].seconds), ("2", 0.08));
+}
+
+#[test]
+fn members_wait_for_the_last_at_a_barrier_for_a_late_root_and_an_early_root_for_them() {
+    let member = |me, at: [u64; 3]| {
+        let calls = [
+            ("MPI_Barrier", None, at[0], 51),
+            ("MPI_Bcast", Some(0), at[1], 151),
+            ("MPI_Reduce", Some(0), at[2], 251),
+        ];
+        with_collectives(rank(me, 3), &calls)
+    };
+    let all = [member(0, [10, 150, 200]), member(1, [50, 110, 250]), member(2, [20, 120, 210])];
+    let found = of(&all, Time::default());
+    let got: Vec<_> =
+        found.list.iter().map(|l| (l.kind, l.ranks.to_string(), l.culprit.to_string(), l.seconds)).collect();
+    let wanted = [
+        (Kind::BARRIER, "[0,2]".to_owned(), "1".to_owned(), 0.07),
+        (Kind::LATE_ROOT, "[1-2]".to_owned(), "0".to_owned(), 0.07),
+        (Kind::EARLY_ROOT, "0".to_owned(), "1".to_owned(), 0.05),
+    ];
+    assert_eq!(got, wanted);
+}
+
+#[test]
+fn nothing_is_said_where_a_member_is_not_known() {
+    let calls = [("MPI_Barrier", None, 10, 500)];
+    let alone = [with_collectives(rank(0, 2), &calls), rank(1, 2)];
+    assert!(told(&alone).is_empty());
+}
+
+#[test]
+fn what_a_late_rank_was_in_itself_is_named_instead_of_computing() {
+    let first = with_collectives(rank(0, 2), &[("MPI_Barrier", None, 10, 401)]);
+    let second = with_collectives(rank(1, 2), &[("MPI_Barrier", None, 400, 401)]);
+    let receive = line(0, 1, "MPI_Recv", "a.c:3", [20, 20, 390]);
+    let second = with_messages(second, vec![], vec![receive]);
+    assert!(told(&[first, second])[0].1.ends_with("which was in MPI_Recv at a.c:3"));
+}

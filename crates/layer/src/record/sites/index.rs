@@ -1,0 +1,196 @@
+//! A thread's way from a place to its record.
+//!
+//! The records used last are *near*: a pair of them for each value of a hash, side by side in one line. All of them are *far*,
+//! in an ordered map by what does not change.
+
+use mpi_abi::FunctionId;
+use mpiscope_image::sites::{SEVERAL, Site};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// Pairs of records that are near; a power of two.
+const PAIRS: usize = 128;
+/// Objects of one place that are told apart.
+const OBJECTS: usize = 12;
+
+/// Where a call was made, of which function, and with which object.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The address behind it.
+    pub from: u64,
+    /// Handle of the object; zero for none.
+    pub handle: u64,
+    #[allow(missing_docs)]
+    pub function: FunctionId,
+}
+
+/// A record that is near.
+#[derive(Default)]
+struct Near {
+    from: Cell<u64>,
+    handle: Cell<u64>,
+    /// Number plus one.
+    function: Cell<u32>,
+    site: Cell<Option<&'static Site>>,
+}
+
+impl Near {
+    #[inline(always)]
+    fn get(&self, place: &Place) -> Option<&'static Site> {
+        let same = self.from.get() == place.from
+            && self.handle.get() == place.handle
+            && self.function.get() == u32::from(place.function.0) + 1;
+        if same { self.site.get() } else { None }
+    }
+
+    fn take(&self, other: &Self) {
+        self.from.set(other.from.get());
+        self.handle.set(other.handle.get());
+        self.function.set(other.function.get());
+        self.site.set(other.site.get());
+    }
+}
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Pair([Near; 2]);
+
+const _: () = assert!(size_of::<Pair>() == 64);
+
+/// The records of a thread. Only the thread itself reaches it.
+pub struct Index {
+    /// What [`HANDLES`](super::HANDLES) was when the handles were looked up.
+    handles: Cell<u64>,
+    near: [Pair; PAIRS],
+    /// By address, function and uid.
+    far: RefCell<BTreeMap<(u64, u16, u64), &'static Site>>,
+}
+
+// SAFETY: a thread that ends hands its index on under a lock, and no longer uses it.
+#[allow(unsafe_code)]
+unsafe impl Sync for Index {}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self {
+            handles: Cell::new(0),
+            near: std::array::from_fn(|_| Pair::default()),
+            far: RefCell::default(),
+        }
+    }
+}
+
+impl Index {
+    #[inline(always)]
+    fn pair(&self, place: &Place) -> Option<&Pair> {
+        let mixed = (place.from ^ place.handle.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.near.get((mixed >> (u64::BITS - PAIRS.ilog2())) as usize)
+    }
+
+    /// The record, if it is near and no handle has changed its meaning.
+    #[inline(always)]
+    pub fn near(&self, handles: u64, place: &Place) -> Option<&'static Site> {
+        let Pair([first, second]) = self.pair(place)?;
+        if self.handles.get() != handles {
+            return None;
+        }
+        first.get(place).or_else(|| second.get(place))
+    }
+
+    /// Forgets what handles meant, if that may have changed.
+    pub fn refresh(&self, handles: u64) {
+        if self.handles.replace(handles) != handles {
+            self.near.iter().flat_map(|pair| &pair.0).for_each(|near| near.site.set(None));
+        }
+    }
+
+    /// The record, if there is one.
+    pub fn far(&self, place: &Place, object: u64) -> Option<&'static Site> {
+        self.far.try_borrow().ok()?.get(&(place.from, place.function.0, object)).copied()
+    }
+
+    /// What stands for an object at a place: itself, unless too many others were there before.
+    pub fn told_apart(&self, place: &Place, object: u64) -> u64 {
+        let Ok(far) = self.far.try_borrow() else { return object };
+        let (from, function) = (place.from, place.function.0);
+        let known = far.contains_key(&(from, function, object));
+        let others = far.range((from, function, 1)..(from, function, SEVERAL)).take(OBJECTS).count();
+        if object == 0 || known || others < OBJECTS { object } else { SEVERAL }
+    }
+
+    /// There is one more record.
+    pub fn know(&self, place: &Place, object: u64, site: &'static Site) {
+        if let Ok(mut far) = self.far.try_borrow_mut() {
+            far.insert((place.from, place.function.0, object), site);
+        }
+    }
+
+    /// The record was used.
+    pub fn bring_near(&self, place: &Place, site: &'static Site) {
+        let Some(Pair([first, second])) = self.pair(place) else { return };
+        second.take(first);
+        first.from.set(place.from);
+        first.handle.set(place.handle);
+        first.function.set(u32::from(place.function.0) + 1);
+        first.site.set(Some(site));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpi_abi::f;
+
+    fn site() -> &'static Site {
+        // SAFETY: a site is words only: all zero is a valid value.
+        #[allow(unsafe_code)]
+        Box::leak(unsafe { Box::<Site>::new_zeroed().assume_init() })
+    }
+
+    fn place(from: u64, handle: u64) -> Place {
+        Place { from, handle, function: f::MPI_Send }
+    }
+
+    #[test]
+    fn what_is_near_is_found_until_a_handle_changes_its_meaning() {
+        let (index, one, other) = (Index::default(), site(), site());
+        index.bring_near(&place(1, 7), one);
+        index.bring_near(&place(1, 8), other);
+        let is = |place: Place, handles, wanted| {
+            index.near(handles, &place).is_some_and(|found| std::ptr::eq(found, wanted))
+        };
+        assert!(is(place(1, 7), 0, one) && is(place(1, 8), 0, other));
+        assert!(index.near(0, &Place { function: f::MPI_Recv, ..place(1, 7) }).is_none());
+        assert!(index.near(1, &place(1, 7)).is_none());
+        index.refresh(1);
+        assert!(index.near(1, &place(1, 7)).is_none(), "looked up again");
+    }
+
+    #[test]
+    fn a_loop_that_makes_an_object_each_time_does_not_make_places_for_ever() {
+        let (index, place) = (Index::default(), place(1, 7));
+        for uid in 1..1000 {
+            let object = index.told_apart(&place, uid);
+            if index.far(&place, object).is_none() {
+                index.know(&place, object, site());
+            }
+        }
+        assert_eq!((index.told_apart(&place, 5), index.told_apart(&place, 0)), (5, 0));
+        assert_eq!(index.told_apart(&place, 5000), SEVERAL);
+        assert_eq!(index.far.borrow().len(), OBJECTS + 1);
+    }
+
+    #[test]
+    fn more_places_than_are_near_are_all_known() {
+        let index = Index::default();
+        let sites: Vec<_> = (0..1000).map(|from| (place(from, 0), site())).collect();
+        for (place, site) in &sites {
+            index.know(place, 5, site);
+            index.bring_near(place, site);
+        }
+        for (place, site) in &sites {
+            assert!(index.far(place, 5).is_some_and(|found| std::ptr::eq(found, *site)));
+            assert!(index.far(place, 6).is_none());
+        }
+    }
+}

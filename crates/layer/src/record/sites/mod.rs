@@ -1,0 +1,228 @@
+//! What each place of the program did: see `mpiscope_image::sites`.
+//!
+//! A call is counted when its frame is closed, for the place and the object that it was made with. A thread finds the record by
+//! its own [`index`]: nothing is shared, locked or asked of the library. The object is known by its handle, which may come to
+//! mean another one: whenever an object is freed, [`handle_gone`] has the threads look their places up again, by what does not
+//! change.
+//!
+//! What a request moved counts for the place that started it, when it is known.
+#![allow(unsafe_code)]
+
+mod index;
+
+use crate::base::{image, settings};
+use crate::interpose::frame;
+use crate::interpose::tls::Tls;
+use crate::record::fortran_call_site::{self, bindings};
+use crate::record::objects::lock::Guarded;
+use crate::record::objects::{comms, files, table::Object, windows};
+use crate::record::threads;
+use mpi_abi::{FunctionId, ObjectKind};
+use mpiscope_image::layout::{Loss, MAX_FUNCTIONS, SectionKind, Thread};
+use mpiscope_image::sites::{Site, duration_class};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+
+pub use index::Index;
+use index::Place;
+
+/// Records of a process unless `MPISCOPE_SITES` says otherwise.
+const DEFAULT: usize = 10_000;
+/// Records that the first section has room for.
+const FIRST: usize = 64;
+/// How many more records may be made.
+static LEFT: AtomicUsize = AtomicUsize::new(0);
+/// Changes whenever a handle may mean another object than before.
+static HANDLES: AtomicU64 = AtomicU64::new(0);
+/// Kind of the object that makes places of a function differ, plus one; zero for none.
+static OBJECTS: [AtomicU8; MAX_FUNCTIONS] = [const { AtomicU8::new(0) }; MAX_FUNCTIONS];
+/// Indices of threads that have ended, with the number of the record that both belong to.
+static RETURNED: Guarded<Vec<(u64, &'static Index)>> = Guarded::new(Vec::new());
+
+/// Learns which functions have an object that counts, and how many records there may be. Called when the library was found.
+pub fn start() {
+    let kinds = [ObjectKind::COMM, ObjectKind::WIN, ObjectKind::FILE];
+    for (id, kind) in FunctionId::all().zip(&OBJECTS) {
+        let object = id.function().and_then(|function| function.fields.object);
+        if let Some(object) = object.filter(|object| kinds.contains(object)) {
+            kind.store(object.0.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+    LEFT.store(settings::number(c"MPISCOPE_SITES").unwrap_or(DEFAULT), Ordering::Relaxed);
+}
+
+/// An object was freed: its handle may be given to another one.
+#[inline(always)]
+pub fn handle_gone() {
+    HANDLES.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The index of a thread that has just got this record: of the former thread with it, else a new one.
+pub fn of_thread(record: u64) -> &'static Index {
+    let returned = RETURNED.with(|returned| {
+        let place = returned.iter().position(|(of, _)| *of == record)?;
+        Some(returned.swap_remove(place).1)
+    });
+    returned.unwrap_or_else(|| Box::leak(Box::default()))
+}
+
+/// A thread has ended: whoever gets its record goes on with its places.
+pub fn give_back(record: u64, index: &'static Index) {
+    RETURNED.with(|returned| returned.push((record, index)));
+}
+
+/// A call of a program has ended, with all that its hooks do done: counts it for its place and closes the frame. What is not as usual is left to functions that this
+/// one ends with, so that it has nothing to save.
+#[inline(never)]
+pub extern "C" fn close(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+) {
+    let place = place_of(thread, function, tls.return_address.get());
+    let index = threads::local(tls).and_then(|local| local.sites.get());
+    let near = index.and_then(|index| index.near(HANDLES.load(Ordering::Relaxed), &place));
+    let Some(site) = near.filter(|_| !bindings::exist()) else {
+        return close_rarely(tls, thread, function, since, until, bytes);
+    };
+    count(tls, site, since, until, bytes);
+    frame::close(tls, thread, function, since, until, bytes);
+}
+
+/// [`close`] for a call from a place that is not near, or from a program with Fortran bindings.
+#[inline(never)]
+extern "C" fn close_rarely(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+) {
+    count_rarely(tls, thread, function, since, until, bytes);
+    frame::close(tls, thread, function, since, until, bytes);
+}
+
+/// Counts a call for its place, wherever that is.
+#[inline(never)]
+pub extern "C" fn count_rarely(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+) {
+    let Some(index) = threads::local(tls).and_then(|local| local.sites.get()) else { return };
+    let from = fortran_call_site::of(tls.return_address.get(), || tls.stack_pointer.get());
+    match find(tls, index, place_of(thread, function, from)) {
+        Some(site) => count(tls, site, since, until, bytes),
+        None => _ = frame::take_received(tls),
+    }
+}
+
+#[inline(always)]
+fn place_of(thread: &Thread, function: FunctionId, from: u64) -> Place {
+    let handle = if kind_of(function) == 0 { 0 } else { thread.call.object.get() };
+    Place { from, handle, function }
+}
+
+#[inline(always)]
+fn count(tls: &Tls, site: &Site, since: u64, until: u64, bytes: u64) {
+    site.count.add_mine(1);
+    site.bytes.add_mine(bytes);
+    let received = frame::take_received(tls);
+    if received != 0 {
+        site.received.add_mine(received);
+    }
+    if since != 0 {
+        took(site, until.wrapping_sub(since));
+    }
+}
+
+#[inline(always)]
+fn took(site: &Site, ticks: u64) {
+    site.ticks.add_mine(ticks);
+    if ticks < site.least.get() {
+        site.least.set(ticks);
+    }
+    if ticks > site.greatest.get() {
+        site.greatest.set(ticks);
+    }
+    if let Some(class) = site.durations.get(duration_class(ticks)) {
+        class.add_mine(1);
+    }
+}
+
+/// Bytes have moved that an earlier call asked for: `from` is its place, `handle` its communicator.
+#[inline(never)]
+pub fn moved(tls: &'static Tls, function: FunctionId, (from, handle): (u64, u64), bytes: u64, received: u64) {
+    let Some(index) = threads::local(tls).and_then(|local| local.sites.get()) else { return };
+    let handle = if kind_of(function) == 0 { 0 } else { handle };
+    if let Some(site) = find(tls, index, Place { from, handle, function }) {
+        site.bytes.add_mine(bytes);
+        site.received.add_mine(received);
+    }
+}
+
+#[inline(always)]
+fn kind_of(function: FunctionId) -> u8 {
+    OBJECTS.get(usize::from(function.0)).map_or(0, |kind| kind.load(Ordering::Relaxed))
+}
+
+#[inline(always)]
+fn find(tls: &'static Tls, index: &'static Index, place: Place) -> Option<&'static Site> {
+    let handles = HANDLES.load(Ordering::Relaxed);
+    index.near(handles, &place).or_else(|| find_again(tls, index, handles, &place))
+}
+
+/// The same by what does not change.
+#[cold]
+#[inline(never)]
+fn find_again(
+    tls: &'static Tls,
+    index: &'static Index,
+    handles: u64,
+    place: &Place,
+) -> Option<&'static Site> {
+    index.refresh(handles);
+    let object = index.told_apart(place, uid_of(place));
+    let site = index.far(place, object).or_else(|| {
+        let site = make(threads::index(tls), place, object)?;
+        index.know(place, object, site);
+        Some(site)
+    })?;
+    index.bring_near(place, site);
+    Some(site)
+}
+
+/// What the handle means now; zero if nothing, as that of an object that the call has freed.
+fn uid_of(place: &Place) -> u64 {
+    let uid = |head: Option<&mpiscope_image::objects::Head>| head.map_or(0, |head| head.uid.get());
+    match ObjectKind(kind_of(place.function).wrapping_sub(1)) {
+        ObjectKind::COMM => uid(comms::COMMS.find(place.handle).map(Object::head)),
+        ObjectKind::WIN => uid(windows::WINDOWS.find(place.handle).map(Object::head)),
+        ObjectKind::FILE => uid(files::FILES.find(place.handle).map(Object::head)),
+        _ => 0,
+    }
+}
+
+/// A new record, if there may be one more; otherwise the call is counted as one without a place.
+fn make(thread: u64, place: &Place, object: u64) -> Option<&'static Site> {
+    let writer = image::writer()?;
+    let less = |left: usize| left.checked_sub(1);
+    let allowed = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();
+    let made = allowed.then(|| writer.new_record::<Site>(SectionKind::SITES, FIRST)).flatten();
+    let Some((_, site)) = made else {
+        writer.lose(Loss::SITES, 1);
+        return None;
+    };
+    site.from.set(place.from);
+    site.object.set(object);
+    site.least.set(u64::MAX);
+    site.thread.set(u32::try_from(thread).unwrap_or(u32::MAX));
+    site.function.atomic().store(u32::from(place.function.0) + 1, Ordering::Release);
+    Some(site)
+}
