@@ -27,6 +27,8 @@ pub struct Comparison {
     pub whole: Vec<Quantity>,
     /// Seconds in a function and outside of MPI, mean over the ranks: largest difference first.
     pub functions: Vec<Quantity>,
+    /// Seconds at a place of the program, mean over the ranks: largest difference first.
+    pub sites: Vec<Quantity>,
     /// Seconds outside of MPI (useful) of each rank: largest difference first.
     pub ranks: Vec<Quantity>,
     /// Why sides are not alike, beside their times.
@@ -94,12 +96,14 @@ impl Comparison {
         let least = LEAST * wall.before.max(wall.after);
         let mut functions = functions(a, b);
         functions.retain(|quantity| quantity.before.max(quantity.after) >= least);
+        let mut sites = sites(a, b);
+        sites.retain(|quantity| quantity.before.max(quantity.after) >= least);
         let mut ranks = ranks(a, b);
-        for list in [&mut whole, &mut functions, &mut ranks] {
+        for list in [&mut whole, &mut functions, &mut sites, &mut ranks] {
             let chances: Vec<Option<f64>> = list.iter().map(|quantity| quantity.chance).collect();
             list.iter_mut().zip(corrected(&chances)).for_each(|(quantity, chance)| quantity.chance = chance);
         }
-        for list in [&mut functions, &mut ranks] {
+        for list in [&mut functions, &mut sites, &mut ranks] {
             list.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
         }
         Self {
@@ -112,6 +116,7 @@ impl Comparison {
             wall,
             whole,
             functions,
+            sites,
             ranks,
         }
     }
@@ -158,6 +163,25 @@ fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
         found.push(quantity);
     }
     found
+}
+
+/// By function and place; objects are told apart in reports, where names are the same in all runs.
+fn sites(a: &Side, b: &Side) -> Vec<Quantity> {
+    let reports = || a.reports.iter().chain(&b.reports);
+    let keys: BTreeSet<(&str, &str)> = reports()
+        .flat_map(|report| {
+            report.call_sites.sites.iter().map(|site| (site.function.as_str(), site.place.as_str()))
+        })
+        .filter(|(_, place)| !place.is_empty())
+        .collect();
+    let inside = |report: &JobReport, (function, place): (&str, &str)| {
+        let own =
+            report.call_sites.sites.iter().filter(|site| site.function == function && site.place == place);
+        own.map(|site| site.totals.time_s).sum::<f64>() / report.ranks.len().max(1) as f64
+    };
+    keys.into_iter()
+        .map(|key| each(&format!("{} at {}", key.0, key.1), a, b, |report| inside(report, key)))
+        .collect()
 }
 
 /// World and rank.

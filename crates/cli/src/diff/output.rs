@@ -21,6 +21,11 @@ pub fn page(found: &Comparison) -> Vec<Block> {
     page.push(Block::Line(String::new()));
     page.push(times("  FUNCTION, MEAN OF RANKS", &found.functions, found.chance, true).into());
     page.extend(more(found.functions.len(), "functions"));
+    if !found.sites.is_empty() {
+        page.push(Block::Line(String::new()));
+        page.push(times("  PLACE, MEAN OF RANKS", &found.sites, found.chance, false).into());
+        page.extend(more(found.sites.len(), "places"));
+    }
     page.push(Block::Line(String::new()));
     page.push(times("  OUTSIDE OF MPI", &found.ranks, found.chance, false).into());
     page.extend(more(found.ranks.len(), "ranks"));

@@ -128,7 +128,7 @@ pub fn call_cells(thread: Option<&ThreadStatus>) -> Vec<String> {
 }
 
 /// `MPI_COMM_WORLD` is long and everybody knows it.
-fn short(name: &str) -> String {
+pub fn short(name: &str) -> String {
     let name = name.strip_prefix("MPI_COMM_").or_else(|| name.strip_prefix("MPI_")).unwrap_or(name);
     name.to_owned()
 }

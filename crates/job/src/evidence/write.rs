@@ -17,6 +17,7 @@ use crate::process::Process;
 use crate::questions::observation::{Observation, live};
 use crate::rank::{Rank, SymbolContext};
 use crate::rank_status::RankStatus;
+use crate::sites;
 use crate::stacks::{self, ThreadStack};
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{Files, Symbolizer};
@@ -202,6 +203,8 @@ fn ask(copied: &Copied, recorder: &Recorder<'_>) -> Result<(), mpiscope_image::E
     let rank = Rank::new(image, process, &context);
     let _status = RankStatus::new(&rank, copied.about.alive);
     let _observation = live::observe_kept(&rank, &copied.about);
+    // A table that is damaged is so in the file as well.
+    let _sites = sites::of_rank(&rank);
     let files = FileContext::new(process, recorder);
     let objects = Reader::new(image, &files)?;
     for kind in Kind::ALL {

@@ -43,6 +43,13 @@ fn random_traffic(library: &Library) -> Result<()> {
     ensure!(outcome.success(), "{}", outcome.describe());
     let outcome = run::bounded(Command::new(&mpiscope).args(["report", "--json"]).arg(&out), LIMIT)?;
     let report: Value = serde_json::from_str(&outcome.stdout).context(outcome.describe())?;
+    let written: Value = serde_json::from_slice(&fs::read(out.join("report.json"))?)?;
+    ensure!(
+        sites(&written)? == sites(&report)?,
+        "call sites differ: {:?} {:?}",
+        sites(&written),
+        sites(&report)
+    );
     let (told, sizes) = told(dir.path())?;
     let shown = shown(&report)?;
     ensure!(told.len() > RANKS && shown == told, "the matrix is {shown:?}, and the program says {told:?}");
@@ -51,6 +58,18 @@ fn random_traffic(library: &Library) -> Result<()> {
     let received: BTreeMap<u64, u64> = classes.iter().filter_map(class).filter(|(_, n)| *n > 0).collect();
     ensure!(received == sizes, "the sizes received are {received:?}, and the program says {sizes:?}");
     Ok(())
+}
+
+/// Function, place, calls of every call site. The lines are known at the end of the run, and from the evidence file.
+fn sites(report: &Value) -> Result<Vec<(String, String, u64)>> {
+    let sites = report["sites"].as_array().context("no call sites")?;
+    let site = |site: &Value| {
+        Some((site["function"].as_str()?.into(), site["place"].as_str()?.into(), site["calls"].as_u64()?))
+    };
+    let mut found: Vec<_> = sites.iter().filter_map(site).collect();
+    found.sort();
+    ensure!(found.iter().any(|(_, place, _): &(_, String, _)| place.starts_with("traffic.c:")), "{found:?}");
+    Ok(found)
 }
 
 fn shown(report: &Value) -> Result<Matrix> {

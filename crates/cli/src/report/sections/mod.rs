@@ -5,7 +5,9 @@ mod files;
 mod memory;
 pub mod messages;
 pub mod peers;
+mod sites;
 mod time;
+mod waits;
 
 use crate::render::Block;
 use crate::run::banner;
@@ -18,6 +20,10 @@ pub use time::name_of;
 pub enum Section {
     /// Functions and ranks: where the time went
     Time,
+    /// Who waited for whom, and what that rank did meanwhile
+    Waits,
+    /// Places of the program: calls, time, bytes
+    Sites,
     /// Who sent how much to whom
     Peers,
     /// Collectives by communicator
@@ -32,13 +38,23 @@ pub enum Section {
 
 impl Section {
     /// All of them, in the order in which they are shown.
-    const ALL: [Self; 6] =
-        [Self::Time, Self::Peers, Self::Collectives, Self::Messages, Self::Files, Self::Memory];
+    const ALL: [Self; 8] = [
+        Self::Time,
+        Self::Waits,
+        Self::Sites,
+        Self::Peers,
+        Self::Collectives,
+        Self::Messages,
+        Self::Files,
+        Self::Memory,
+    ];
 
     /// Its title.
     pub fn title(self) -> &'static str {
         match self {
             Self::Time => "Time",
+            Self::Waits => "Waits",
+            Self::Sites => "Call sites",
             Self::Peers => "Peers",
             Self::Collectives => "Collectives",
             Self::Messages => "Messages",
@@ -50,6 +66,8 @@ impl Section {
     fn blocks(self, report: &JobReport) -> Vec<Block> {
         match self {
             Self::Time => time::blocks(report),
+            Self::Waits => waits::blocks(report),
+            Self::Sites => sites::blocks(report),
             Self::Peers => peers::blocks(report),
             Self::Collectives => collectives::blocks(report),
             Self::Messages => messages::blocks(report),

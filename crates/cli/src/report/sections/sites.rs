@@ -1,0 +1,47 @@
+//! Places of the program: what was called there, how often, how long.
+
+use super::{more, percent};
+use crate::ps::rows::short;
+use crate::render::{Block, Table, bytes, count, duration};
+use crate::run::banner::at_rank;
+use mpiscope_job::report::JobReport;
+
+/// Places that are shown.
+const MOST: usize = 15;
+
+/// The section.
+pub fn blocks(report: &JobReport) -> Vec<Block> {
+    let found = &report.call_sites;
+    if found.sites.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![table(report).into()];
+    blocks.extend(more(MOST, found.sites.len(), "places"));
+    let rest = found.rest.iter().fold(0u64, |sum, rest| sum.saturating_add(rest.totals.calls));
+    if rest > 0 {
+        let functions = count(found.rest.len(), "function");
+        blocks
+            .push(Block::Line(format!("  {rest} more calls of {functions} are counted without their place")));
+    }
+    blocks
+}
+
+fn table(report: &JobReport) -> Table {
+    let head = ["  WHERE", "FUNCTION", "ON", "CALLS", "TIME", "% TIME", "MOST", "@RANK", "BYTES"];
+    let mut table = Table::new(&head).numbers(&[3, 4, 5, 6, 8]);
+    for site in report.call_sites.sites.iter().take(MOST) {
+        let dash = || "-".to_owned();
+        table.push(vec![
+            format!("  {}", if site.place.is_empty() { "?" } else { &site.place }),
+            site.function.clone(),
+            if site.object.is_empty() { dash() } else { short(&site.object) },
+            site.totals.calls.to_string(),
+            if report.times { duration(site.totals.time_s) } else { dash() },
+            if report.times { percent(site.totals.time_s, report.thread_s) } else { dash() },
+            if report.times { duration(site.max.time_s) } else { dash() },
+            at_rank(&site.max),
+            bytes(site.totals.bytes()),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,26 @@
+//! Who waited for whom.
+
+use super::more;
+use crate::render::{Block, duration};
+use mpiscope_job::report::JobReport;
+
+/// Waits that are shown.
+const MOST: usize = 12;
+
+/// The section: a sentence for each, most time first.
+pub fn blocks(report: &JobReport) -> Vec<Block> {
+    let found = &report.waits;
+    if found.list.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks: Vec<Block> =
+        found.list.iter().take(MOST).map(|lost| Block::Line(format!("  {lost}"))).collect();
+    blocks.extend(more(MOST, found.list.len(), "waits"));
+    let seen = format!("{:.0} % of the time in calls that can wait was looked at", found.seen_share * 100.0);
+    let messages = match found.messages {
+        true => "",
+        false => "; messages were not recorded one by one, only collectives were looked at",
+    };
+    blocks.push(Block::Line(format!("  waits of {} in all; {seen}{messages}", duration(found.seconds))));
+    blocks
+}
