@@ -10,7 +10,7 @@
 
 use crate::Error;
 use crate::clock::Moment;
-use crate::evidence::{About, Kept, Symbols};
+use crate::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
 use crate::names::Locate;
 use crate::process::Process;
@@ -79,6 +79,8 @@ impl Job {
 pub struct JobImage {
     /// The processes that hold it, and where each can be opened.
     pub holders: Vec<(u32, PathBuf)>,
+    /// How its process ended, if somebody who waited for it said so.
+    pub end: Option<ProcessEnd>,
     bytes: Holds,
 }
 
@@ -117,7 +119,8 @@ impl MemoryFile {
 impl JobImage {
     /// A process of an evidence file.
     pub fn kept(kept: Kept) -> Self {
-        Self { holders: vec![(kept.about.pid, PathBuf::new())], bytes: Holds::Evidence(kept) }
+        let end = kept.about.end.clone();
+        Self { holders: vec![(kept.about.pid, PathBuf::new())], end, bytes: Holds::Evidence(kept) }
     }
 
     /// What only the host knew of the process, if it is in an evidence file.
@@ -133,6 +136,14 @@ impl JobImage {
         match &self.bytes {
             Holds::Memory(_) => None,
             Holds::Evidence(kept) => Some(&kept.symbols),
+        }
+    }
+
+    /// The number of its memory file, if it is one.
+    pub fn inode(&self) -> Option<u64> {
+        match &self.bytes {
+            Holds::Memory(file) => Some(file.inode),
+            Holds::Evidence(_) => None,
         }
     }
 
@@ -296,9 +307,11 @@ pub fn discover() -> Vec<Job> {
     for pid in processes() {
         for (job, path, file) in images_of(pid) {
             let key = (file.owner, job, file);
-            let entry = found
-                .entry(key)
-                .or_insert_with(|| JobImage { holders: Vec::new(), bytes: Holds::Memory(file) });
+            let entry = found.entry(key).or_insert_with(|| JobImage {
+                holders: Vec::new(),
+                end: None,
+                bytes: Holds::Memory(file),
+            });
             entry.holders.push((pid, path));
         }
     }
@@ -350,7 +363,7 @@ mod tests {
     }
 
     fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> JobImage {
-        JobImage { holders, bytes: Holds::Memory(file) }
+        JobImage { holders, end: None, bytes: Holds::Memory(file) }
     }
 
     fn why(found: &JobImage) -> String {

@@ -35,6 +35,14 @@ pub trait Hosts {
 /// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
 const SECONDS: f64 = 30.0;
 
+/// The same.
+#[must_use]
+pub fn host_limit() -> Duration {
+    let seconds = env::var("MPISCOPE_HOST_SECONDS").ok().and_then(|text| text.parse::<f64>().ok());
+    let seconds = seconds.filter(|seconds| (0.001..86_400.0).contains(seconds)).unwrap_or(SECONDS);
+    Duration::from_secs_f64(seconds)
+}
+
 /// How another host is reached.
 #[derive(Debug, Clone)]
 pub struct Remote {
@@ -78,9 +86,7 @@ impl Remote {
         if !shell.iter().any(|word| word.contains("{host}")) {
             shell.push("{host}".into());
         }
-        let seconds = env::var("MPISCOPE_HOST_SECONDS").ok().and_then(|text| text.parse::<f64>().ok());
-        let seconds = seconds.filter(|seconds| (0.001..86_400.0).contains(seconds)).unwrap_or(SECONDS);
-        Self { shell, program, limit: Duration::from_secs_f64(seconds) }
+        Self { shell, program, limit: host_limit() }
     }
 
     /// Runs this program on another host.

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::clock::Moment;
 use crate::discover::{Job, JobImage};
 use crate::elsewhere::Elsewhere;
+use crate::host_identity::HostIdentity;
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
 use crate::process::Process;
@@ -97,6 +98,7 @@ pub fn save(
         owner: job.owner,
         saved_unix_s: Moment::now().unix_ns / 1_000_000_000,
         seconds,
+        host: Some(HostIdentity::here()),
         processes: saved.processes,
         before,
         not_seen: saved.not_seen.clone(),
@@ -135,7 +137,7 @@ impl Copied {
         let image = match found.open() {
             Ok(image) => image,
             Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
-                return Ok(Self { about: silent(holder), seen: None });
+                return Ok(Self { about: silent(found, holder), seen: None });
             }
             Err(why) => return Err(why),
         };
@@ -160,14 +162,17 @@ impl Copied {
             moment,
             doing: doing.map(|thread| (thread.tid, live::doing(found, &seen, thread.tid))).collect(),
             callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
+            end: found.end.clone(),
         };
         Ok(Self { about, seen: Some((copied, seen)) })
     }
 }
 
-fn silent(pid: u32) -> About {
+fn silent(found: &JobImage, pid: u32) -> About {
     let (doing, callers) = (BTreeMap::new(), BTreeMap::new());
-    About { pid, silent: true, alive: true, moment: Moment::now(), doing, stacks: BTreeMap::new(), callers }
+    let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
+    let (stacks, end) = (BTreeMap::new(), found.end.clone());
+    About { pid, silent: true, alive, moment: Moment::now(), doing, stacks, callers, end }
 }
 
 /// All bytes of an image that somebody may be writing to.
