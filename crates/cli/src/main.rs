@@ -17,6 +17,7 @@ mod ps;
 mod queues;
 mod reach;
 mod render;
+mod report;
 mod run;
 mod save;
 mod selection;
@@ -51,6 +52,7 @@ Start with:
   mpiscope ps                     while it runs: what every rank is doing
   mpiscope why                    when it hangs: the reason in one sentence
   mpiscope queues                 messages not received, receives that wait
+  mpiscope report                 where the time goes, who talks to whom
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
@@ -69,6 +71,7 @@ enum Verb {
     Queues(queues::Options),
     Save(save::Options),
     Core(core::Options),
+    Report(report::Options),
     Procs(procs::Options),
     Attach(attach::Options),
     Inspect(inspect::Options),
@@ -124,6 +127,7 @@ fn execute(cli: Cli) -> ExitCode {
         Verb::Queues(options) => queues::show(&options),
         Verb::Save(options) => save::save(&options),
         Verb::Core(options) => core::core(&options),
+        Verb::Report(options) => report::report(&options),
         Verb::Procs(options) => procs::procs(&options),
         Verb::Attach(options) => attach::attach(&options),
         Verb::Inspect(options) => inspect::inspect(&options),

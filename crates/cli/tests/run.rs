@@ -93,6 +93,48 @@ fn signal(status: ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
+/// Every value of one that is not the same in the other; times are computed anew from clocks that ran on a little.
+fn differences(at: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for name in names {
+                differences(&format!("{at}.{name}"), &one[name], &other[name], found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (number, (a, b)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{at}.{number}"), a, b, found);
+            }
+        }
+        (Value::Number(a), Value::Number(b)) if a.is_f64() && b.is_f64() => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            if (a - b).abs() > 1e-3 * a.abs().max(b.abs()) + 1e-6 {
+                found.push(format!("{at}: {a} {b}"));
+            }
+        }
+        _ if one != other => found.push(format!("{at}: {one} {other}")),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_report_of_a_folder_is_the_report_that_was_written_there() {
+    let mut run =
+        Run::whole("FAKE_RANK=0 FAKE_SIZE=2 $RANK finalize & FAKE_RANK=1 FAKE_SIZE=2 $RANK kill=9 & wait");
+    run.go();
+    let dir = run.dir.path().to_str().unwrap();
+    let output = Command::new(MPISCOPE).args(["report", "--json", dir]).output().unwrap();
+    let again: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let mut found = Vec::new();
+    differences("", &run.report(), &again, &mut found);
+    assert!(found.is_empty(), "{found:#?}");
+    let text = Command::new(MPISCOPE).args(["report", "--section", "time", dir]).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("(not in MPI)") && text.contains("MPI_Allreduce"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
 #[test]
 fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs() {
     let mut run = Run::whole("for r in 0 1 2 3; do FAKE_RANK=$r FAKE_SIZE=4 $RANK finalize & done; wait");

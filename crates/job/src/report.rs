@@ -11,11 +11,19 @@
 //!   polling; load balance is mean over maximum of the useful times, communication efficiency the maximum over the run
 //!   time of the world, parallel efficiency their product.
 
+mod crowded;
+pub mod facts;
+pub mod of_job;
+mod peers;
+pub mod sections;
+
 use crate::leaks::{self, Leak, Site};
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::questions::findings::{self, Finding};
 use crate::questions::observation::Observation;
 use crate::rankset::RankSet;
+use crate::report::facts::Facts;
+use crate::report::sections::{Part, Sections};
 use crate::worlds::{Members, Worlds};
 use mpi_abi::AbiKind;
 use mpiscope_image::derive::{Share, Window, shares};
@@ -47,6 +55,8 @@ pub struct Observed {
     pub leaks: Vec<Site>,
     /// What its records say, for findings.
     pub observation: Option<Observation>,
+    /// What they say beside, for sections.
+    pub facts: Facts,
 }
 
 /// Calls of one function on one rank.
@@ -277,6 +287,8 @@ pub struct JobReport {
     pub leaks: Vec<Leak>,
     /// What was wrong with the run.
     pub findings: Vec<Finding>,
+    /// Who talked to whom, collectives, messages, files, memory.
+    pub sections: Sections,
 }
 
 impl RankReport {
@@ -337,6 +349,7 @@ impl JobReport {
             notes: joined_notes(&ranks),
             findings: findings::findings(&observations, &leaks),
             leaks,
+            sections: Sections::new(&observations, &parts(&observed, &worlds), &worlds),
             ranks,
         };
         if times {
@@ -368,6 +381,15 @@ impl JobReport {
         self.communication_efficiency = Some(communication);
         self.parallel_efficiency = Some(balance * communication);
     }
+}
+
+fn parts<'a>(observed: &'a [Observed], worlds: &Worlds) -> Vec<Part<'a>> {
+    let part = |one: &'a Observed| {
+        let process = &one.process;
+        let world = worlds.number(&process.world);
+        Part { world, rank: process.rank.or(one.launcher_rank), host: &process.host, facts: &one.facts }
+    };
+    observed.iter().map(part).collect()
 }
 
 /// Of processes that are sorted by world.

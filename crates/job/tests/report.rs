@@ -9,6 +9,7 @@ use mpiscope_job::process::Ending;
 use mpiscope_job::rank::{Rank, SymbolContext};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::report::Observed;
+use mpiscope_job::report::facts::Facts;
 use mpiscope_job::sample::Sample;
 use mpiscope_job::{JobReport, Process};
 
@@ -25,6 +26,7 @@ fn observed(sample: &Sample) -> Observed {
         core: None,
         leaks: Vec::new(),
         observation: None,
+        facts: Facts::default(),
     }
 }
 
@@ -186,6 +188,7 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
                 ending: None,
                 leaks: Vec::new(),
                 observation: None,
+                facts: Facts::default(),
                 core: None,
             };
             let report = JobReport::new(String::new(), vec![observed]);

@@ -15,6 +15,8 @@ const HANGING: usize = 4;
 pub enum Block {
     /// A line of text, wrapped where it is too long.
     Line(String),
+    /// A title.
+    Head(String),
     /// The same about something that is wrong.
     Problem(String),
     /// A table.
@@ -32,6 +34,7 @@ impl Block {
         };
         match self {
             Self::Line(line) => text(line, None),
+            Self::Head(line) => text(line, Some(Colour::Head)),
             Self::Problem(line) => text(line, Some(Colour::Problem)),
             Self::Table(table) => table
                 .lines(terminal.width)

@@ -126,6 +126,19 @@ fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>, terminal: Te
     lines
 }
 
+/// What every view of a report begins with: the command, the ranks, the efficiencies, and what was wrong.
+pub fn head(report: &JobReport) -> Vec<Block> {
+    let mut head = vec![Block::Line(format!("mpiscope: {}", report.command))];
+    head.extend(overview(report).into_iter().map(Block::Line));
+    head.push(Block::Line(totals(report)));
+    head.extend(ends(report).into_iter().map(Block::Problem));
+    head.extend(losses(report).into_iter().map(Block::Line));
+    head.extend(findings(report).into_iter().map(Block::Problem));
+    head.extend(leaks(report, None).into_iter().map(Block::Line));
+    head.extend(notes(report).into_iter().map(Block::Line));
+    head
+}
+
 fn nobody(report: &JobReport, scope: &Scope) -> Vec<String> {
     let processes = match (scope.whole, report.silent.len()) {
         (true, 0) => "no process".to_owned(),
@@ -239,7 +252,8 @@ fn calls(f: &FunctionReport, open: usize) -> String {
     }
 }
 
-fn at_rank(extreme: &Extreme) -> String {
+/// Whose an extreme is.
+pub fn at_rank(extreme: &Extreme) -> String {
     match (extreme.world, extreme.rank) {
         (_, None) => "@?".to_owned(),
         (0, Some(rank)) => format!("@{rank}"),

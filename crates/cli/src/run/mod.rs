@@ -12,7 +12,7 @@
 //! Images come over a local socket ([`protocol`]) and are kept open, so that a killed rank can be read as well.
 //! Nothing is written to the program's standard output, and its exit status is ours.
 
-mod banner;
+pub mod banner;
 mod child;
 mod collector;
 pub mod ended;
@@ -39,8 +39,8 @@ use std::process::ExitCode;
 
 /// Run a program or a whole job under the layer and report what it did
 ///
-/// Two forms: `mpiscope run mpirun -n 4 ./app` for jobs on this host, and `mpirun -n 4 mpiscope run ./app` for any job.
-/// The second form also covers ranks that never call MPI or die before MPI_Init, and gives one report per host.
+/// Two forms: `mpiscope run mpirun -n 4 ./app`, and `mpirun -n 4 mpiscope run ./app`. Both give one report of all hosts; the
+/// second form also covers ranks that never call MPI or die before MPI_Init.
 #[derive(clap::Args)]
 pub struct Options {
     /// Also write the report to DIR/report.json, and all that is known of the ranks to DIR/evidence.mpiscope

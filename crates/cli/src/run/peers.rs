@@ -4,9 +4,13 @@ use super::ended::{self, CorePlace};
 use super::protocol::{self, Kind, Message, Received};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::evidence::ProcessEnd;
+use mpiscope_job::objects::FileContext;
+use mpiscope_job::placement::Placement;
 use mpiscope_job::process::{Ending, Process};
 use mpiscope_job::questions::observation;
+use mpiscope_job::rank::Rank;
 use mpiscope_job::report::Observed;
+use mpiscope_job::report::facts::Facts;
 use mpiscope_job::symbols::FileSymbols;
 use rustix::fs::fstat;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -138,7 +142,7 @@ impl Peer {
     pub fn observe(&self, symbols: &FileSymbols) -> Result<Observed, mpiscope_job::Error> {
         let what = format!("image of process {}", self.pid);
         let fd = self.image.try_clone().map_err(|e| mpiscope_job::Error::NotFound(format!("{what}: {e}")))?;
-        let (mut leaks, mut observation) = (Vec::new(), None);
+        let (mut leaks, mut observation, mut facts) = (Vec::new(), None, Facts::default());
         let process = match mpiscope_job::image_source::open_fd(fd, &what) {
             Ok(image) => {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
@@ -148,6 +152,8 @@ impl Peer {
                     leaks = mpiscope_job::leaks::sites(&image, &process, symbols).map_err(damaged)?;
                 }
                 observation = Some(observation::of_image(&image, &process, symbols));
+                let context = FileContext::new(&process, symbols);
+                facts = Facts::read(&Rank::new(&image, &process, &context), Placement::of(self.pid));
                 process
             }
             Err(error) if self.wrapped && error.is_untouched() => Process::untouched(),
@@ -157,6 +163,7 @@ impl Peer {
         Ok(Observed {
             leaks,
             observation,
+            facts,
             process,
             launcher_rank: self.rank,
             pid: self.pid,

@@ -8,13 +8,14 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "run",
     "ps",
     "why",
     "queues",
     "save",
     "core",
+    "report",
     "procs",
     "attach",
     "inspect",
@@ -60,6 +61,7 @@ fn the_main_screens_of_an_image() {
     for width in [80, 48] {
         for (name, arguments) in [
             ("ps", &["ps", image][..]),
+            ("report", &["report", image]),
             ("counts", &["inspect", image]),
             ("comm", &["inspect", image, "--kind", "comm"]),
             ("datatype", &["inspect", image, "--kind", "datatype"]),

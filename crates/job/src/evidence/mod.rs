@@ -28,6 +28,7 @@ pub use write::{Saved, save};
 
 use crate::clock::Moment;
 use crate::host_identity::HostIdentity;
+use crate::placement::Placement;
 use crate::process::Ending;
 use crate::questions::observation::Observation;
 use crate::stacks::ThreadStack;
@@ -110,6 +111,9 @@ pub struct About {
     pub stacks: BTreeMap<u32, ThreadStack>,
     /// Where the program called from, if a binding for another language made the call: by index of the thread.
     pub callers: BTreeMap<u64, u64>,
+    /// Its memory and where it ran, if it was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Box<Placement>>,
     /// How it ended, if the one who saved it waited for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<ProcessEnd>,

@@ -13,6 +13,7 @@ use crate::elsewhere::Elsewhere;
 use crate::host_identity::HostIdentity;
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
+use crate::placement::Placement;
 use crate::process::Process;
 use crate::questions::observation::{Observation, live};
 use crate::rank::{Rank, SymbolContext};
@@ -156,6 +157,7 @@ impl Copied {
         let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
         let about = About {
             stacks: stacks.into_iter().map(|stack| (stack.tid, stack)).collect(),
+            placement: if alive { placement(found, &seen) } else { None },
             pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
             silent: false,
             alive,
@@ -168,11 +170,19 @@ impl Copied {
     }
 }
 
+/// As the kernel says now, or as it was when what is copied was saved.
+fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
+    match found.about() {
+        Some(about) => about.placement.clone(),
+        None => Placement::of(found.outer_pid(process.pid)?).map(Box::new),
+    }
+}
+
 fn silent(found: &JobImage, pid: u32) -> About {
     let (doing, callers) = (BTreeMap::new(), BTreeMap::new());
     let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
-    let (stacks, end) = (BTreeMap::new(), found.end.clone());
-    About { pid, silent: true, alive, moment: Moment::now(), doing, stacks, callers, end }
+    let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
+    About { pid, silent: true, alive, moment, doing, stacks, callers, end, placement: None }
 }
 
 /// All bytes of an image that somebody may be writing to.

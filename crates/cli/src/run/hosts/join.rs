@@ -2,19 +2,20 @@
 
 use super::FromHost;
 use mpiscope_job::discover::Job;
-use mpiscope_job::kept_report;
-use mpiscope_job::report::Observed;
+use mpiscope_job::living::Reader;
+use mpiscope_job::report::{Observed, of_job};
 use mpiscope_job::{JobReport, RankSet};
 
 /// The processes of other hosts, and what could not be had.
 pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
     let (mut processes, mut problems) = (Vec::new(), Vec::new());
+    let reader = Reader::default();
     for other in others {
         let later = other.clock.map_or(0, |clock| clock.later_ns);
         match &other.evidence {
             Ok(evidence) => {
                 for image in &evidence.job.images {
-                    match kept_report::observed(image, later) {
+                    match of_job::of_kept(image, &reader, later) {
                         Ok(one) => processes.push(one),
                         Err(why) => problems.push(format!("{}: {why}", other.host)),
                     }

@@ -1,0 +1,112 @@
+//! `mpiscope report`: where the time went, who talked to whom, and what else is known of a job, while it runs and afterwards.
+//!
+//! ```text
+//! target ──► JobReport (the same values as in report.json) ─┬─► sections: lines and tables ─┬─► text
+//!                                                           │                                └─► html, with figures
+//!                                                           └─► JSON, one line per job
+//! ```
+
+mod figures;
+mod html;
+pub mod sections;
+mod source;
+mod summary;
+
+use crate::exit;
+use crate::reach::Reach;
+use crate::render::{Block, Screen, complain, while_working};
+use anyhow::{Context, Result};
+use sections::Section;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub use source::{Source, read};
+
+/// Show where the time went: functions, peers, collectives, messages, files, memory
+///
+/// Reads a running job without stopping it, or what `mpiscope run --out DIR` and `mpiscope save` have written.
+/// Exit status: 0 all is well, 1 something was wrong with the run or could not be seen, 2 nothing could be read.
+#[derive(clap::Args)]
+pub struct Options {
+    /// A job, a process id of one of its ranks, the DIR of `run --out`, evidence files, saved images or core
+    /// files; not needed if there is only one job
+    #[arg(value_name = "JOB|PID|DIR|FILE")]
+    targets: Vec<String>,
+    /// Only these sections, in this order: those that have something to say are the default
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
+    section: Vec<Section>,
+    /// Print the report as JSON (schema mpiscope.report/1, as in report.json)
+    #[arg(long)]
+    json: bool,
+    /// Print one line of JSON per target: what an administrator keeps of a job
+    #[arg(long, conflicts_with_all = ["json", "section"])]
+    summary: bool,
+    /// Write one page to look at in a browser, without a network
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "summary"])]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+/// Shows the report.
+pub fn report(options: &Options) -> Result<ExitCode> {
+    if options.summary && options.targets.len() > 1 {
+        return summaries(options);
+    }
+    let source = while_working("reading the ranks", || read(&options.targets, options.reach))?;
+    if let Some(path) = &options.html {
+        let page = html::page(&source, &options.section);
+        std::fs::write(path, page).with_context(|| format!("--html {}", path.display()))?;
+    } else {
+        print(options, &source)?;
+    }
+    source.errors.iter().for_each(|why| complain("report", why));
+    Ok(ExitCode::from(status(&source)))
+}
+
+fn print(options: &Options, source: &Source) -> Result<()> {
+    let mut screen = Screen::paged();
+    if options.json {
+        screen.json(&source.report)?;
+    } else if options.summary {
+        screen.json(&summary::Summary::of(source))?;
+    } else {
+        screen.page(&text(source, &options.section))?;
+    }
+    screen.finish()
+}
+
+/// One line for each target; those that cannot be read are named and the others go on.
+fn summaries(options: &Options) -> Result<ExitCode> {
+    let mut screen = Screen::stdout();
+    let mut worst = exit::FINE;
+    for target in &options.targets {
+        match read(std::slice::from_ref(target), options.reach) {
+            Ok(source) => {
+                screen.json(&summary::Summary::of(&source))?;
+                worst = worst.max(status(&source));
+            }
+            Err(why) => {
+                complain("report", &format!("{why:#}"));
+                worst = exit::COULD_NOT_READ;
+            }
+        }
+    }
+    screen.finish()?;
+    Ok(ExitCode::from(worst))
+}
+
+fn status(source: &Source) -> u8 {
+    let wrong = !source.errors.is_empty() || !source.report.findings.is_empty();
+    if wrong { exit::PROBLEM } else { exit::FINE }
+}
+
+fn text(source: &Source, wanted: &[Section]) -> Vec<Block> {
+    let mut page = sections::head(&source.report);
+    for (section, blocks) in sections::all(&source.report, wanted) {
+        page.push(Block::Line(String::new()));
+        page.push(Block::Head(section.title().to_owned()));
+        page.extend(blocks);
+    }
+    page
+}

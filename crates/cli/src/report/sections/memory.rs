@@ -1,0 +1,59 @@
+//! Memory, and where ranks run.
+
+use crate::render::{Block, Table, bytes};
+use mpiscope_job::Members;
+use mpiscope_job::placement::Placement;
+use mpiscope_job::report::JobReport;
+use mpiscope_job::report::sections::Memory;
+
+/// Ranks that are shown one by one; of more, those with most memory.
+const MOST: usize = 16;
+
+/// The section.
+pub fn blocks(report: &JobReport) -> Vec<Block> {
+    let all = &report.sections.memory;
+    let mut blocks: Vec<Block> = report
+        .sections
+        .crowded
+        .iter()
+        .map(|crowd| {
+            let cores = if crowd.cpus.0.len() == 1 { "core" } else { "cores" };
+            Block::Problem(format!("  ranks {} share {cores} {} of {}", crowd.ranks, crowd.cpus, crowd.host))
+        })
+        .collect();
+    let mut known: Vec<(&Memory, &Placement)> =
+        all.iter().filter_map(|memory| Some((memory, memory.placement.as_ref()?))).collect();
+    if !known.is_empty() {
+        if known.len() > MOST {
+            known.sort_by_key(|(_, placement)| std::cmp::Reverse(placement.peak));
+        }
+        blocks.push(table(&known).into());
+        blocks.extend(super::more(MOST, known.len(), "ranks with less"));
+    }
+    let records = || all.iter().map(|memory| memory.image);
+    if let (Some(least), Some(most)) = (records().min(), records().max()) {
+        let (least, most) = (bytes(least), bytes(most));
+        let each = if least == most { most } else { format!("{least} to {most}") };
+        blocks.push(Block::Line(format!("  records of the layer: {each} a rank")));
+    }
+    blocks
+}
+
+fn table(known: &[(&Memory, &Placement)]) -> Table {
+    let head = ["  RANK", "HOST", "RESIDENT", "PEAK", "CORES", "ON", "NUMA", "GPUS"];
+    let mut table = Table::new(&head).numbers(&[2, 3]);
+    for (memory, placement) in known.iter().take(MOST) {
+        let all = placement.allowed().0.len() as u32 == placement.online;
+        table.push(vec![
+            format!("  {}", Members::from_iter([(memory.world, memory.rank)])),
+            memory.host.clone(),
+            bytes(placement.resident),
+            bytes(placement.peak),
+            if all { "all".to_owned() } else { placement.cpus.clone() },
+            placement.last_cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string()),
+            placement.nodes.clone(),
+            if placement.gpus.is_empty() { "-".to_owned() } else { placement.gpus.join(" ") },
+        ]);
+    }
+    table
+}

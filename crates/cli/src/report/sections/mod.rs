@@ -1,0 +1,85 @@
+//! The sections of a report as lines and tables: what text and page have in common.
+
+mod collectives;
+mod files;
+mod memory;
+mod messages;
+mod peers;
+mod time;
+
+use crate::render::Block;
+use crate::run::banner;
+use mpiscope_job::report::JobReport;
+
+/// A section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Section {
+    /// Functions and ranks: where the time went
+    Time,
+    /// Who sent how much to whom
+    Peers,
+    /// Collectives by communicator
+    Collectives,
+    /// Sizes of messages, and how many were under way
+    Messages,
+    /// Files by name
+    Files,
+    /// Memory, and where ranks run
+    Memory,
+}
+
+impl Section {
+    /// All of them, in the order in which they are shown.
+    const ALL: [Self; 6] =
+        [Self::Time, Self::Peers, Self::Collectives, Self::Messages, Self::Files, Self::Memory];
+
+    /// Its title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Time => "Time",
+            Self::Peers => "Peers",
+            Self::Collectives => "Collectives",
+            Self::Messages => "Messages",
+            Self::Files => "Files",
+            Self::Memory => "Memory and placement",
+        }
+    }
+
+    fn blocks(self, report: &JobReport) -> Vec<Block> {
+        match self {
+            Self::Time => time::blocks(report),
+            Self::Peers => peers::blocks(report),
+            Self::Collectives => collectives::blocks(report),
+            Self::Messages => messages::blocks(report),
+            Self::Files => files::blocks(report),
+            Self::Memory => memory::blocks(report),
+        }
+    }
+}
+
+/// What a report begins with: as at the end of a run.
+pub fn head(report: &JobReport) -> Vec<Block> {
+    banner::head(report)
+}
+
+/// The sections that are wanted, else those that have something to say.
+pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)> {
+    let chosen = if wanted.is_empty() { &Section::ALL } else { wanted };
+    let shown = |section: &Section| match (section.blocks(report), wanted.is_empty()) {
+        (blocks, _) if !blocks.is_empty() => Some((*section, blocks)),
+        (_, true) => None,
+        (_, false) => Some((*section, vec![Block::Line("  nothing was recorded of this".to_owned())])),
+    };
+    chosen.iter().filter_map(shown).collect()
+}
+
+/// Rows of a table that is cut, and what is said of the rest.
+pub fn more(shown: usize, all: usize, what: &str) -> Option<Block> {
+    let rest = all.checked_sub(shown).filter(|rest| *rest > 0)?;
+    Some(Block::Line(format!("  ... and {rest} more {what}; --json has all of them")))
+}
+
+/// `12.3`, of a part of the whole.
+pub fn percent(part: f64, whole: f64) -> String {
+    if whole > 0.0 { format!("{:.1}", part / whole * 100.0) } else { "-".to_owned() }
+}

@@ -1,0 +1,108 @@
+//! Where the time went: functions over all ranks, ranks, threads.
+
+use super::{more, percent};
+use crate::render::{Block, Table, bytes, duration};
+use crate::run::banner::at_rank;
+use mpiscope_job::Members;
+use mpiscope_job::report::{JobReport, RankReport};
+
+/// Functions that are shown.
+const MOST_FUNCTIONS: usize = 15;
+/// Ranks that are shown one by one; of more, the extremes.
+const MOST_RANKS: usize = 16;
+
+/// The section.
+pub fn blocks(report: &JobReport) -> Vec<Block> {
+    let mut blocks = vec![functions(report).into()];
+    blocks.extend(more(MOST_FUNCTIONS, report.functions.len(), "functions"));
+    if report.times {
+        blocks.push(Block::Line(String::new()));
+        blocks.push(ranks(report).into());
+        let shown = chosen(report).len();
+        blocks.extend(more(shown, report.ranks.len(), "ranks between these"));
+    }
+    blocks
+}
+
+/// The first row is the time outside of MPI, so that the column adds up to all.
+fn functions(report: &JobReport) -> Table {
+    if !report.times {
+        let mut table = Table::new(&["  FUNCTION", "CALLS", "BYTES"]).numbers(&[1, 2]);
+        for f in report.functions.iter().take(MOST_FUNCTIONS) {
+            table.push(vec![format!("  {}", f.name), f.total.count.to_string(), bytes(f.total.bytes)]);
+        }
+        return table;
+    }
+    let head = ["  FUNCTION", "CALLS", "TIME", "% TIME", "MIN", "@RANK", "MAX", "@RANK", "BYTES"];
+    let mut table = Table::new(&head).numbers(&[1, 2, 3, 4, 6, 8]);
+    let all = report.thread_s;
+    let inside: f64 = report.functions.iter().map(|f| f.total.time_s).sum();
+    let outside = (all - inside).max(0.0);
+    let dash = || "-".to_owned();
+    table.push(vec![
+        "  (not in MPI)".to_owned(),
+        dash(),
+        duration(outside),
+        percent(outside, all),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+    ]);
+    for f in report.functions.iter().take(MOST_FUNCTIONS) {
+        table.push(vec![
+            format!("  {}", f.name),
+            f.total.count.to_string(),
+            duration(f.total.time_s),
+            percent(f.total.time_s, all),
+            duration(f.min.time_s),
+            at_rank(&f.min),
+            duration(f.max.time_s),
+            at_rank(&f.max),
+            bytes(f.total.bytes),
+        ]);
+    }
+    table
+}
+
+fn ranks(report: &JobReport) -> Table {
+    let head = ["  RANK", "HOST", "WALL", "USEFUL", "% MPI", "% POLLING", "OUT", "IN", "MOST TIME IN"];
+    let mut table = Table::new(&head).numbers(&[2, 3, 4, 5, 6, 7]);
+    for rank in chosen(report) {
+        let most = rank.calls.iter().max_by(|(_, a), (_, b)| a.time_s.total_cmp(&b.time_s));
+        let most = most.map_or_else(|| "-".to_owned(), |(name, _)| name.clone());
+        table.push(vec![
+            format!("  {}", name_of(rank)),
+            rank.host.clone(),
+            duration(rank.wall_s),
+            duration(rank.wall_s * rank.useful_share),
+            percent(rank.mpi_share, 1.0),
+            percent(rank.polling_share, 1.0),
+            bytes(rank.sent),
+            bytes(rank.received),
+            most,
+        ]);
+    }
+    table
+}
+
+/// All ranks, or those that did most and least work.
+fn chosen(report: &JobReport) -> Vec<&RankReport> {
+    let mut ranks: Vec<&RankReport> = report.ranks.iter().collect();
+    if ranks.len() <= MOST_RANKS {
+        return ranks;
+    }
+    let useful = |rank: &RankReport| rank.wall_s * rank.useful_share;
+    ranks.sort_by(|a, b| useful(b).total_cmp(&useful(a)));
+    let least = ranks.split_off(ranks.len() - MOST_RANKS / 2);
+    ranks.truncate(MOST_RANKS / 2);
+    ranks.extend(least);
+    ranks
+}
+
+/// `3`, or `1.3` in another world.
+pub fn name_of(rank: &RankReport) -> String {
+    let name = Members::from_iter([(rank.world_number, rank.rank)]).to_string();
+    if name.is_empty() { "?".to_owned() } else { name }
+}

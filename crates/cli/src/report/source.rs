@@ -1,0 +1,119 @@
+//! What a report is made of: a running job, the folder of a run, evidence files, saved images or core files.
+
+use crate::reach::Reach;
+use crate::selection::{self, Target};
+use anyhow::{Context, Result, bail};
+use mpiscope_job::discover::Job;
+use mpiscope_job::evidence;
+use mpiscope_job::report::JobReport;
+use mpiscope_job::report::of_job::{Ends, Looked, of_files, of_job};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A report and where it is from.
+pub struct Source {
+    /// Name of the job.
+    pub job: String,
+    /// The report.
+    pub report: JobReport,
+    /// What could not be read.
+    pub errors: Vec<String>,
+}
+
+/// Reads what the user means.
+pub fn read(targets: &[String], reach: Reach) -> Result<Source> {
+    match targets {
+        [] => live(None, reach),
+        [one] if !one.contains('/') && !Path::new(one).exists() => live(Some(one), reach),
+        paths => kept(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()),
+    }
+}
+
+fn live(name: Option<&str>, reach: Reach) -> Result<Source> {
+    let mut job = match selection::find(name)? {
+        Target::Job(job) => job,
+        Target::Jobs(jobs) => {
+            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            bail!("several jobs run here; name one: mpiscope report {}", names.join(" | "));
+        }
+        Target::File(path) => bail!("{}: not a running job", path.display()),
+    };
+    let elsewhere = reach.join(&mut job, Duration::ZERO, false);
+    made(&job, &Ends::default(), elsewhere.not_seen)
+}
+
+fn made(job: &Job, ends: &Ends, mut errors: Vec<String>) -> Result<Source> {
+    let Looked { report, errors: more } = of_job(job, ends);
+    errors.extend(more);
+    some(Source { job: job.name.clone(), report, errors })
+}
+
+/// A report of nobody is none.
+fn some(source: Source) -> Result<Source> {
+    let Source { job, report, errors, .. } = &source;
+    if report.ranks.is_empty() {
+        let why =
+            if errors.is_empty() { "no process of it has called MPI".to_owned() } else { errors.join("; ") };
+        bail!("{}{why}", if job.is_empty() { String::new() } else { format!("{job}: ") });
+    }
+    Ok(source)
+}
+
+/// Files of one job, and folders with such files.
+fn kept(paths: &[PathBuf]) -> Result<Source> {
+    let mut files = Vec::new();
+    let mut ends = Ends::default();
+    for path in paths {
+        if path.is_dir() {
+            let (evidence, told) = folder(path)?;
+            files.extend(evidence);
+            ends = told.unwrap_or(ends);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    if files.iter().all(|path| !evidence::is_evidence(path)) {
+        let Looked { report, errors } = of_files(&files, &*selection::symbols());
+        return some(Source { job: String::new(), report, errors });
+    }
+    let (mut whole, mut errors) = (Job::default(), Vec::new());
+    for (number, path) in files.iter().enumerate() {
+        let found = evidence::open(path)?;
+        errors.extend(found.manifest.not_seen);
+        if number == 0 {
+            whole = found.job;
+        } else {
+            whole.take_in(found.job, |_| true);
+        }
+    }
+    made(&whole, &ends, errors)
+}
+
+/// The evidence files in the folder of a run, one for each host, and its `report.json`.
+fn folder(dir: &Path) -> Result<(Vec<PathBuf>, Option<Ends>)> {
+    let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| name(path).starts_with("evidence.") && name(path).ends_with(".mpiscope"));
+    // That of the host with rank 0 comes first.
+    files.sort_by_key(|path| (name(path).len(), path.clone()));
+    if files.is_empty() {
+        bail!("{}: no evidence.mpiscope in it; `mpiscope run --out DIR` writes one", dir.display());
+    }
+    let path = dir.join("report.json");
+    let ends =
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let read = Ends::read(&text);
+                Some(read.map_err(|why| {
+                    anyhow::anyhow!("{}: not a report that can be read: {why}", path.display())
+                })?)
+            }
+            Err(_) => None,
+        };
+    Ok((files, ends))
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}

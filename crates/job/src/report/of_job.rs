@@ -1,0 +1,199 @@
+//! The report of a job that runs, or that was saved.
+
+use super::facts::Facts;
+use super::{JobReport, Observed};
+use crate::Error;
+use crate::discover::{Job, JobImage};
+use crate::evidence::Symbols;
+use crate::leaks;
+use crate::living::{Living, Reader};
+use crate::names::Locate;
+use crate::objects::FileContext;
+use crate::placement::Placement;
+use crate::process::{Ending, Process};
+use crate::process_file::ProcessFile;
+use crate::questions::observation;
+use crate::rank::Rank;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What the `report.json` of a run knows of its processes that images do not: how and when each ended.
+#[derive(Debug, Default)]
+pub struct Ends(Value);
+
+impl Ends {
+    /// From the text of a `report.json`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let report: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
+        match report["schema"].as_str() {
+            Some(super::SCHEMA) => Ok(Self(report)),
+            other => Err(format!("its form is {other:?}, this version reads {:?}", super::SCHEMA)),
+        }
+    }
+
+    /// What was started.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        self.0["command"].as_str()
+    }
+
+    fn rank(&self, process: &Process) -> Option<&Value> {
+        let ranks = self.0["ranks"].as_array()?;
+        let is_it = |rank: &&Value| {
+            rank["pid"].as_u64() == Some(process.pid.into()) && rank["world"].as_str() == Some(&process.world)
+        };
+        ranks.iter().find(is_it)
+    }
+
+    fn apply(&self, observed: &mut Observed) {
+        let Some(rank) = self.rank(&observed.process) else { return };
+        let number = |value: &Value| value.as_i64().and_then(|number| i32::try_from(number).ok());
+        let ending = &rank["ending"];
+        observed.ending =
+            number(&ending["exit"]).map(Ending::Exit).or(number(&ending["signal"]).map(Ending::Signal));
+        observed.core = rank["core"].as_str().map(Into::into);
+        let wall_ns = rank["wall_s"].as_f64().map(|seconds| (seconds * 1e9) as u64);
+        if rank["alive"] == Value::Bool(false) {
+            observed.ended_ns = wall_ns.map(|ns| observed.process.begin_ns.saturating_add(ns));
+        }
+    }
+}
+
+/// A report, and what could not be read for it.
+pub struct Looked {
+    /// The report.
+    pub report: JobReport,
+    /// What could not be read.
+    pub errors: Vec<String>,
+}
+
+/// Looks at all processes of a job. The command is the one that was typed, if that is known, else the first process's.
+#[must_use]
+pub fn of_job(job: &Job, ends: &Ends) -> Looked {
+    let symbols = job.symbols();
+    let (reader, mut observed, mut errors) = (Reader::default(), Vec::new(), Vec::new());
+    for found in &job.images {
+        match reader.read(found) {
+            Ok(Some(living)) => {
+                let mut one = with_end(found, observe(found, living, &*symbols));
+                ends.apply(&mut one);
+                observed.push(one);
+            }
+            Ok(None) => observed.push(with_end(found, silent(found))),
+            // The process ended since the list was made.
+            Err(_) if !found.held() => {}
+            Err(why) => errors.push(why.to_string()),
+        }
+    }
+    let first = observed.iter().map(|one| one.process.command.clone()).find(|command| !command.is_empty());
+    let command = ends.command().map(str::to_owned).or(first).unwrap_or_default();
+    Looked { report: JobReport::new(command, observed), errors }
+}
+
+/// A process of an evidence file from another host, whose clock is `later_ns` behind that of the one who reports.
+///
+/// # Errors
+/// When its image is damaged.
+pub fn of_kept(found: &JobImage, reader: &Reader, later_ns: i64) -> Result<Observed, Error> {
+    let symbols: &dyn Locate = match found.symbols() {
+        Some(symbols) => symbols.as_ref(),
+        None => &Symbols::default(),
+    };
+    let seen = match reader.read(found)? {
+        Some(living) => observe(found, living, symbols),
+        None => silent(found),
+    };
+    Ok(Observed { later_ns, ..with_end(found, seen) })
+}
+
+/// What the one who saved a process saw of its end counts more than what its image says.
+fn with_end(found: &JobImage, seen: Observed) -> Observed {
+    let Some(end) = found.end.clone() else { return seen };
+    let (launcher_rank, ending, core) = (end.launcher_rank, end.ending, end.core);
+    Observed { launcher_rank, pid: end.pid, ended_ns: end.ended_ns, ending, core, ..seen }
+}
+
+/// Looks at core files and saved images, each of one process.
+#[must_use]
+pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
+    let (mut observed, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        match ProcessFile::open(path) {
+            Ok(file) => observed.push(kept(&file, symbols)),
+            Err(why) => errors.push(why.to_string()),
+        }
+    }
+    let command = observed.first().map(|one| one.process.command.clone()).unwrap_or_default();
+    Looked { report: JobReport::new(command, observed), errors }
+}
+
+fn kept(file: &ProcessFile, symbols: &dyn Locate) -> Observed {
+    let process = Process::read(&file.image, None).unwrap_or_else(|_| Process::untouched());
+    let (facts, observation) =
+        (file.look(symbols, |rank| Facts::read(rank, None)), file.observation(symbols));
+    let leaks = match process.finalized() {
+        true => leaks::sites(&file.image, &process, symbols).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let (pid, ended_ns) = (process.pid, Some(process.clock.end_ns()));
+    let observation = Some(observation);
+    Observed {
+        leaks,
+        observation,
+        facts,
+        launcher_rank: None,
+        pid,
+        ended_ns,
+        later_ns: 0,
+        ending: None,
+        core: None,
+        process,
+    }
+}
+
+fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
+    let Living { image, process, outer_pid, alive } = living;
+    let leaks = match process.finalized() {
+        true => leaks::sites(&image, &process, symbols).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let observation = Some(observation::of_image(&image, &process, symbols));
+    let kept = found.about().and_then(|about| about.placement.as_deref().cloned());
+    let placement = kept.or_else(|| outer_pid.and_then(Placement::of));
+    let context = FileContext::new(&process, symbols);
+    let facts = Facts::read(&Rank::new(&image, &process, &context), placement);
+    // When it ended nobody saw; what is not over yet goes to the moment of the look.
+    let ended_ns = (!alive).then(|| process.clock.end_ns());
+    let pid = outer_pid.or(found.about().map(|about| about.pid)).unwrap_or(process.pid);
+    Observed {
+        leaks,
+        observation,
+        facts,
+        launcher_rank: None,
+        pid,
+        ended_ns,
+        later_ns: 0,
+        ending: None,
+        core: None,
+        process,
+    }
+}
+
+fn silent(found: &JobImage) -> Observed {
+    let pid = found.holders.first().map_or(0, |(pid, _)| *pid);
+    Observed {
+        process: Process::untouched(),
+        launcher_rank: None,
+        pid,
+        ended_ns: None,
+        later_ns: 0,
+        ending: None,
+        core: None,
+        leaks: Vec::new(),
+        observation: None,
+        facts: Facts::default(),
+    }
+}
