@@ -14,6 +14,7 @@ use crate::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
 use crate::names::Locate;
 use crate::process::Process;
+use crate::scheduler::SlurmId;
 use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
@@ -39,6 +40,8 @@ pub struct Job {
     pub images: Vec<JobImage>,
     /// Words for addresses, of a job that does not run here.
     pub symbols: Option<Arc<Symbols>>,
+    /// Where it is, if no process of it is on this host.
+    pub parts: Option<Parts>,
     /// Words for the addresses of ranks on other hosts.
     pub elsewhere: Vec<Arc<Symbols>>,
 }
@@ -68,10 +71,28 @@ impl Job {
         self.elsewhere.extend(other.symbols);
     }
 
+    /// That of Slurm, if it has started the processes that are here.
+    pub fn slurm(&self) -> Option<SlurmId> {
+        let holders = self.images.iter().flat_map(|image| &image.holders);
+        let ours = || holders.clone().find_map(|(pid, _)| SlurmId::of_process(*pid));
+        self.parts.as_ref().and_then(|parts| parts.slurm.clone()).or_else(ours)
+    }
+
     /// Whether it is on this host; else it is in an evidence file.
     pub fn runs_here(&self) -> bool {
         self.symbols.is_none()
     }
+}
+
+/// A job all of whose ranks are on other hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// Its hosts.
+    pub hosts: Vec<String>,
+    /// What it is called there.
+    pub name: String,
+    /// Whether Slurm has started it.
+    pub slurm: Option<SlurmId>,
 }
 
 /// An image that some process holds, or that was kept with what was known of its process.

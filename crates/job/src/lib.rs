@@ -43,9 +43,9 @@ pub mod rankset;
 pub mod report;
 #[cfg(feature = "sample")]
 pub mod sample;
+pub mod scheduler;
 #[cfg(feature = "schema")]
 mod schema;
-pub mod scheduler;
 pub mod setup;
 pub mod shell;
 pub mod stacks;

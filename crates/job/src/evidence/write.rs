@@ -9,7 +9,7 @@ use super::{
 use crate::Error;
 use crate::clock::Moment;
 use crate::discover::{Job, JobImage};
-use crate::elsewhere::Elsewhere;
+use crate::elsewhere::{Elsewhere, NONE_HERE};
 use crate::host_identity::HostIdentity;
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
@@ -88,8 +88,7 @@ pub fn save(
         }
     }
     if saved.processes == 0 {
-        let why =
-            if saved.not_seen.is_empty() { "the job has ended".into() } else { saved.not_seen.join("; ") };
+        let why = if saved.not_seen.is_empty() { NONE_HERE.into() } else { saved.not_seen.join("; ") };
         return Err(Error::NotFound(why));
     }
     let manifest = Manifest {

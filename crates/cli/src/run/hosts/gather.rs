@@ -17,6 +17,8 @@ use tempfile::NamedTempFile;
 
 /// Hosts say something every second; one that has been silent for so long is lost.
 const SILENCE: Duration = Duration::from_secs(8);
+/// How long ranks may outlive their launcher before their hosts are asked for what there is.
+const LATE: Duration = Duration::from_secs(3);
 /// Strangers that are listened to at once.
 const MOST_STRANGERS: usize = 256;
 /// How often a clock is asked: the quickest answer counts.
@@ -38,12 +40,20 @@ struct Shared {
     hosts: Mutex<Vec<Known>>,
     news: Condvar,
     strangers: AtomicUsize,
+    /// When the launcher ended.
+    ended: Mutex<Option<Instant>>,
     over: AtomicBool,
 }
 
 impl Shared {
     fn hosts(&self) -> MutexGuard<'_, Vec<Known>> {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether ranks run that should have ended with their launcher: then what is known of them now is all there will be.
+    fn is_late(&self) -> bool {
+        let ended = *self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.is_some_and(|ended| ended.elapsed() > LATE)
     }
 
     fn change(&self, at: usize, change: impl FnOnce(&mut Known)) {
@@ -85,9 +95,10 @@ impl Gather {
         [(PLACE, place.into()), (SECRET, self.secret.text().into())]
     }
 
-    /// The job is over: waits for what its hosts have to say, as long as they are there, and gives it.
+    /// The launcher has ended, and with it, soon, the job: waits for what its hosts have to say, as long as they are there, and gives it.
     pub fn finish(self) -> Vec<FromHost> {
         let until = Instant::now() + patience();
+        *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         let mut hosts = self.shared.hosts();
         loop {
             let now = Instant::now();
@@ -139,7 +150,7 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
 /// One host, from its first word to its last.
 fn hear(mut host: Sealed, job: &str, shared: &Shared) {
     let Ok(at) = greet(&mut host, job, shared) else { return };
-    let outcome = listen(&mut host, at, shared).map_err(|why| why.to_string());
+    let outcome = listen(&mut host, at, shared).map_err(|why| reason(&why));
     shared.change(at, |known| {
         // A host that came again has another connection by now.
         known.outcome.get_or_insert(outcome);
@@ -187,7 +198,10 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
     host.patience(SILENCE)?;
     loop {
         match message::receive(host) {
-            Ok(Message::Alive(ranks)) => shared.change(at, |known| known.ranks = ranks),
+            Ok(Message::Alive(ranks)) => {
+                shared.change(at, |known| known.ranks = ranks);
+                message::send(host, if shared.is_late() { &Message::Now } else { &Message::Go })?;
+            }
             Ok(Message::Evidence(len)) if len <= LONGEST_EVIDENCE => return take(host, len, at, shared),
             Ok(other) => return Err(message::unexpected(&other)),
             // A host that is only slow speaks again.
@@ -199,6 +213,16 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
             }
             Err(why) => return Err(why),
         }
+    }
+}
+
+fn reason(why: &io::Error) -> String {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    match why.kind() {
+        UnexpectedEof | ConnectionReset | BrokenPipe => {
+            "its connection ended: was it lost, or all of the job killed there?".to_owned()
+        }
+        _ => why.to_string(),
     }
 }
 

@@ -33,8 +33,10 @@ pub enum Message {
     Time,
     /// Host: by its `CLOCK_MONOTONIC`, in nanoseconds.
     Clock(u64),
-    /// Gatherer: nothing more to ask.
+    /// Gatherer: go on.
     Go,
+    /// Gatherer: the launcher has ended; send what there is.
+    Now,
     /// Host, now and then: it is there, and has seen these ranks.
     Alive(Vec<u32>),
     /// Host: a file of so many bytes follows.

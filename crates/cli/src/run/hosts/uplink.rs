@@ -1,5 +1,6 @@
 //! The side of a host: tells the one who gathers that it is there, and sends what it knows in the end.
 
+use super::super::evidence;
 use super::message::{self, Identity, Message};
 use super::sealed::{Sealed, Secret, Side};
 use super::{PLACE, SECRET, patience};
@@ -103,6 +104,11 @@ fn keep(place: &str, secret: &Secret, job: &str, news: &Receiver<News>) -> io::R
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("nothing to send")),
         }
         message::send(&mut up, &Message::Alive(ranks.clone()))?;
+        match message::receive(&mut up)? {
+            Message::Go => {}
+            Message::Now => return send_now(&mut up, job),
+            other => return Err(message::unexpected(&other)),
+        }
     }
 }
 
@@ -114,6 +120,16 @@ fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
     match message::receive(up)? {
         Message::Taken => Ok(()),
         other => Err(message::unexpected(&other)),
+    }
+}
+
+/// Ranks here outlive their launcher: what is known of them at this moment.
+fn send_now(up: &mut Sealed, job: &str) -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("evidence");
+    match evidence::keep(job, Duration::ZERO, false, &file) {
+        true => send(up, &file),
+        false => Err(io::Error::other("nothing can be saved")),
     }
 }
 
