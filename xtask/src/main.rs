@@ -13,6 +13,7 @@ mod check;
 mod cluster;
 mod demo;
 mod dist;
+mod failures;
 mod r#gen;
 mod mpi;
 mod sanitize;

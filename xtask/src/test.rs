@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use mpiscope_testkit::mpi;
 
+use crate::failures::Failures;
 use crate::{build, mpi as libraries, sanitize};
 
 /// What to run.
@@ -26,11 +27,12 @@ pub fn run(args: &Args) -> Result<()> {
     let (found, skipped) = mpi::survey();
     libraries::print_table(&found);
     libraries::print_skipped(&skipped);
-    // All of them, also after a failure: one run tells everything.
+    let mut failures = Failures::default();
+    // All of them, also after a failure: one run shows everything.
     let tests = if args.filter.is_none() {
         let sanitized = sanitize::run(&sanitize::Args {});
         let all = ["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"];
-        build::run(build::tests().args(all)).and(sanitized)
+        failures.run(build::tests().args(all)).and(sanitized)
     } else {
         Ok(())
     };
@@ -39,13 +41,14 @@ pub fn run(args: &Args) -> Result<()> {
     let mut matrix = build::tests();
     matrix.args(["--package", "mpiscope-matrix", "--", "--test-threads=2"]).args(&args.filter);
     matrix.env("MPISCOPE_MATRIX", "1");
-    let ended = build::run(&mut matrix);
+    let ended = failures.run(&mut matrix);
     let what = if args.filter.is_none() { "tested on" } else { "at hand for the trials above" };
     println!("\nin {:.0} s, {what}:", start.elapsed().as_secs_f64());
     for library in &found {
         println!("  {}: {}", library.name, library.version);
     }
     libraries::print_skipped(&skipped);
+    failures.print();
     tests?;
     ended?;
     if found.is_empty() {

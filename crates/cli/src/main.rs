@@ -22,6 +22,7 @@ mod run;
 mod save;
 mod selection;
 mod silent;
+mod top;
 mod vars;
 mod version;
 mod why;
@@ -52,6 +53,7 @@ Start with:
   mpiscope ps                     while it runs: what every rank is doing
   mpiscope why                    when it hangs: the reason in one sentence
   mpiscope queues                 messages not received, receives that wait
+  mpiscope top                    live: who computes, who waits, where the time goes
   mpiscope report                 where the time goes, who talks to whom
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
@@ -72,6 +74,7 @@ enum Verb {
     Save(save::Options),
     Core(core::Options),
     Report(report::Options),
+    Top(top::Options),
     Procs(procs::Options),
     Attach(attach::Options),
     Inspect(inspect::Options),
@@ -128,6 +131,7 @@ fn execute(cli: Cli) -> ExitCode {
         Verb::Save(options) => save::save(&options),
         Verb::Core(options) => core::core(&options),
         Verb::Report(options) => report::report(&options),
+        Verb::Top(options) => top::top(&options),
         Verb::Procs(options) => procs::procs(&options),
         Verb::Attach(options) => attach::attach(&options),
         Verb::Inspect(options) => inspect::inspect(&options),

@@ -22,6 +22,7 @@ pub mod elsewhere;
 mod error;
 pub mod evidence;
 pub mod fortran_frames;
+pub mod glance;
 pub mod host_identity;
 pub mod identity;
 pub mod image_source;

@@ -366,20 +366,41 @@ impl JobReport {
             (self.ranks.iter().map(|r| share(r) * r.thread_s).sum::<f64>() / threads).min(1.0)
         };
         let useful: Vec<f64> = self.ranks.iter().map(|r| r.wall_s * r.useful_share).collect();
-        let most = useful.iter().copied().fold(0.0, f64::max);
         if wall <= 0.0 || threads <= 0.0 {
             return;
         }
         (self.mpi_share, self.polling_share) = (Some(part(|r| r.mpi_share)), Some(part(|r| r.polling_share)));
-        // A job that was in MPI all the time did nothing that could be balanced.
-        if most <= 0.0 {
-            return;
+        if let Some(found) = Efficiencies::of(&useful, self.wall_s) {
+            self.load_balance = Some(found.load_balance);
+            self.communication_efficiency = Some(found.communication);
+            self.parallel_efficiency = Some(found.parallel);
         }
-        let balance = useful.iter().sum::<f64>() / useful.len() as f64 / most;
-        let communication = (most / self.wall_s).min(1.0);
-        self.load_balance = Some(balance);
-        self.communication_efficiency = Some(communication);
-        self.parallel_efficiency = Some(balance * communication);
+    }
+}
+
+/// How well ranks worked together, after the POP project: see the module.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Efficiencies {
+    /// Mean over maximum of the useful times.
+    pub load_balance: f64,
+    /// The maximum over the time that passed.
+    pub communication: f64,
+    /// The product.
+    pub parallel: f64,
+}
+
+impl Efficiencies {
+    /// From the useful time of every rank and the time that passed. A job that was in MPI all the time did nothing that could be
+    /// balanced.
+    #[must_use]
+    pub fn of(useful: &[f64], wall_s: f64) -> Option<Self> {
+        let most = useful.iter().copied().fold(0.0, f64::max);
+        if most <= 0.0 || wall_s <= 0.0 {
+            return None;
+        }
+        let load_balance = useful.iter().sum::<f64>() / useful.len() as f64 / most;
+        let communication = (most / wall_s).min(1.0);
+        Some(Self { load_balance, communication, parallel: load_balance * communication })
     }
 }
 

@@ -201,7 +201,35 @@ static void file_not_opened_by_all(void)
         MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file); /* here: file_not_opened_by_all */
 }
 
-/* scenario fence_not_entered 3 rma */
+/* Opens a file of all, which is gone when it is closed. */
+static MPI_File file_of_all(void)
+{
+    MPI_File file;
+    char name[256];
+    snprintf(name, sizeof name, "/tmp/hang_more.%d.%d", (int)getuid(), (int)getppid());
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    return file;
+}
+
+/* scenario write_not_entered 3 collective-not-entered culprit 1 says MPI_File_write_all */
+static void write_not_entered(void)
+{
+    MPI_File file = file_of_all();
+    MPI_File_write_all(file, values, 1, MPI_INT, MPI_STATUS_IGNORE);
+    if (rank != 1)
+        MPI_File_write_all(file, values, 1, MPI_INT, MPI_STATUS_IGNORE); /* here: write_not_entered */
+}
+
+/* scenario file_closed_by_some 3 collective-mismatch says MPI_File_close */
+static void file_closed_by_some(void)
+{
+    MPI_File file = file_of_all();
+    if (rank != 1)
+        MPI_File_set_size(file, 100); /* here: file_closed_by_some */
+    MPI_File_close(&file);
+}
+
+/* scenario fence_not_entered 3 deadlock says deadlock: 0 -> 1 -> 0 */
 static void fence_not_entered(void)
 {
     int *memory;
@@ -215,7 +243,7 @@ static void fence_not_entered(void)
     MPI_Win_free(&win);
 }
 
-/* scenario exposure_never_ended 2 rma */
+/* scenario exposure_never_ended 2 rma culprit 0 says MPI_Win_start, MPI_Win_complete */
 static void exposure_never_ended(void)
 {
     int *memory, other = 1 - rank;
@@ -231,7 +259,7 @@ static void exposure_never_ended(void)
     receive(1 - rank, 3, MPI_COMM_WORLD);
 }
 
-/* scenario access_never_granted 2 rma */
+/* scenario access_never_granted 2 rma culprit 0 says MPI_Win_post */
 static void access_never_granted(void)
 {
     int *memory, other = 1 - rank;
@@ -303,7 +331,7 @@ static const struct scenario {
     S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other), S(another_thread_computes),
     S(thousands_of_messages_then_another_tag), S(issend_never_received), S(replaced_with_another_tag), S(different_roots),
     S(gatherv_against_scatterv), S(alltoallw_not_entered), S(duplicate_not_entered),
-    S(file_not_opened_by_all), S(fence_not_entered), S(exposure_never_ended), S(access_never_granted),
+    S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some), S(fence_not_entered), S(exposure_never_ended), S(access_never_granted),
     S(testall_for_nothing), S(last_one_finalizes_late), S(one_skips_a_neighbourhood), S(nobody_connects),
 };
 

@@ -18,6 +18,7 @@ mod screen;
 mod table;
 mod terminal;
 
+pub use escape::escape;
 pub use fit::shorten;
 pub use pager::{Paged, refuse as refuse_pager};
 pub use progress::while_working;

@@ -114,6 +114,7 @@ pub fn reach(place: &Path) -> io::Result<UnixStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::net::{Shutdown, shutdown};
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let dir = tempfile::tempdir().unwrap();
@@ -129,6 +130,8 @@ mod tests {
         let listener = folder.listen(&one, &turn).unwrap();
         assert_eq!(folder.listen(&one, &turn).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         assert!(reach(&one).is_ok() && reach(&other).is_err());
+        // As if every process that has it open were gone: a child that another test is just starting has it for a moment.
+        shutdown(&listener, Shutdown::Both).unwrap();
         drop(listener);
         let _again = folder.listen(&other, &turn).unwrap();
         assert!(!one.exists() && other.exists());

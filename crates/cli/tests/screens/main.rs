@@ -8,7 +8,7 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "run",
     "ps",
     "why",
@@ -16,6 +16,7 @@ const VERBS: [&str; 15] = [
     "save",
     "core",
     "report",
+    "top",
     "procs",
     "attach",
     "inspect",

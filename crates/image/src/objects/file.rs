@@ -56,6 +56,8 @@ pub struct File {
     pub fortran: W32,
     /// 1 when it did: ROMIO numbers a file only then.
     pub fortran_known: W32,
+    /// Collective calls on it that this process has entered.
+    pub collectives: W64,
 }
 
 const _: () = {
@@ -64,5 +66,5 @@ const _: () = {
     assert!(offset_of!(File, disp) == 160);
     assert!(offset_of!(File, reads) == 232);
     assert!(offset_of!(File, fortran) == 272);
-    assert!(size_of::<File>() == 280);
+    assert!(size_of::<File>() == 288);
 };

@@ -82,11 +82,11 @@ pub struct Window {
     pub last_sync_at: W64,
     /// The address behind it.
     pub last_sync_from: W64,
-    /// Uid of the group given to `MPI_Win_start`.
+    /// Uid of the group given to `MPI_Win_start`, from its beginning; zero after `MPI_Win_complete`.
     pub start_group: W64,
     /// Its members as ranks of MPI_COMM_WORLD; empty if they are those of the world.
     pub start_members: Words,
-    /// Uid of the group given to `MPI_Win_post`.
+    /// Uid of the group given to `MPI_Win_post`; zero when the epoch has ended.
     pub post_group: W64,
     /// Its members as ranks of MPI_COMM_WORLD; empty if they are those of the world.
     pub post_members: Words,
@@ -106,6 +106,8 @@ pub struct Window {
     pub targets: Words,
     /// The pairs of the info last given, as they were then: see [`pairs`](super::pairs).
     pub hints: Text,
+    /// Collective calls on it that this process has entered.
+    pub collectives: W64,
 }
 
 const _: () = {
@@ -114,5 +116,5 @@ const _: () = {
     assert!(offset_of!(Window, epochs) == 192);
     assert!(offset_of!(Window, locks) == 264);
     assert!(offset_of!(Window, puts) == 296);
-    assert!(size_of::<Window>() == 360);
+    assert!(size_of::<Window>() == 368);
 };

@@ -55,13 +55,18 @@ pub struct Used {
 impl Facts {
     /// Reads them; what is damaged or not recorded is empty.
     pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
+        Self { files: files(rank), ..Self::glance(rank, placement) }
+    }
+
+    /// The same without files.
+    pub fn glance<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let image = rank.image();
         let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();
         let traffic = totals.first().map(|snapshot| &snapshot.value);
         Self {
             sizes: traffic.map(sizes).unwrap_or_default(),
             levels: traffic.map(levels).unwrap_or_default(),
-            files: files(rank),
+            files: Vec::new(),
             image: image.source().len(),
             placement,
         }

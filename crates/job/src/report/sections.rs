@@ -188,6 +188,14 @@ pub struct Crowd {
     pub cpus: RankSet,
 }
 
+/// `ranks [2-3] share core 5 of node7`.
+impl std::fmt::Display for Crowd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cores = if self.cpus.0.len() == 1 { "core" } else { "cores" };
+        write!(f, "ranks {} share {cores} {} of {}", self.ranks, self.cpus, self.host)
+    }
+}
+
 /// A process, as the sections see it.
 pub struct Part<'a> {
     /// Number of its world.

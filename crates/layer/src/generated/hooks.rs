@@ -922,7 +922,7 @@ rare_hook! {
     MPI_File_close (fh: *mut usize)
     note { object: at(fh) }
     bytes { }
-    before { objects::files::before_close }
+    before { objects::files::before_close, objects::collectives::on_file_at(fh) }
     after { objects::files::after_close }
 }
 rare_hook! {
@@ -1040,14 +1040,14 @@ rare_hook! {
     MPI_File_iread_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iread_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -1061,14 +1061,14 @@ rare_hook! {
     MPI_File_iread_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iread_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -1110,14 +1110,14 @@ rare_hook! {
     MPI_File_iwrite_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iwrite_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -1131,14 +1131,14 @@ rare_hook! {
     MPI_File_iwrite_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
     MPI_File_iwrite_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -1180,7 +1180,7 @@ rare_hook! {
     MPI_File_preallocate (fh: usize, size: i64)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { }
 }
 rare_hook! {
@@ -1194,35 +1194,35 @@ rare_hook! {
     MPI_File_read_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_all_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_all_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
@@ -1236,35 +1236,35 @@ rare_hook! {
     MPI_File_read_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_at_all_begin (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_at_all_begin_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_at_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
@@ -1285,35 +1285,35 @@ rare_hook! {
     MPI_File_read_ordered (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_ordered_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_ordered_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_ordered_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_read_ordered_end (fh: usize, buf: *mut c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
@@ -1341,14 +1341,14 @@ rare_hook! {
     MPI_File_seek_shared (fh: usize, offset: i64, whence: c_int)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { }
 }
 rare_hook! {
     MPI_File_set_atomicity (fh: usize, flag: c_int)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::files::set_atomicity }
 }
 rare_hook! {
@@ -1362,28 +1362,28 @@ rare_hook! {
     MPI_File_set_info (fh: usize, info: A::Handle)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::files::set_info }
 }
 rare_hook! {
     MPI_File_set_size (fh: usize, size: i64)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { }
 }
 rare_hook! {
     MPI_File_set_view (fh: usize, disp: i64, etype: A::Handle, filetype: A::Handle, datarep: *const c_char, info: A::Handle)
     note { object: fh, datatype: etype }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::files::set_view(fh, disp, (etype, filetype), datarep, info) }
 }
 rare_hook! {
     MPI_File_sync (fh: usize)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
@@ -1397,35 +1397,35 @@ rare_hook! {
     MPI_File_write_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_all_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_all_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
@@ -1439,35 +1439,35 @@ rare_hook! {
     MPI_File_write_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_at_all_begin (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_at_all_begin_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_at_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
@@ -1488,35 +1488,35 @@ rare_hook! {
     MPI_File_write_ordered (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_ordered_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_ordered_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_ordered_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
     MPI_File_write_ordered_end (fh: usize, buf: *const c_void, status: *mut c_void)
     note { object: fh }
     bytes { }
-    before { }
+    before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
@@ -4144,7 +4144,7 @@ hook! {
     MPI_Win_fence (assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
-    before { }
+    before { objects::collectives::on_window(win) }
     after { objects::windows::fence }
 }
 hook! {
@@ -4183,7 +4183,7 @@ rare_hook! {
     MPI_Win_free (win: *mut A::Handle)
     note { object: at(win) }
     bytes { }
-    before { objects::windows::before_free }
+    before { objects::windows::before_free, objects::collectives::on_window_at(win) }
     after { objects::windows::after_free }
 }
 rare_hook! {
@@ -4271,7 +4271,7 @@ rare_hook! {
     MPI_Win_set_info (win: A::Handle, info: A::Handle)
     note { object: win }
     bytes { }
-    before { }
+    before { objects::collectives::on_window(win) }
     after { objects::windows::set_info }
 }
 rare_hook! {
@@ -4302,8 +4302,8 @@ hook! {
     MPI_Win_start (group: A::Handle, assert_: c_int, win: A::Handle)
     note { object: win }
     bytes { }
-    before { }
-    after { objects::windows::begin }
+    before { objects::windows::before_begin(group, win) }
+    after { objects::windows::begin(win) }
 }
 rare_hook! {
     MPI_Win_sync (win: A::Handle)

@@ -12,15 +12,8 @@ const MOST: usize = 16;
 /// The section.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.memory;
-    let mut blocks: Vec<Block> = report
-        .sections
-        .crowded
-        .iter()
-        .map(|crowd| {
-            let cores = if crowd.cpus.0.len() == 1 { "core" } else { "cores" };
-            Block::Problem(format!("  ranks {} share {cores} {} of {}", crowd.ranks, crowd.cpus, crowd.host))
-        })
-        .collect();
+    let crowded = report.sections.crowded.iter();
+    let mut blocks: Vec<Block> = crowded.map(|crowd| Block::Problem(format!("  {crowd}"))).collect();
     let mut known: Vec<(&Memory, &Placement)> =
         all.iter().filter_map(|memory| Some((memory, memory.placement.as_ref()?))).collect();
     if !known.is_empty() {

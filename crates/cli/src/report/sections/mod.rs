@@ -3,13 +3,15 @@
 mod collectives;
 mod files;
 mod memory;
-mod messages;
-mod peers;
+pub mod messages;
+pub mod peers;
 mod time;
 
 use crate::render::Block;
 use crate::run::banner;
 use mpiscope_job::report::JobReport;
+
+pub use time::name_of;
 
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -70,11 +70,12 @@ impl<S: Source> Reader<'_, '_, S> {
             Waits::SEND if properties.partners == Partners::PEER => one(self.send(open)),
             Waits::REQUESTS => self.completion(open, properties.completes),
             Waits::COLLECTIVE if properties.partners == Partners::CONNECTED => one(self.all_connected(open)),
-            Waits::COLLECTIVE => one(Some(self.collective(open))),
+            Waits::COLLECTIVE => (self.collective(open), false),
             Waits::CONNECTION => {
                 // All members first, then the other job: the first is known.
-                (vec![self.collective(open), self.partner(open)], false)
+                (self.collective(open).into_iter().chain([self.partner(open)]).collect(), false)
             }
+            Waits::SYNCHRONIZATION if properties.partners.are_all_members() => (self.collective(open), false),
             Waits::SYNCHRONIZATION => (vec![self.synchronization(open)], false),
             Waits::FILE => one(Some(outside("a file operation to end", Action::File))),
             _ => (Vec::new(), false),
@@ -155,26 +156,45 @@ impl<S: Source> Reader<'_, '_, S> {
         })
     }
 
-    fn collective(&self, open: &Open<'_>) -> Need {
+    fn collective(&self, open: &Open<'_>) -> Vec<Need> {
         let fields = open.function.fields;
         let [.., op, number] = &open.record.extra;
-        let number = number.get();
-        let on_comm = fields.object == Some(ObjectKind::COMM);
-        let counted = on_comm && number != 0 && open.asked.properties.partners.are_all_members();
+        let on = self.collective_on(open);
+        // It moves data when all have entered it.
+        let file = (fields.object == Some(ObjectKind::FILE))
+            .then(|| outside("a file operation to end", Action::File));
+        let counted = on != 0 && number.get() != 0 && open.asked.properties.partners.are_all_members();
         if !counted {
             let what = format!("the other members of {}", self.object(open));
-            let kind = if fields.object == Some(ObjectKind::FILE) { Action::File } else { Action::Unknown };
-            return Need::Outside { what, kind };
+            let kind = match fields.object {
+                Some(ObjectKind::FILE) => Action::File,
+                Some(ObjectKind::WIN) => Action::Rma,
+                _ => Action::Unknown,
+            };
+            return vec![Need::Outside { what, kind }];
         }
         let op = op.get();
-        Need::Collective(Collective {
-            comm: self.comm(open),
-            number,
+        let collective = Need::Collective(Collective {
+            comm: on,
+            number: number.get(),
             function: open.asked.base.clone(),
             root: fields.peer.map(|_| open.record.peer.get().cast_signed()).filter(|root| *root >= 0),
             op: (fields.op && op != 0).then(|| history::operation(self.rank, op)),
             ..Collective::default()
-        })
+        });
+        [collective].into_iter().chain(file).collect()
+    }
+
+    /// Identity of the communicator, window or file that a collective call is made on; zero if it is not known.
+    fn collective_on(&self, open: &Open<'_>) -> u64 {
+        let handle = open.record.object.get();
+        match open.function.fields.object {
+            Some(ObjectKind::COMM) => self.communicators.identity(handle),
+            Some(kind @ (ObjectKind::WIN | ObjectKind::FILE)) => {
+                self.rank.reference(kind, handle).map_or(0, |object| object.identity.0)
+            }
+            _ => 0,
+        }
     }
 
     fn partner(&self, open: &Open<'_>) -> Need {
@@ -194,7 +214,18 @@ impl<S: Source> Reader<'_, '_, S> {
         {
             return Need::Lock { window: window.identity.0, target, name: window.label() };
         }
-        outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma)
+        let access = match open.asked.base.as_str() {
+            "MPI_Win_start" | "MPI_Win_complete" => Some(true),
+            "MPI_Win_wait" => Some(false),
+            _ => None,
+        };
+        let window = self.rank.reference(ObjectKind::WIN, open.record.object.get());
+        match (access, window) {
+            (Some(access), Some(window)) => {
+                Need::Epoch { window: window.identity.0, access, name: window.label() }
+            }
+            _ => outside(&format!("one-sided synchronisation on {}", self.object(open)), Action::Rma),
+        }
     }
 
     fn object(&self, open: &Open<'_>) -> String {

@@ -22,6 +22,7 @@ pub struct Communicators {
     /// All of them.
     pub list: Vec<Communicator>,
     by_handle: HashMap<u64, usize>,
+    by_uid: HashMap<u64, usize>,
 }
 
 impl Communicators {
@@ -53,6 +54,7 @@ impl Communicators {
         if named {
             self.by_handle.insert(handle, self.list.len());
         }
+        self.by_uid.insert(comm.head.uid.get(), self.list.len());
         let remote = is_inter(comm).then(|| Remote {
             size: comm.remote_size.get(),
             members: members(image, &comm.remote).unwrap_or_default(),
@@ -74,6 +76,11 @@ impl Communicators {
     /// The communicator with this handle.
     pub fn get(&self, handle: u64) -> Option<&Communicator> {
         self.list.get(*self.by_handle.get(&handle)?)
+    }
+
+    /// The communicator whose record has this number, which is never given again.
+    pub fn with_uid(&self, uid: u64) -> Option<&Communicator> {
+        self.list.get(*self.by_uid.get(&uid)?)
     }
 
     /// The identity of the communicator with this handle; zero if it is not known.

@@ -4,6 +4,7 @@
 //! [`join`](super::why::join) turns both into processes when the observations of all ranks are there.
 
 mod calls;
+mod collective_objects;
 mod communicators;
 mod envelopes;
 pub mod faults;
@@ -45,7 +46,7 @@ pub struct Observation {
     pub ended: Option<String>,
     /// Threads that have called MPI.
     pub threads: Vec<Thread>,
-    /// Communicators that it is a member of.
+    /// Communicators that it is a member of; then its windows and files, which have members and collective calls as well.
     pub communicators: Vec<Communicator>,
     /// Receives that are posted and not complete, oldest first.
     pub posted: Vec<Receive>,
@@ -134,7 +135,7 @@ pub enum Need {
     Message(Receive),
     /// A receiver for a message.
     Receiver(Message),
-    /// The other members of a communicator.
+    /// The other members of a communicator, window or file.
     Collective(Collective),
     /// An action of one rank.
     Action {
@@ -153,6 +154,16 @@ pub enum Need {
         window: u64,
         /// The member, as rank of the communicator.
         target: u32,
+        /// The window, for people.
+        name: String,
+    },
+    /// The other side of an epoch on a window: those whose memory it is about must post it, or those that were let into this
+    /// process's memory must complete.
+    Epoch {
+        /// Identity of the window.
+        window: u64,
+        /// This process accesses the memory of others; else it has exposed its own.
+        access: bool,
         /// The window, for people.
         name: String,
     },
@@ -268,7 +279,7 @@ pub struct Receive {
 /// A collective.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Collective {
-    /// Identity of the communicator.
+    /// Identity of the communicator, window or file.
     pub comm: u64,
     /// Its number on it, from 1; 0 for `MPI_Finalize`.
     pub number: u64,

@@ -1,9 +1,9 @@
 //! From an image to an observation.
 
-use super::calls;
 use super::communicators::Communicators;
 use super::requests::{self, Special};
 use super::{Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, windows};
+use super::{calls, collective_objects};
 use crate::names::Locate;
 use crate::process::{Process, ThreadFacts};
 use crate::rank::{Rank, SymbolContext};
@@ -37,6 +37,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     let calls = calls::Reader { rank, communicators: &communicators, requests: &requests, special, context };
     let threads: Vec<Thread> = process.threads.iter().map(|t| thread(t, &calls, context)).collect();
     let envelopes = envelopes::read(rank.image());
+    let on_objects = collective_objects::read(rank, &communicators);
     let ended = context.ended().filter(|_| !process.finalized());
     let mut observation = Observation {
         job: process.job.clone(),
@@ -58,7 +59,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         received: envelopes.received,
         faults: faults::read(rank),
         ledger: None,
-        communicators: communicators.list,
+        communicators: communicators.list.into_iter().chain(on_objects).collect(),
     };
     observation.post_blocking();
     observation

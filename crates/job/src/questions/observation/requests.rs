@@ -116,7 +116,11 @@ impl<S: Source> Reader<'_, '_, S> {
             match need {
                 Need::Message(receive) => found.posted.push(receive.clone()),
                 Need::Collective(collective) => found.collectives.push(collective.clone()),
-                Need::Receiver(_) | Need::Action { .. } | Need::Lock { .. } | Need::Outside { .. } => {}
+                Need::Receiver(_)
+                | Need::Action { .. }
+                | Need::Epoch { .. }
+                | Need::Lock { .. }
+                | Need::Outside { .. } => {}
             }
         }
         // A request that was freed while active can be waited for by nobody.

@@ -178,7 +178,9 @@ impl<'a> Words<'a> {
         match (&call.wait, call.wait.needs()) {
             (Wait::Nothing, _) | (_, []) => {}
             // The function says it already.
-            (_, [Need::Collective(collective)]) if collective.signature.function == call.function => {
+            (_, [Need::Collective(collective), then @ ..])
+                if collective.signature.function == call.function =>
+            {
                 if collective.number != collectives::FINALIZE {
                     said += &format!(
                         ", collective {} on {}",
@@ -187,6 +189,8 @@ impl<'a> Words<'a> {
                     );
                     if let Some(missing) = self.missing(collective) {
                         said += &format!(", not entered by {missing}");
+                    } else if let [then, ..] = then {
+                        said += &format!(", waiting for {}", self.need(then));
                     }
                 }
             }

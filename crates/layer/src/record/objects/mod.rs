@@ -16,6 +16,7 @@ pub mod access;
 pub mod arena;
 pub mod ask;
 pub mod attributes;
+pub mod collectives;
 pub mod comms;
 pub mod datatypes;
 pub mod errhandlers;

@@ -8,6 +8,7 @@
 mod arrived;
 mod communicators;
 pub mod compared;
+mod epochs;
 mod unreceived;
 
 pub use arrived::{Arrivals, Arrived, arrived};
@@ -224,7 +225,7 @@ impl<'a> Joiner<'a> {
     }
 
     fn call(&self, seen: &Observation, call: &observation::Call) -> Call {
-        let needs: Vec<Need> = call.needs.iter().map(|need| self.need(seen, need)).collect();
+        let needs: Vec<Need> = call.needs.iter().flat_map(|need| self.needs(seen, need)).collect();
         let wait = match (needs.is_empty(), call.any) {
             (true, _) => Wait::Nothing,
             (false, true) => Wait::Any(needs),
@@ -239,8 +240,11 @@ impl<'a> Joiner<'a> {
         }
     }
 
-    fn need(&self, seen: &Observation, need: &observation::Need) -> Need {
+    fn needs(&self, seen: &Observation, need: &observation::Need) -> Vec<Need> {
         let found = match need {
+            observation::Need::Epoch { window, access, name } => {
+                return self.epoch(seen, *window, *access, name);
+            }
             observation::Need::Message(receive) => self.receive(seen, receive).map(Need::Message),
             observation::Need::Receiver(message) => self.message(seen, message).map(Need::Receiver),
             observation::Need::Collective(collective) => self.collective(collective).map(Need::Collective),
@@ -254,10 +258,10 @@ impl<'a> Joiner<'a> {
             }
         };
         // Somebody outside of what was observed: whoever it is may act.
-        found.unwrap_or_else(|| Need::Outside {
+        vec![found.unwrap_or_else(|| Need::Outside {
             what: "a process that is not known here".into(),
             kind: Kind::RUNNING,
-        })
+        })]
     }
 
     /// The lock of a member's memory: whoever holds it must give it back.

@@ -3,7 +3,7 @@
 
 use super::{WINDOWS, find};
 use crate::interpose::frame::Call;
-use crate::record::objects::{Site, arena, facts, groups, succeeded};
+use crate::record::objects::{Site, arena, facts, groups, recorder, succeeded};
 use mpi_abi::{Abi, constant};
 use mpiscope_image::Writer;
 use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, Window};
@@ -72,9 +72,9 @@ pub fn fence<A: Abi>(call: &Call<A>, result: c_int, assert: c_int, win: A::Handl
     synchronised(call, result, win, (opened, Epoch::FENCE.0), all_complete);
 }
 
-/// `MPI_Win_start`.
-pub fn begin<A: Abi>(call: &Call<A>, result: c_int, group: A::Handle, _: c_int, win: A::Handle) {
-    synchronised(call, result, win, (Epoch::START.0, Epoch::FENCE.0), |writer, record| {
+/// `MPI_Win_start`, which may wait for those whose memory it is about: they are known while it does.
+pub fn before_begin<A: Abi>(call: &Call<A>, group: A::Handle, win: A::Handle) {
+    asked(call, win, |writer, record| {
         arena::release_words(writer, &record.start_members);
         let group = groups::find::<A>(group);
         record.start_group.set(group.map_or(0, |g| g.head.uid.get()));
@@ -82,6 +82,24 @@ pub fn begin<A: Abi>(call: &Call<A>, result: c_int, group: A::Handle, _: c_int, 
             arena::share(writer, &group.members, &record.start_members);
         }
     });
+}
+
+/// `MPI_Win_start`.
+pub fn begin<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
+    if result == A::SUCCESS {
+        synchronised(call, result, win, (Epoch::START.0, Epoch::FENCE.0), |_, _| {});
+    } else {
+        asked(call, win, |writer, record| {
+            arena::release_words(writer, &record.start_members);
+            record.start_group.set(0);
+        });
+    }
+}
+
+/// Changes the record of a window before a call, or after one that failed.
+fn asked<A: Abi>(_: &Call<A>, win: A::Handle, change: impl FnOnce(&'static Writer, &'static Window)) {
+    let (Some(writer), Some(record)) = (recorder(), find::<A>(win)) else { return };
+    WINDOWS.locked(|| record.head.seq.write(|| change(writer, record)));
 }
 
 /// `MPI_Win_complete`.

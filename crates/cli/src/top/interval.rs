@@ -1,0 +1,258 @@
+//! What happened between two looks at a job. Times and shares are differences of those of the report.
+
+use crate::ps::rows::call_cells;
+use crate::report::sections::name_of;
+use mpiscope_job::RankReport;
+use mpiscope_job::glance::{Glance, Letter};
+use mpiscope_job::rank_status::RankStatus;
+use mpiscope_job::report::{Efficiencies, FunctionReport};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What names the form of a line of `--json`.
+pub const SCHEMA: &str = "mpiscope.top/1";
+
+/// What happened between two looks.
+#[derive(Debug, Clone, Serialize)]
+pub struct Interval {
+    pub schema: &'static str,
+    pub job: String,
+    pub command: String,
+    /// Seconds since 1970, at the end.
+    pub unix_s: f64,
+    /// Length.
+    pub seconds: f64,
+    /// Wall time of the job until now.
+    pub wall_s: f64,
+    /// Whether times are recorded; shares mean nothing otherwise.
+    pub times: bool,
+    /// In the interval; of the time of all threads that call MPI.
+    pub mpi_share: f64,
+    pub polling_share: f64,
+    /// In the interval.
+    pub efficiencies: Option<Efficiencies>,
+    /// Since the start.
+    pub overall: Option<Efficiencies>,
+    /// Messages sent and not received, as far as both sides are seen.
+    pub in_flight: u64,
+    pub pending: u64,
+    pub posted: u64,
+    /// Most time first.
+    pub functions: Vec<Function>,
+    pub ranks: Vec<Rank>,
+    /// Processes that have not called MPI.
+    pub silent: usize,
+    pub lost: u64,
+    /// Ranks that share fewer processors than they are: `ranks [2-3] share core 5 of host`.
+    pub crowded: Vec<String>,
+    /// Why nothing happens, if nothing does.
+    pub verdict: Option<String>,
+    /// What could not be seen.
+    pub not_seen: Vec<String>,
+}
+
+/// A function in the interval, over all ranks.
+#[derive(Debug, Clone, Serialize)]
+pub struct Function {
+    pub name: String,
+    pub calls: u64,
+    pub time_s: f64,
+    /// Of the time of all threads that call MPI.
+    pub share: f64,
+    pub bytes: u64,
+}
+
+/// A rank in the interval, and what it does at its end.
+#[derive(Debug, Clone, Serialize)]
+pub struct Rank {
+    /// The rank, as `world.rank` if it is not of the first world; `?` if not known.
+    pub rank: String,
+    pub host: String,
+    pub pid: u32,
+    /// See `Letter`.
+    pub letter: char,
+    /// The open call, or the last one.
+    pub call: String,
+    /// Whether it is open.
+    pub open: bool,
+    /// Seconds in it, or since it returned.
+    pub age_s: Option<f64>,
+    pub place: String,
+    /// Peer, tag, communicator, where the call has them.
+    pub about: String,
+    pub mpi_share: f64,
+    pub useful_share: f64,
+    pub calls: u64,
+    pub bytes: u64,
+    pub resident: Option<u64>,
+    /// Whether something is wrong with it.
+    pub problem: bool,
+    /// Its functions until now: calls, seconds, bytes.
+    pub functions: Vec<Function>,
+}
+
+impl Interval {
+    /// From a look to a later one.
+    pub fn between(job: &str, before: &Glance, after: &Glance, seconds: f64) -> Self {
+        let report = &after.report;
+        let known: BTreeMap<_, &RankReport> =
+            before.report.ranks.iter().map(|rank| (key(rank), rank)).collect();
+        let spans: Vec<Span> =
+            report.ranks.iter().map(|rank| Span::of(known.get(&key(rank)).copied(), rank)).collect();
+        let thread_s: f64 = spans.iter().map(|span| span.thread_s).sum();
+        let part = |time: f64| if thread_s > 0.0 { (time / thread_s).clamp(0.0, 1.0) } else { 0.0 };
+        let useful: Vec<f64> = spans.iter().map(|span| span.useful_share() * span.wall_s).collect();
+        let wall = spans.iter().map(|span| span.wall_s).fold(0.0, f64::max);
+        let memory = &report.sections.memory;
+        let residents =
+            memory.iter().map(|memory| memory.placement.as_ref().map(|placement| placement.resident));
+        let mut residents: Vec<Option<u64>> = residents.collect();
+        residents.resize(report.ranks.len(), None);
+        let ranks = report.ranks.iter().zip(&after.statuses).zip(&spans).zip(residents);
+        let messages = &report.sections.messages;
+        let overall =
+            report.load_balance.zip(report.communication_efficiency).zip(report.parallel_efficiency);
+        Self {
+            schema: SCHEMA,
+            job: job.to_owned(),
+            command: report.command.clone(),
+            unix_s: std::time::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64()),
+            seconds,
+            wall_s: report.wall_s,
+            times: report.times,
+            mpi_share: part(spans.iter().map(|span| span.mpi_s).sum()),
+            polling_share: part(spans.iter().map(|span| span.polling_s).sum()),
+            efficiencies: Efficiencies::of(&useful, wall).filter(|_| report.times),
+            overall: overall.map(|((load_balance, communication), parallel)| Efficiencies {
+                load_balance,
+                communication,
+                parallel,
+            }),
+            in_flight: messages.sent.saturating_sub(messages.received),
+            pending: messages.pending,
+            posted: messages.posted,
+            functions: functions(&before.report.functions, &report.functions, thread_s),
+            ranks: ranks
+                .map(|(((rank, status), span), resident)| of_rank(rank, status, span, resident))
+                .collect(),
+            silent: after.silent,
+            lost: report.lost,
+            crowded: report.sections.crowded.iter().map(ToString::to_string).collect(),
+            verdict: None,
+            not_seen: after.errors.clone(),
+        }
+    }
+
+    /// Calls that were completed.
+    pub fn calls(&self) -> u64 {
+        self.ranks.iter().fold(0, |sum, rank| sum.saturating_add(rank.calls))
+    }
+}
+
+fn key(rank: &RankReport) -> (&str, &str, u32) {
+    (&rank.world, &rank.host, rank.pid)
+}
+
+/// How much more of everything a rank has at the second look.
+#[derive(Debug, Default, Clone, Copy)]
+struct Span {
+    wall_s: f64,
+    thread_s: f64,
+    mpi_s: f64,
+    polling_s: f64,
+    calls: u64,
+    bytes: u64,
+}
+
+impl Span {
+    fn of(before: Option<&RankReport>, after: &RankReport) -> Self {
+        let whole = |rank: &RankReport| Self {
+            wall_s: rank.wall_s,
+            thread_s: rank.thread_s,
+            mpi_s: rank.mpi_s,
+            polling_s: rank.polling_share * rank.thread_s,
+            calls: rank.calls.values().fold(0, |sum, calls| sum.saturating_add(calls.count)),
+            bytes: rank.bytes,
+        };
+        let (a, b) = (before.map(whole).unwrap_or_default(), whole(after));
+        let more = |a: f64, b: f64| (b - a).max(0.0);
+        Self {
+            wall_s: more(a.wall_s, b.wall_s),
+            thread_s: more(a.thread_s, b.thread_s),
+            mpi_s: more(a.mpi_s, b.mpi_s),
+            polling_s: more(a.polling_s, b.polling_s),
+            calls: b.calls.saturating_sub(a.calls),
+            bytes: b.bytes.saturating_sub(a.bytes),
+        }
+    }
+
+    fn share(&self, time: f64) -> f64 {
+        if self.thread_s > 0.0 { (time / self.thread_s).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    fn useful_share(&self) -> f64 {
+        self.share(self.thread_s - self.mpi_s - self.polling_s)
+    }
+}
+
+fn functions(before: &[FunctionReport], after: &[FunctionReport], thread_s: f64) -> Vec<Function> {
+    let known: BTreeMap<&str, &FunctionReport> = before.iter().map(|f| (f.name.as_str(), f)).collect();
+    let function = |f: &FunctionReport| {
+        let was = known.get(f.name.as_str()).map(|f| f.total).unwrap_or_default();
+        let time_s = (f.total.time_s - was.time_s).max(0.0);
+        Function {
+            name: f.name.clone(),
+            calls: f.total.count.saturating_sub(was.count),
+            time_s,
+            share: if thread_s > 0.0 { (time_s / thread_s).min(1.0) } else { 0.0 },
+            bytes: f.total.bytes.saturating_sub(was.bytes),
+        }
+    };
+    let mut found: Vec<Function> = after.iter().map(function).collect();
+    found.retain(|f| f.calls > 0 || f.time_s > 0.0);
+    found.sort_by(|a, b| b.time_s.total_cmp(&a.time_s).then(b.calls.cmp(&a.calls)));
+    found
+}
+
+fn of_rank(rank: &RankReport, status: &RankStatus, span: &Span, resident: Option<u64>) -> Rank {
+    let busy = status.busy();
+    let thread = busy.iter().find(|thread| thread.main).or(busy.first()).copied();
+    let open = thread.is_some_and(|thread| thread.call.is_some());
+    let mut cells = call_cells(thread).into_iter().map(|cell| if cell == "-" { String::new() } else { cell });
+    let call = cells.next().unwrap_or_default();
+    let mut about: Vec<String> = cells.collect();
+    let place = about.pop().unwrap_or_default();
+    let named =
+        ["peer", "tag", "on", "count", "type"].iter().zip(&about).filter(|(_, value)| !value.is_empty());
+    let about: Vec<String> = named.map(|(name, value)| format!("{name} {value}")).collect();
+    let mut functions: Vec<Function> = rank
+        .calls
+        .iter()
+        .map(|(name, calls)| Function {
+            name: name.clone(),
+            calls: calls.count,
+            time_s: calls.time_s,
+            share: if rank.thread_s > 0.0 { calls.time_s / rank.thread_s } else { 0.0 },
+            bytes: calls.bytes,
+        })
+        .collect();
+    functions.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
+    Rank {
+        rank: name_of(rank),
+        host: rank.host.clone(),
+        pid: rank.pid,
+        letter: Letter::of(status).0,
+        call,
+        open,
+        age_s: thread.and_then(|thread| thread.polling_s.or(thread.age_s)),
+        place,
+        about: about.join(", "),
+        mpi_share: span.share(span.mpi_s),
+        useful_share: span.useful_share(),
+        calls: span.calls,
+        bytes: span.bytes,
+        resident,
+        problem: status.problem,
+        functions,
+    }
+}

@@ -1,0 +1,111 @@
+//! `mpiscope top`: a job while it runs.
+//!
+//! ```text
+//! sampler (a thread) ──► Glance, again and again ──► Interval (what happened between two) ─┬─► View: strip, places, sort, filter ──► screen
+//!                                                                                           ├─► text   (--once)
+//!                                                                                           └─► JSON lines (--json)
+//! ```
+//!
+//! Ranks are neither stopped nor asked: every look is one at their images, as that of `ps`.
+
+mod interval;
+mod keys;
+mod places;
+mod sampler;
+mod screen;
+mod strip;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
+mod view;
+
+use crate::exit;
+use crate::reach::Reach;
+use crate::render::{Screen, complain};
+use anyhow::{Result, bail};
+use interval::Interval;
+use sampler::Sampler;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use view::View;
+
+/// Watch a job while it runs: who computes, who waits, where the time goes
+///
+/// Ranks are neither stopped nor slowed. Keys: s sort, r reverse, / filter, space freeze, enter one rank, ? help, q quit. Without a
+/// terminal, and with --once, prints text. Exit status: 0 all is well, 1 a rank is gone or the job hangs, 2 nothing could be read.
+#[derive(clap::Args)]
+pub struct Options {
+    /// A job, or a process id of one of its ranks; not needed if there is only one job
+    #[arg(value_name = "JOB|PID")]
+    target: Option<String>,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    interval: f64,
+    /// End after so many seconds
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    limit: Option<f64>,
+    /// Look twice, print what happened in between as text, and end
+    #[arg(long)]
+    once: bool,
+    /// Print one line of JSON for each interval (schema mpiscope.top/1)
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 0.5".to_owned())?;
+    if (0.05..=86_400.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("write 0.05 to 86400 seconds".to_owned())
+    }
+}
+
+/// Watches a job.
+pub fn top(options: &Options) -> Result<ExitCode> {
+    let pause = Duration::from_secs_f64(options.interval);
+    let mut sampler = Sampler::begin(options.target.as_deref(), options.reach, pause)?;
+    let until = options.limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    let mut view = View::new(sampler.job().to_owned());
+    let plain = options.once || !std::io::stdout().is_terminal();
+    match (options.json, plain) {
+        (true, _) => stream(&mut sampler, &mut view, options.once, until)?,
+        (false, true) => once(&mut sampler, &mut view)?,
+        (false, false) => terminal::run(&sampler, &mut view, until)?,
+    }
+    if view.latest.is_none() {
+        bail!("{}: the job ended before it could be looked at twice", view.job);
+    }
+    if !options.json && sampler.over() {
+        complain("top", &format!("job {} has ended", view.job));
+    }
+    Ok(ExitCode::from(if view.problem() { exit::PROBLEM } else { exit::FINE }))
+}
+
+fn once(sampler: &mut Sampler, view: &mut View) -> Result<()> {
+    let Some(interval) = sampler.next(None) else { return Ok(()) };
+    view.take(interval);
+    let mut screen = Screen::stdout();
+    screen.page(&text::page(view))?;
+    screen.finish()
+}
+
+fn stream(sampler: &mut Sampler, view: &mut View, once: bool, until: Option<Instant>) -> Result<()> {
+    while let Some(interval) = sampler.next(until) {
+        let mut screen = Screen::stdout();
+        screen.json(&*interval)?;
+        screen.finish()?;
+        view.take(interval);
+        if once {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What an interval is called where only its end matters.
+type Latest = Option<Box<Interval>>;

@@ -1,0 +1,54 @@
+//! Where ranks were found inside of MPI, over the last looks: what a sampling profiler would say.
+
+use super::interval::Interval;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Looks that count.
+const MOST: usize = 60;
+
+/// Function and place of every rank that was inside of a call, look after look.
+#[derive(Debug, Default)]
+pub struct Places {
+    looks: VecDeque<(usize, Vec<(String, String)>)>,
+}
+
+/// A place where ranks were found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hot {
+    /// The function.
+    pub function: String,
+    /// The line, or module and offset.
+    pub place: String,
+    /// Of all ranks at all looks.
+    pub share: f64,
+}
+
+impl Places {
+    /// Adds a look.
+    pub fn push(&mut self, interval: &Interval) {
+        if self.looks.len() == MOST {
+            self.looks.pop_front();
+        }
+        let inside = interval.ranks.iter().filter(|rank| rank.open);
+        let inside = inside.map(|rank| (rank.call.clone(), rank.place.clone())).collect();
+        self.looks.push_back((interval.ranks.len(), inside));
+    }
+
+    /// The hottest first.
+    pub fn hottest(&self, most: usize) -> Vec<Hot> {
+        let all: usize = self.looks.iter().map(|(ranks, _)| ranks).sum();
+        let mut counts: BTreeMap<&(String, String), usize> = BTreeMap::new();
+        self.looks
+            .iter()
+            .flat_map(|(_, inside)| inside)
+            .for_each(|place| *counts.entry(place).or_default() += 1);
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
+        let hot = |((function, place), count): (&(String, String), usize)| Hot {
+            function: function.clone(),
+            place: place.clone(),
+            share: count as f64 / all.max(1) as f64,
+        };
+        counts.into_iter().take(most).map(hot).collect()
+    }
+}

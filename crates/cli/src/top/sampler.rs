@@ -1,0 +1,153 @@
+//! Looks at a job again and again, in a thread of its own: hosts that answer late do not hold up the keys.
+
+use super::interval::Interval;
+use crate::reach::Reach;
+use crate::selection::{self, Target};
+use crate::why;
+use anyhow::{Result, bail};
+use mpiscope_job::discover::Job;
+use mpiscope_job::glance::{Glance, glance};
+use mpiscope_job::living::Reader;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Intervals without a completed call after which it is asked why.
+const STILL: u32 = 2;
+/// Between the two looks of that question.
+const APART: Duration = Duration::from_millis(300);
+/// How long a first interval may be at most: something is to be seen soon.
+const FIRST: Duration = Duration::from_millis(500);
+
+/// What looks at the job.
+pub struct Sampler {
+    job: String,
+    intervals: Receiver<Box<Interval>>,
+    stop: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+}
+
+impl Sampler {
+    /// Finds the job and begins.
+    pub fn begin(target: Option<&str>, reach: Reach, pause: Duration) -> Result<Self> {
+        let job = job(target)?;
+        let name = job.name.clone();
+        // An interval that nobody has taken yet is enough.
+        let (sender, intervals) = sync_channel(1);
+        let (stop, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let work = Work { name: name.clone(), owner: job.owner, reach, pause, stop: Arc::clone(&stop) };
+        let ended = Arc::clone(&over);
+        thread::Builder::new().name("looks".into()).spawn(move || {
+            work.go(job, &sender);
+            ended.store(true, Ordering::Relaxed);
+        })?;
+        Ok(Self { job: name, intervals, stop, over })
+    }
+
+    /// Name of the job.
+    pub fn job(&self) -> &str {
+        &self.job
+    }
+
+    /// Whether the job has ended.
+    pub fn over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// The next interval; none when the job has ended or it is too late.
+    pub fn next(&mut self, until: Option<Instant>) -> Option<Box<Interval>> {
+        match until {
+            None => self.intervals.recv().ok(),
+            Some(until) => self.intervals.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
+        }
+    }
+
+    /// An interval, if there is one soon; an error when the job has ended.
+    pub fn poll(&self, patience: Duration) -> Result<Option<Box<Interval>>, RecvTimeoutError> {
+        match self.intervals.recv_timeout(patience) {
+            Ok(interval) => Ok(Some(interval)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(ended) => Err(ended),
+        }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn job(target: Option<&str>) -> Result<Job> {
+    match selection::find(target)? {
+        Target::Job(job) if job.runs_here() => Ok(job),
+        Target::Job(_) => bail!("it does not run any more: `mpiscope report` shows what was"),
+        Target::Jobs(jobs) => {
+            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            bail!("several jobs run here; name one: mpiscope top {}", names.join(" | "));
+        }
+        Target::File(path) => bail!("{}: no such running job; `mpiscope report` shows files", path.display()),
+    }
+}
+
+/// What the thread needs.
+struct Work {
+    name: String,
+    owner: u32,
+    reach: Reach,
+    pause: Duration,
+    stop: Arc<AtomicBool>,
+}
+
+impl Work {
+    fn go(&self, job: Job, sender: &SyncSender<Box<Interval>>) {
+        let (mut before, mut since) = (self.look(job), Instant::now());
+        let (mut still, mut pause) = (0, self.pause.min(FIRST));
+        while !self.stop.load(Ordering::Relaxed) {
+            thread::sleep(pause.saturating_sub(since.elapsed()));
+            pause = self.pause;
+            let Some(job) = self.find() else { return };
+            let seconds = since.elapsed().as_secs_f64();
+            since = Instant::now();
+            let after = self.look(job);
+            if after.report.ranks.is_empty() && after.silent == 0 {
+                return;
+            }
+            let mut interval = Interval::between(&self.name, &before, &after, seconds);
+            still = if interval.calls() == 0 && !interval.ranks.is_empty() { still + 1 } else { 0 };
+            if still >= STILL {
+                interval.verdict = self.ask();
+            }
+            before = after;
+            if sender.send(Box::new(interval)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// The job as it is now: ranks come and go. One whose processes are all gone is held by those who collect at most.
+    fn find(&self) -> Option<Job> {
+        let job = selection::find(Some(&format!("{}:{}", self.owner, self.name))).ok()?;
+        match job {
+            Target::Job(job) => Some(job),
+            _ => None,
+        }
+    }
+
+    fn look(&self, mut job: Job) -> Glance {
+        let elsewhere = self.reach.join(&mut job, Duration::ZERO, false);
+        let symbols = job.symbols();
+        let mut found = glance(&job, &Reader::default(), &*symbols);
+        found.errors.extend(elsewhere.not_seen);
+        found
+    }
+
+    fn ask(&self) -> Option<String> {
+        let mut job = self.find()?;
+        let _not_seen = self.reach.join(&mut job, Duration::ZERO, false);
+        let symbols = job.symbols();
+        why::twice(&job, APART, &*symbols).ok().map(|found| found.verdict)
+    }
+}

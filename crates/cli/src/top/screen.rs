@@ -1,0 +1,151 @@
+//! A view on a terminal.
+
+use super::interval::Interval;
+use super::keys;
+use super::text::{self, COLUMNS, MOST_HOT};
+use super::view::{Pane, View};
+use crate::render::{bytes, duration, escape, shorten};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
+
+/// Lines of the strip at most.
+const STRIP: u16 = 8;
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, view: &View, colour: bool) {
+    let area = frame.area();
+    let Some(latest) = view.latest.as_deref() else {
+        return frame.render_widget(Paragraph::new(format!("looking at job {} ...", view.job)), area);
+    };
+    let problems = text::problems(latest);
+    let shown = u16::try_from(problems.len()).unwrap_or(u16::MAX).min(3);
+    let hot = u16::try_from(MOST_HOT + 1).unwrap_or(u16::MAX);
+    // What matters most comes first where there is little room.
+    let strip = STRIP.min(area.height.saturating_sub(hot + shown + 12)).max(2);
+    let heights = [4, shown, strip, 1, hot, 3, 1];
+    let rows = heights
+        .map(Constraint::Length)
+        .map(|c| if c == Constraint::Length(3) { Constraint::Min(3) } else { c });
+    let [head, wrong, letters, legend, functions, body, foot] = Layout::vertical(rows).areas(area);
+    frame.render_widget(Paragraph::new(lines(&text::head(view, latest), head)), head);
+    let wrong_lines: Vec<Line<'_>> =
+        problems.iter().map(|line| Line::styled(fitted(line, wrong), red(colour))).collect();
+    frame.render_widget(Paragraph::new(wrong_lines), wrong);
+    frame.render_widget(Paragraph::new(strip_lines(view, letters, colour)), letters);
+    frame.render_widget(Paragraph::new(fitted(&text::legend(view), legend)).style(dim()), legend);
+    hottest(frame, view, latest, functions);
+    match view.pane {
+        Pane::Ranks => ranks(frame, view, latest, body),
+        Pane::Detail => frame.render_widget(Paragraph::new(lines(&detail(view, body), body)), body),
+        Pane::Help => {
+            let help = keys::HELP.map(|(key, what)| format!("{key:<12} {what}"));
+            frame.render_widget(Paragraph::new(lines(&help, body)), body);
+        }
+    }
+    frame.render_widget(Paragraph::new(fitted(&foot_line(view), foot)).style(reversed()), foot);
+}
+
+fn fitted(line: &str, area: Rect) -> String {
+    shorten(&escape(line), usize::from(area.width))
+}
+
+fn lines(text: &[String], area: Rect) -> Vec<Line<'static>> {
+    text.iter().map(|line| Line::from(fitted(line, area))).collect()
+}
+
+fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+fn reversed() -> Style {
+    Style::new().add_modifier(Modifier::REVERSED)
+}
+
+fn red(colour: bool) -> Style {
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    if colour { bold.fg(Color::Red) } else { bold }
+}
+
+/// Computing is green, MPI blue, files yellow: one language of colours; the letters say the same.
+fn colour_of(letter: char) -> Color {
+    match letter {
+        '.' => Color::Green,
+        'x' => Color::Red,
+        'f' => Color::Yellow,
+        'p' => Color::Magenta,
+        '-' | 'F' | ' ' => Color::DarkGray,
+        _ => Color::Blue,
+    }
+}
+
+fn strip_lines(view: &View, area: Rect, colour: bool) -> Vec<Line<'static>> {
+    let shown = view.strip.lines(usize::from(area.width), usize::from(area.height));
+    let span = |letter: char| {
+        let style = if colour { Style::new().fg(colour_of(letter)) } else { Style::new() };
+        Span::styled(letter.to_string(), style)
+    };
+    shown.iter().map(|line| Line::from(line.chars().map(span).collect::<Vec<_>>())).collect()
+}
+
+/// Functions of the interval on the left, places of the last looks on the right.
+fn hottest(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(45), Constraint::Percentage(55)]).areas(area);
+    let functions = latest.functions.iter().take(MOST_HOT);
+    let own = functions.map(|f| format!("{:5.1}  {}", f.share * 100.0, f.name));
+    let own: Vec<String> = std::iter::once("% TIME FUNCTION".to_owned()).chain(own).collect();
+    let places = view.places.hottest(MOST_HOT).into_iter();
+    let places = places.map(|hot| format!("{:5.1}  {} {}", hot.share * 100.0, hot.function, hot.place));
+    let places: Vec<String> = std::iter::once("% LOOKS INSIDE AT".to_owned()).chain(places).collect();
+    frame.render_widget(Paragraph::new(lines(&own, left)), left);
+    frame.render_widget(Paragraph::new(lines(&places, right)), right);
+}
+
+fn ranks(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
+    let shown = view.shown();
+    let rows = shown.iter().filter_map(|at| latest.ranks.get(*at)).map(|rank| {
+        let cells = text::cells(rank).map(|cell| Cell::from(escape(&cell).into_owned()));
+        if rank.problem {
+            Row::new(cells).style(Style::new().add_modifier(Modifier::BOLD))
+        } else {
+            Row::new(cells)
+        }
+    });
+    let widths = [5, 1, 8, 5, 7, 8, 6].map(Constraint::Length);
+    let widths = widths.into_iter().chain([Constraint::Min(14), Constraint::Min(10)]);
+    let header = Row::new(COLUMNS).style(dim());
+    let table = Table::new(rows, widths).header(header).row_highlight_style(reversed());
+    let mut state = TableState::default().with_selected(Some(view.selected));
+    frame.render_stateful_widget(table, area, &mut state);
+}
+
+/// A rank alone.
+fn detail(view: &View, area: Rect) -> Vec<String> {
+    let Some((at, rank)) = view.chosen() else { return vec!["no rank is chosen".to_owned()] };
+    let inside = if rank.open { "in" } else { "" };
+    let age = rank.age_s.map_or_else(String::new, |age| format!(", for {}", duration(age)));
+    let mut lines = vec![
+        format!("rank {} on {}, process {}", rank.rank, rank.host, rank.pid),
+        format!("{inside} {} {}{age}  {}", rank.call, rank.about, rank.place).trim_start().to_owned(),
+        format!("over time: {}", view.strip.of_rank(at, usize::from(area.width).saturating_sub(11))),
+        format!("{:>12} {:>9} {:>7} {:>9}  FUNCTION, since the start", "CALLS", "TIME", "% TIME", "BYTES"),
+    ];
+    lines.extend(rank.functions.iter().map(|f| {
+        let share = f.share * 100.0;
+        format!("{:>12} {:>9} {share:>7.1} {:>9}  {}", f.calls, duration(f.time_s), bytes(f.bytes), f.name)
+    }));
+    lines
+}
+
+fn foot_line(view: &View) -> String {
+    if view.typing {
+        return format!("/{}_   (enter: keep, esc: no filter)", view.filter);
+    }
+    let order = format!("sort {}{}", view.order.name(), if view.reversed { " reversed" } else { "" });
+    let filter = if view.filter.is_empty() { String::new() } else { format!("   filter {}", view.filter) };
+    let frozen = if view.frozen { "   FROZEN" } else { "" };
+    format!("{order}{filter}{frozen}   s sort  / filter  space freeze  enter rank  ? help  q quit")
+}

@@ -1,0 +1,63 @@
+//! The terminal: taken, and given back however it ends.
+
+use super::keys::{self, Then};
+use super::sampler::Sampler;
+use super::screen;
+use super::view::View;
+use crate::render::Terminal;
+use anyhow::{Context, Result};
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::low_level::emulate_default_handler;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long keys and signals wait at most.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Shows the view until the user, a signal, the end of the job or the time ends it.
+pub fn run(sampler: &Sampler, view: &mut View, until: Option<Instant>) -> Result<()> {
+    let colour = Terminal::of(&std::io::stdout()).colour;
+    let signal = Arc::new(AtomicUsize::new(0));
+    for number in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        signal_hook::flag::register_usize(number, Arc::clone(&signal), number.unsigned_abs() as usize)?;
+    }
+    // It restores the terminal also when something panics.
+    let mut terminal = ratatui::try_init().context("the terminal cannot be used; --once prints text")?;
+    let shown = show(&mut terminal, sampler, view, until, colour, &signal);
+    ratatui::restore();
+    let number = signal.load(Ordering::Relaxed);
+    if number != 0 {
+        // As anybody else who is ended by a signal.
+        emulate_default_handler(i32::try_from(number).unwrap_or(SIGTERM))?;
+    }
+    shown
+}
+
+fn show(
+    terminal: &mut ratatui::DefaultTerminal,
+    sampler: &Sampler,
+    view: &mut View,
+    until: Option<Instant>,
+    colour: bool,
+    signal: &AtomicUsize,
+) -> Result<()> {
+    while signal.load(Ordering::Relaxed) == 0 && until.is_none_or(|until| Instant::now() < until) {
+        terminal.draw(|frame| screen::draw(frame, view, colour))?;
+        match sampler.poll(TICK) {
+            Ok(Some(interval)) => view.take(interval),
+            Ok(None) => {}
+            Err(_) => return Ok(()),
+        }
+        while event::poll(Duration::ZERO)? {
+            if let Event::Key(key) = event::read()?
+                && key.kind != KeyEventKind::Release
+                && keys::press(view, key) == Then::End
+            {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

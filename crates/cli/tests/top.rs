@@ -1,0 +1,201 @@
+//! `mpiscope top` in a real terminal, that of tmux: what it shows, its keys, and that the terminal is given back.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+
+/// A terminal of 80 columns with a shell in it, on a server of its own.
+struct Tmux {
+    socket: tempfile::TempDir,
+}
+
+impl Tmux {
+    /// Nothing where there is no tmux.
+    fn new() -> Option<Self> {
+        if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
+            eprintln!("skipped: there is no tmux");
+            return None;
+        }
+        let tmux = Self { socket: tempfile::tempdir().unwrap() };
+        tmux.call(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "env PS1='$ ' sh"]);
+        Some(tmux)
+    }
+
+    fn call(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.env_remove("TMUX").arg("-S").arg(self.socket.path().join("socket"));
+        let output = command.args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn types(&self, keys: &str) {
+        self.call(&["send-keys", keys]);
+    }
+
+    fn line(&self, line: &str) {
+        self.call(&["send-keys", "-l", line]);
+        self.types("Enter");
+    }
+
+    /// Waits until the screen is as wanted.
+    fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let begun = Instant::now();
+        loop {
+            let screen = self.call(&["capture-pane", "-p"]);
+            if wanted(&screen) {
+                return screen;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{what} was not seen:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn shows(&self, text: &str) -> String {
+        self.until(text, |screen| screen.contains(text))
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _gone =
+            Command::new("tmux").arg("-S").arg(self.socket.path().join("socket")).arg("kill-server").status();
+    }
+}
+
+/// Two ranks that receive from each other.
+struct Job {
+    child: Child,
+    dir: tempfile::TempDir,
+}
+
+impl Job {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let source = dir.path().join("empty.c");
+        std::fs::write(&source, "int nothing;\n").unwrap();
+        let layer = dir.path().join("libmpiscope.so");
+        assert!(
+            Command::new("gcc").args(["-shared", "-o"]).arg(&layer).arg(&source).status().unwrap().success()
+        );
+        let script = "FAKE_RANK=0 FAKE_SIZE=2 $RANK recv & FAKE_RANK=1 FAKE_SIZE=2 $RANK recv & wait";
+        let child = Command::new(MPISCOPE)
+            .args(["run", "-q", "--hang-after", "0", "sh", "-c", script])
+            .env("MPISCOPE_LAYER", &layer)
+            .env("RANK", Path::new(MPISCOPE).with_file_name("examples").join("fake_rank"))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { child, dir }
+    }
+
+    /// Its name, once both ranks can be seen.
+    fn name(&self) -> String {
+        let begun = Instant::now();
+        loop {
+            let output = Command::new(MPISCOPE)
+                .args(["ps", "--json"])
+                .arg(self.child.id().to_string())
+                .output()
+                .unwrap();
+            let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            if report["ranks"].as_array().is_some_and(|ranks| ranks.len() == 2) {
+                return report["job"].as_str().unwrap().to_owned();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{output:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn end(&mut self) {
+        let _gone = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _status = self.child.wait();
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.end();
+        let _kept = &self.dir;
+    }
+}
+
+#[test]
+fn top_shows_a_job_obeys_keys_and_gives_the_terminal_back_however_it_ends() {
+    let Some(tmux) = Tmux::new() else { return };
+    let given_back = |status: &str| {
+        let screen = tmux.until("the shell again", |screen| screen.contains("same\n"));
+        assert!(screen.contains(status) && !screen.contains("q quit"), "{screen}");
+    };
+
+    let (_job, name) = begun(&tmux);
+    let screen = tmux.until("both ranks", |screen| screen.contains("\nrr\n"));
+    assert!(screen.contains(&name) && screen.contains("2 ranks on 1 host"), "{screen}");
+    tmux.types("?");
+    tmux.shows("show only ranks with a text");
+    tmux.types("?");
+    let listed = |screen: &str| screen.lines().any(|line| line.starts_with("0 ") || line.starts_with("1 "));
+    tmux.until("the ranks", listed);
+    tmux.line("/nobody is called so");
+    tmux.until("no rank", |screen| !listed(screen) && screen.contains("filter nobody"));
+    tmux.types("Escape");
+    tmux.until("the ranks", listed);
+    tmux.types("Enter");
+    tmux.shows("rank 0 on");
+    tmux.types("q");
+    given_back("status ");
+
+    let (_job, name) = begun(&tmux);
+    let pid =
+        Command::new("pgrep").args(["-f", &format!("top --here --interval 0.2 {name}$")]).output().unwrap();
+    let pid = String::from_utf8(pid.stdout).unwrap();
+    let killed =
+        Command::new("kill").args(["-TERM", pid.lines().next().expect("top runs")]).status().unwrap();
+    assert!(killed.success());
+    given_back("status 143");
+
+    let (mut job, _) = begun(&tmux);
+    job.end();
+    given_back("status ");
+}
+
+/// A job, and `top` in the terminal.
+fn begun(tmux: &Tmux) -> (Job, String) {
+    let job = Job::new();
+    let name = job.name();
+    let dir = job.dir.path().display();
+    tmux.line(&format!(
+        "clear; cd {dir}; stty -g > before; {MPISCOPE} top --here --interval 0.2 {name}; echo status $?; \
+         stty -g > after; cmp before after && echo same"
+    ));
+    tmux.shows("q quit");
+    (job, name)
+}
+
+#[test]
+fn once_and_json_need_no_terminal() {
+    let job = Job::new();
+    let name = job.name();
+    let top = |more: &[&str]| {
+        let output = Command::new(MPISCOPE)
+            .args(["top", "--here", "--interval", "0.2"])
+            .args(more)
+            .arg(&name)
+            .output()
+            .unwrap();
+        assert!(output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = top(&["--once"]);
+    assert!(text.contains("2 ranks on 1 host") && text.contains("MPI_Recv"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let line: serde_json::Value = serde_json::from_str(&top(&["--once", "--json"])).unwrap();
+    assert_eq!(line["schema"], "mpiscope.top/1");
+    let letters: Vec<&str> =
+        line["ranks"].as_array().unwrap().iter().filter_map(|r| r["letter"].as_str()).collect();
+    assert_eq!(letters, ["r", "r"]);
+    let stream = top(&["--json", "--for", "3"]);
+    assert!(stream.lines().count() >= 2, "{stream}");
+}

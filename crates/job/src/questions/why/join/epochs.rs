@@ -1,0 +1,74 @@
+//! Epochs of general active target synchronisation (MPI 5.0, section "General Active Target Synchronization"): who must act.
+//!
+//! A process that accesses memory waits for every target that has not posted. One that has exposed its memory waits for every
+//! origin that has started and not completed; an origin that has not even started may have completed before, unless it is the
+//! only one.
+
+use super::{Joiner, Observation};
+use crate::questions::observation::Window;
+use crate::questions::observation::windows::Group;
+use crate::questions::why::Kind;
+use crate::questions::why::snapshot::{Need, ProcessIndex};
+
+/// Larger groups are not gone through for every member.
+const MOST: usize = 1 << 10;
+
+impl Joiner<'_> {
+    /// Whom a process waits for that synchronises an epoch on a window.
+    pub(super) fn epoch(&self, seen: &Observation, window: u64, access: bool, name: &str) -> Vec<Need> {
+        let mine = seen.windows.iter().find(|known| known.identity == window);
+        let group = mine.and_then(|mine| if access { mine.start.as_ref() } else { mine.post.as_ref() });
+        let needs = match (group, seen.rank) {
+            (Some(group), Some(rank)) if access => self.targets(window, rank, group, name),
+            (Some(group), Some(rank)) => self.origins(window, rank, group, name),
+            _ => Vec::new(),
+        };
+        if !needs.is_empty() {
+            return needs;
+        }
+        let what = format!("one-sided synchronisation on {name}").into();
+        vec![Need::Outside { what, kind: Kind::RMA }]
+    }
+
+    /// Targets that have not posted.
+    fn targets(&self, window: u64, rank: u32, group: &Group, name: &str) -> Vec<Need> {
+        let posted = |known: &Window| known.post.as_ref().is_some_and(|group| group.has(rank));
+        let missing = self.members(window, group).into_iter().filter(|(_, known)| !posted(known));
+        let what = format!("expose its memory in {name} (MPI_Win_post)");
+        missing.map(|(by, _)| action(by, &what)).collect()
+    }
+
+    /// Origins that have not completed.
+    fn origins(&self, window: u64, rank: u32, group: &Group, name: &str) -> Vec<Need> {
+        let members = self.members(window, group);
+        let started = |known: &Window| known.start.as_ref().is_some_and(|group| group.has(rank));
+        let what = format!("complete its access to {name} (MPI_Win_complete)");
+        let under_way = members.iter().filter(|(_, known)| started(known));
+        let needs: Vec<Need> = under_way.map(|(by, _)| action(*by, &what)).collect();
+        match (needs.is_empty(), members.as_slice()) {
+            (true, [(only, _)]) => {
+                let what =
+                    format!("start and complete its access to {name} (MPI_Win_start, MPI_Win_complete)");
+                vec![action(*only, &what)]
+            }
+            _ => needs,
+        }
+    }
+
+    /// The members of a group that were observed, with what they know of the window; none of a group that is too large.
+    fn members(&self, window: u64, group: &Group) -> Vec<(ProcessIndex, &Window)> {
+        let (world, ..) = *self.slot;
+        let of_world = (0..).zip(self.slots).filter(|(_, (other, ..))| *other == world);
+        let members = of_world.filter(|(_, (_, rank, _))| group.has(*rank)).take(MOST + 1);
+        let known = members.filter_map(|(index, (_, _, seen))| {
+            let window = seen.as_ref()?.windows.iter().find(|known| known.identity == window)?;
+            Some((index, window))
+        });
+        let known: Vec<_> = known.collect();
+        if known.len() > MOST { Vec::new() } else { known }
+    }
+}
+
+fn action(by: ProcessIndex, what: &str) -> Need {
+    Need::Action { by, what: what.into(), kind: Kind::RMA }
+}
