@@ -6,7 +6,7 @@ use super::hosts::uplink::Uplink;
 use super::hosts::{FromHost, patience};
 use super::{Options, banner, evidence};
 use crate::render::complain;
-use mpiscope_job::JobReport;
+use mpiscope_job::{JobReport, RankSet};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -45,14 +45,17 @@ fn send(collector: &Collector, job: &str, options: &Options, up: Uplink, screen:
 fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option<File>) {
     let own = collector.report(options.command(), &[]);
     let world = own.worlds.first().map(|world| (world.name.clone(), world.size, world.ranks.clone()));
-    let Some((name, size, ranks)) = world.filter(|(_, size, ranks)| ranks.0.len() < *size as usize) else {
+    // Those of this host that never came count as well: they are on no other one.
+    let (_, _, expected) = collector.wrappers();
+    let here = |ranks: &RankSet| ranks.0.len().max(expected.unwrap_or(0));
+    let Some((name, size, ranks)) = world.filter(|(_, size, ranks)| here(ranks) < *size as usize) else {
         return deliver(collector, job, options, own, Vec::new(), screen);
     };
     let Ok(shared) = Shared::find(options.out.as_deref(), &name) else {
         return deliver(collector, job, options, own, Vec::new(), screen);
     };
     if ranks.0.contains(&0) {
-        let all = |parts: &[FromHost]| ranks.0.len() + sent(parts) >= size as usize;
+        let all = |parts: &[FromHost]| here(&ranks) + sent(parts) >= size as usize;
         let mut others = shared.take(NEXT.min(patience()), all);
         let through =
             format!("the parts of {} other hosts came through {}", others.len(), shared.folder().display());

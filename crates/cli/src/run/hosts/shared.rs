@@ -74,17 +74,21 @@ impl Shared {
     pub fn take(&self, pause: Duration, enough: impl Fn(&[FromHost]) -> bool) -> Vec<FromHost> {
         let (mut all, mut known) = (Vec::new(), BTreeSet::new());
         let mut since = Instant::now();
-        while !enough(&all) && since.elapsed() <= pause {
+        loop {
             let new = self.parts(&known);
-            if new.is_empty() {
-                thread::sleep(LOOK);
-            } else {
-                since = Instant::now();
-            }
+            let came = !new.is_empty();
             for part in new {
                 known.insert(part.clone());
                 all.extend(open(&part));
             }
+            if came {
+                since = Instant::now();
+            }
+            // At least one look, also without patience.
+            if enough(&all) || (!came && since.elapsed() >= pause) {
+                break;
+            }
+            thread::sleep(LOOK);
         }
         // The last one to leave is this one.
         let _gone = fs::remove_dir(&self.folder);
