@@ -7,11 +7,13 @@
 mod attach;
 mod completions;
 mod core;
+mod diff;
 mod doctor;
 mod exit;
 mod gdb_script;
 mod help;
 mod inspect;
+mod metrics;
 mod procs;
 mod ps;
 mod queues;
@@ -55,6 +57,7 @@ Start with:
   mpiscope queues                 messages not received, receives that wait
   mpiscope top                    live: who computes, who waits, where the time goes
   mpiscope report                 where the time goes, who talks to whom
+  mpiscope diff DIR DIR           two runs, or several of each: what became slower
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
@@ -75,6 +78,8 @@ enum Verb {
     Core(core::Options),
     Report(report::Options),
     Top(top::Options),
+    Diff(diff::Options),
+    Metrics(metrics::Options),
     Procs(procs::Options),
     Attach(attach::Options),
     Inspect(inspect::Options),
@@ -132,6 +137,8 @@ fn execute(cli: Cli) -> ExitCode {
         Verb::Core(options) => core::core(&options),
         Verb::Report(options) => report::report(&options),
         Verb::Top(options) => top::top(&options),
+        Verb::Diff(options) => diff::diff(&options),
+        Verb::Metrics(options) => metrics::metrics(&options),
         Verb::Procs(options) => procs::procs(&options),
         Verb::Attach(options) => attach::attach(&options),
         Verb::Inspect(options) => inspect::inspect(&options),

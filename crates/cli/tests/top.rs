@@ -80,7 +80,8 @@ impl Job {
         assert!(
             Command::new("gcc").args(["-shared", "-o"]).arg(&layer).arg(&source).status().unwrap().success()
         );
-        let script = "FAKE_RANK=0 FAKE_SIZE=2 $RANK recv & FAKE_RANK=1 FAKE_SIZE=2 $RANK recv & wait";
+        let script = "FAKE_RANK=0 FAKE_SIZE=2 $RANK recv & a=$!; FAKE_RANK=1 FAKE_SIZE=2 $RANK recv & b=$!; \
+                      trap \"kill $a $b\" TERM; wait";
         let child = Command::new(MPISCOPE)
             .args(["run", "-q", "--hang-after", "0", "sh", "-c", script])
             .env("MPISCOPE_LAYER", &layer)

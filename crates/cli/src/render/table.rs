@@ -48,6 +48,24 @@ impl Table {
         self
     }
 
+    /// The heads of the columns.
+    #[must_use]
+    pub fn head(&self) -> &[String] {
+        &self.head
+    }
+
+    /// The rows, escaped for terminals.
+    #[must_use]
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    /// Whether a column has numbers.
+    #[must_use]
+    pub fn is_number(&self, column: usize) -> bool {
+        self.numbers.get(column).copied().unwrap_or_default()
+    }
+
     /// With one more row.
     pub fn push(&mut self, row: Vec<String>) {
         let mut row: Vec<String> = row.iter().map(|cell| escape(cell).into_owned()).collect();

@@ -1,1 +1,121 @@
-//! placeholder
+//! Figures of the page, as SVG in it: each has a name that is read aloud, and repeats what a table says.
+
+use super::sections::messages::size;
+use super::sections::{name_of, peers};
+use crate::render::bytes;
+use maud::{Markup, html};
+use mpiscope_job::RankReport;
+use mpiscope_job::report::JobReport;
+use mpiscope_job::report::sections::{Exchange, SizeClass};
+use std::collections::BTreeMap;
+
+/// Ranks that have a row of their own.
+const MOST_ROWS: usize = 64;
+/// Width of what has a scale.
+const WIDTH: f64 = 560.0;
+/// Room for names on the left.
+const LEFT: f64 = 120.0;
+
+/// How the time of each rank divides.
+pub fn shares(report: &JobReport) -> Option<Markup> {
+    if !report.times || report.ranks.is_empty() {
+        return None;
+    }
+    let shown = report.ranks.iter().take(MOST_ROWS);
+    let (line, height) = (18.0, 18.0 * shown.len() as f64);
+    let longest = report.wall_s.max(1e-9);
+    let parts = |rank: &RankReport| {
+        let (useful, polling) = (rank.useful_share, rank.polling_share);
+        [("useful", 0.0, useful), ("polling", useful, polling), ("mpi", useful + polling, rank.mpi_share)]
+    };
+    let bar = |number: usize, rank: &RankReport| {
+        let y = number as f64 * line;
+        let scale = WIDTH * rank.wall_s / longest;
+        html! {
+            text x=(LEFT - 6.0) y=(y + 13.0) text-anchor="end" { "rank " (name_of(rank)) }
+            @for (class, before, share) in parts(rank) {
+                rect class=(class) x=(number_of(LEFT + before * scale)) y=(y + 2.0) width=(number_of(share * scale)) height=(line - 4.0) {
+                    title { "rank " (name_of(rank)) ": " (class) " " (format!("{:.1} %", share * 100.0)) }
+                }
+            }
+        }
+    };
+    Some(html! {
+        figure {
+            svg viewBox=(format!("0 0 {} {height}", LEFT + WIDTH + 4.0)) role="img" aria-label="How the time of each rank divides" {
+                @for (number, rank) in shown.enumerate() { (bar(number, rank)) }
+            }
+            figcaption {
+                span .key .useful {} " outside of MPI  " span .key .polling {} " polling  " span .key .mpi {} " in MPI; the width is the wall time"
+            }
+        }
+    })
+}
+
+/// Who sends how much to whom.
+pub fn matrix(exchange: &Exchange) -> Option<Markup> {
+    let names = peers::names(exchange);
+    if names.len() < 2 || names.len() > MOST_ROWS {
+        return None;
+    }
+    let cells: BTreeMap<(&str, &str), u64> = exchange
+        .pairs
+        .iter()
+        .map(|pair| ((pair.from.as_str(), pair.to.as_str()), peers::volume(pair).1))
+        .collect();
+    let most = cells.values().copied().max().unwrap_or(0).max(1) as f64;
+    let cell = (420.0 / names.len() as f64).clamp(8.0, 40.0);
+    let side = cell * names.len() as f64;
+    let labelled = cell >= 14.0;
+    let (left, top) = (60.0, 24.0);
+    Some(html! {
+        figure {
+            svg viewBox=(format!("0 0 {} {}", left + side + 4.0, top + side + 4.0)) style=(format!("max-width:{}px", left + side)) role="img"
+                aria-label=(format!("Bytes from rank (row) to rank (column) on {}", exchange.communicator)) {
+                @for (row, from) in names.iter().enumerate() {
+                    @if labelled {
+                        text x=(left - 6.0) y=(number_of(top + (row as f64 + 0.65) * cell)) text-anchor="end" { (from) }
+                        text x=(number_of(left + (row as f64 + 0.5) * cell)) y=(top - 6.0) text-anchor="middle" { (from) }
+                    }
+                    @for (column, to) in names.iter().enumerate() {
+                        @let moved = cells.get(&(from.as_str(), to.as_str())).copied().unwrap_or(0);
+                        rect .cell x=(number_of(left + column as f64 * cell)) y=(number_of(top + row as f64 * cell))
+                            width=(number_of(cell - 1.0)) height=(number_of(cell - 1.0))
+                            fill-opacity=(number_of(moved as f64 / most)) {
+                            title { (from) " to " (to) ": " (bytes(moved)) }
+                        }
+                    }
+                }
+            }
+            figcaption { "Bytes from rank (row) to rank (column) on " (exchange.communicator) "; full colour: " (bytes(most as u64)) }
+        }
+    })
+}
+
+/// Messages by size.
+pub fn sizes(classes: &[SizeClass]) -> Option<Markup> {
+    let most = classes.iter().map(|class| class.sent.max(class.received)).max()?.max(1) as f64;
+    let line = 26.0;
+    let height = line * classes.len() as f64;
+    let left = LEFT + 60.0;
+    Some(html! {
+        figure {
+            svg viewBox=(format!("0 0 {} {height}", left + WIDTH + 4.0)) role="img" aria-label="Messages by size" {
+                @for (number, class) in classes.iter().enumerate() {
+                    @let y = number as f64 * line;
+                    text x=(left - 6.0) y=(y + 16.0) text-anchor="end" { (size(class)) }
+                    @for (name, count, lower) in [("sent", class.sent, 2.0), ("received", class.received, 13.0)] {
+                        rect class=(name) x=(left) y=(y + lower) width=(number_of(count as f64 / most * WIDTH)) height="10" {
+                            title { (size(class)) ": " (count) " " (name) }
+                        }
+                    }
+                }
+            }
+            figcaption { span .key .sent {} " sent  " span .key .received {} " received" }
+        }
+    })
+}
+
+fn number_of(value: f64) -> String {
+    format!("{value:.2}")
+}

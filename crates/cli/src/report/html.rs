@@ -1,5 +1,174 @@
-//! placeholder
-use super::{Section, Source};
-pub fn page(_: &Source, _: &[Section]) -> String {
-    String::new()
+//! The report as one page: opens from disk, asks no network, needs no script. Everything that comes from the job is escaped by
+//! the templates.
+
+use super::sections::{self, Section};
+use super::{Source, figures};
+use crate::render::{Block, Table};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("page.css");
+/// Nothing is fetched, whatever the page holds.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// The page.
+pub fn page(source: &Source, wanted: &[Section]) -> String {
+    let report = &source.report;
+    let all = sections::all(report, wanted);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { "mpiscope: " (report.command) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a .skip href="#main" { "To the report" }
+                header {
+                    h1 { (report.command) }
+                    @for block in sections::head(report).iter().skip(1) { (of_block(block, "Report")) }
+                    nav aria-label="Sections" {
+                        ul { @for (section, _) in &all { li { a href=(format!("#{}", id(*section))) { (section.title()) } } } }
+                    }
+                }
+                main #main {
+                    @for (section, blocks) in &all {
+                        section id=(id(*section)) aria-labelledby=(format!("{}-title", id(*section))) {
+                            h2 id=(format!("{}-title", id(*section))) { (section.title()) }
+                            (drawn(*section, source))
+                            (of_blocks(blocks, section.title()))
+                        }
+                    }
+                }
+                footer { p { "Made by mpiscope " (report.version) ", " (report.schema) "." } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn id(section: Section) -> String {
+    format!("{section:?}").to_lowercase()
+}
+
+/// The figures of a section.
+fn drawn(section: Section, source: &Source) -> Markup {
+    let report = &source.report;
+    let found: Vec<Markup> = match section {
+        Section::Time => figures::shares(report).into_iter().collect(),
+        Section::Peers => report.sections.peers.iter().take(4).filter_map(figures::matrix).collect(),
+        Section::Messages => figures::sizes(&report.sections.messages.sizes).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    html! { @for figure in found { (figure) } }
+}
+
+/// A line right before a table is its caption.
+fn of_blocks(blocks: &[Block], title: &str) -> Markup {
+    let next = |at: usize| blocks.get(at + 1);
+    let before = |at: usize| match at.checked_sub(1).and_then(|at| blocks.get(at)) {
+        Some(Block::Line(line)) if !line.trim().is_empty() => line.trim().to_owned(),
+        _ => title.to_owned(),
+    };
+    html! {
+        @for (at, block) in blocks.iter().enumerate() {
+            @match (block, next(at)) {
+                (Block::Line(_), Some(Block::Table(_))) => {},
+                (Block::Table(_), _) => (of_block(block, &before(at))),
+                _ => (of_block(block, title)),
+            }
+        }
+    }
+}
+
+fn of_block(block: &Block, caption: &str) -> Markup {
+    match block {
+        Block::Line(line) if line.trim().is_empty() => html! {},
+        Block::Line(line) => html! { p { (line.trim()) } },
+        Block::Head(line) => html! { h3 { (line.trim()) } },
+        Block::Problem(line) => html! { p .bad { (line.trim()) } },
+        Block::Table(table) => of_table(table, caption),
+    }
+}
+
+fn of_table(table: &Table, caption: &str) -> Markup {
+    // A column without a head is a figure made of letters: the page has a better one.
+    let shown = |column: &usize| table.head().get(*column).is_some_and(|head| !head.trim().is_empty());
+    let columns: Vec<usize> = (0..table.head().len()).filter(shown).collect();
+    let cell = |cells: &[String], column: usize| {
+        cells.get(column).map_or(String::new(), |cell| cell.trim().to_owned())
+    };
+    let class = |column: usize| if table.is_number(column) { "n" } else { "" };
+    html! {
+        div .scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                thead { tr { @for column in &columns { th scope="col" class=(class(*column)) { (cell(table.head(), *column)) } } } }
+                tbody {
+                    @for row in table.rows() {
+                        tr {
+                            @for column in &columns {
+                                @if *column == 0 { th scope="row" { (cell(row, 0)) } } @else { td class=(class(*column)) { (cell(row, *column)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_job::report::JobReport;
+    use mpiscope_job::report::sections::{Exchange, Pair, SizeClass};
+
+    fn source() -> Source {
+        let mut report = JobReport::new("./a <script>alert(1)</script>".into(), Vec::new());
+        let pair = |from: &str, to: &str| Pair {
+            from: from.into(),
+            to: to.into(),
+            messages: 3,
+            bytes: 3000,
+            ..Pair::default()
+        };
+        report.sections.peers.push(Exchange {
+            communicator: "\"<b onload=x>\"".into(),
+            identity: "0x7".into(),
+            size: 2,
+            messages: 6,
+            bytes: 6000,
+            pairs: vec![pair("0", "1"), pair("1", "0")],
+            more_pairs: 0,
+        });
+        report.sections.messages.sizes.push(SizeClass { from: 512, to: 1023, sent: 6, received: 5 });
+        Source { job: "j".into(), report, errors: Vec::new() }
+    }
+
+    #[test]
+    fn the_page_stands_alone_and_nothing_of_the_job_is_markup_in_it() {
+        let page = page(&source(), &[]);
+        for bad in ["<script", "<b ", "http://", "https://", "src=", "@import", "url("] {
+            assert!(!page.contains(bad), "{bad}");
+        }
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    }
+
+    #[test]
+    fn every_table_has_a_caption_and_every_figure_a_name() {
+        let page = page(&source(), &[]);
+        let count = |what: &str| page.matches(what).count();
+        assert!(count("<table") >= 2 && count("<svg") == 2, "{page}");
+        assert_eq!((count("<table"), count("<svg")), (count("<caption>"), count("role=\"img\" aria-label=")));
+        assert!(
+            page.contains(
+                "<caption>on &quot;&lt;b onload=x&gt;&quot; (2 ranks): 6 messages, 6.00 kB</caption>"
+            ),
+            "{page}"
+        );
+        assert_eq!(count("<html lang=\"en\">"), 1);
+    }
 }

@@ -8,7 +8,7 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 18] = [
     "run",
     "ps",
     "why",
@@ -17,6 +17,8 @@ const VERBS: [&str; 16] = [
     "core",
     "report",
     "top",
+    "diff",
+    "metrics",
     "procs",
     "attach",
     "inspect",

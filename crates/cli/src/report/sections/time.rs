@@ -13,10 +13,11 @@ const MOST_RANKS: usize = 16;
 
 /// The section.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
-    let mut blocks = vec![functions(report).into()];
+    let mut blocks =
+        vec![Block::Line("  by function, all ranks together".to_owned()), functions(report).into()];
     blocks.extend(more(MOST_FUNCTIONS, report.functions.len(), "functions"));
     if report.times {
-        blocks.push(Block::Line(String::new()));
+        blocks.push(Block::Line("  by rank".to_owned()));
         blocks.push(ranks(report).into());
         let shown = chosen(report).len();
         blocks.extend(more(shown, report.ranks.len(), "ranks between these"));

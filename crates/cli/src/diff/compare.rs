@@ -1,0 +1,260 @@
+//! Quantities of both sides: the run, its functions, its ranks.
+
+use super::side::Side;
+use super::stats::{corrected, mean, variance, welch};
+use crate::report::sections::name_of;
+use mpiscope_job::report::JobReport;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What names the form.
+pub const SCHEMA: &str = "mpiscope.diff/1";
+/// Parts of all time below which a difference is not looked at.
+const LEAST: f64 = 0.001;
+
+/// Two sides.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    pub schema: &'static str,
+    pub before: Runs,
+    pub after: Runs,
+    /// What is called noise: see `--chance`.
+    pub chance: f64,
+    /// B takes longer, by more than chance.
+    pub slower: bool,
+    pub wall: Quantity,
+    /// The run as a whole: shares and efficiencies.
+    pub whole: Vec<Quantity>,
+    /// Seconds in a function and outside of MPI, mean over the ranks: largest difference first.
+    pub functions: Vec<Quantity>,
+    /// Seconds outside of MPI (useful) of each rank: largest difference first.
+    pub ranks: Vec<Quantity>,
+    /// Why sides are not alike, beside their times.
+    pub unlike: Vec<String>,
+}
+
+/// The runs of a side.
+#[derive(Debug, Serialize)]
+pub struct Runs {
+    pub name: String,
+    pub command: String,
+    pub runs: usize,
+    pub ranks: usize,
+}
+
+/// A quantity on both sides.
+#[derive(Debug, Clone, Serialize)]
+pub struct Quantity {
+    pub name: String,
+    pub before: f64,
+    pub after: f64,
+    /// Standard deviations; none of a single run.
+    pub before_deviation: Option<f64>,
+    pub after_deviation: Option<f64>,
+    pub difference: f64,
+    /// How likely chance alone makes such a difference, corrected for the number of comparisons; none of single runs.
+    pub chance: Option<f64>,
+    /// The rank whose own difference is largest, and that difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<(String, f64)>,
+}
+
+impl Quantity {
+    fn of(name: &str, a: &[f64], b: &[f64]) -> Self {
+        let deviation = |values: &[f64]| variance(values).map(f64::sqrt);
+        Self {
+            name: name.to_owned(),
+            before: mean(a),
+            after: mean(b),
+            before_deviation: deviation(a),
+            after_deviation: deviation(b),
+            difference: mean(b) - mean(a),
+            chance: welch(a, b),
+            most: None,
+        }
+    }
+
+    /// More than chance.
+    pub fn is_real(&self, limit: f64) -> bool {
+        self.chance.is_some_and(|chance| chance < limit)
+    }
+}
+
+impl Comparison {
+    /// Compares.
+    pub fn new(a: &Side, b: &Side, chance: f64) -> Self {
+        let wall = each("wall time", a, b, |report| report.wall_s);
+        let mut whole = vec![
+            each("MPI share", a, b, |report| report.mpi_share.unwrap_or(0.0)),
+            each("polling share", a, b, |report| report.polling_share.unwrap_or(0.0)),
+            each("load balance", a, b, |report| report.load_balance.unwrap_or(0.0)),
+            each("communication efficiency", a, b, |report| report.communication_efficiency.unwrap_or(0.0)),
+            each("parallel efficiency", a, b, |report| report.parallel_efficiency.unwrap_or(0.0)),
+        ];
+        let least = LEAST * wall.before.max(wall.after);
+        let mut functions = functions(a, b);
+        functions.retain(|quantity| quantity.before.max(quantity.after) >= least);
+        let mut ranks = ranks(a, b);
+        for list in [&mut whole, &mut functions, &mut ranks] {
+            let chances: Vec<Option<f64>> = list.iter().map(|quantity| quantity.chance).collect();
+            list.iter_mut().zip(corrected(&chances)).for_each(|(quantity, chance)| quantity.chance = chance);
+        }
+        for list in [&mut functions, &mut ranks] {
+            list.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
+        }
+        Self {
+            schema: SCHEMA,
+            before: Runs::of(a),
+            after: Runs::of(b),
+            chance,
+            slower: wall.difference > 0.0 && wall.is_real(chance),
+            unlike: unlike(a, b),
+            wall,
+            whole,
+            functions,
+            ranks,
+        }
+    }
+}
+
+impl Runs {
+    fn of(side: &Side) -> Self {
+        let first = side.reports.first();
+        Self {
+            name: side.name.clone(),
+            command: first.map_or_else(String::new, |report| report.command.clone()),
+            runs: side.reports.len(),
+            ranks: first.map_or(0, |report| report.ranks.len()),
+        }
+    }
+}
+
+fn each(name: &str, a: &Side, b: &Side, of: impl Fn(&JobReport) -> f64) -> Quantity {
+    let values = |side: &Side| side.reports.iter().map(&of).collect::<Vec<_>>();
+    Quantity::of(name, &values(a), &values(b))
+}
+
+/// What is outside of MPI in a list of functions.
+pub const OUTSIDE: &str = "(not in MPI)";
+
+fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
+    let reports = || a.reports.iter().chain(&b.reports);
+    let names: BTreeSet<&str> =
+        reports().flat_map(|report| report.functions.iter().map(|f| f.name.as_str())).collect();
+    let of_rank = |report: &JobReport| report.ranks.len().max(1) as f64;
+    let inside = |report: &JobReport, name: &str| {
+        report.functions.iter().find(|f| f.name == name).map_or(0.0, |f| f.total.time_s) / of_rank(report)
+    };
+    let outside = |report: &JobReport| {
+        let all: f64 = report.functions.iter().map(|f| f.total.time_s).sum();
+        (report.thread_s - all).max(0.0) / of_rank(report)
+    };
+    let mut rest = each(OUTSIDE, a, b, outside);
+    rest.most = most(a, b, |rank| (rank.thread_s - rank.mpi_s).max(0.0));
+    let mut found = vec![rest];
+    for name in names {
+        let mut quantity = each(name, a, b, |report| inside(report, name));
+        quantity.most = most(a, b, |rank| rank.calls.get(name).map_or(0.0, |calls| calls.time_s));
+        found.push(quantity);
+    }
+    found
+}
+
+/// World and rank.
+type Who = (usize, Option<u32>);
+/// Name of a rank, and its value in each run.
+type Values = (String, Vec<f64>);
+
+/// Values in the runs of a side, by rank.
+fn by_rank(side: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> BTreeMap<Who, Values> {
+    let mut found: BTreeMap<Who, Values> = BTreeMap::new();
+    for rank in side.reports.iter().flat_map(|report| &report.ranks) {
+        let slot = found.entry((rank.world_number, rank.rank)).or_insert_with(|| (name_of(rank), Vec::new()));
+        slot.1.push(of(rank));
+    }
+    found
+}
+
+/// The rank whose own difference is the largest.
+fn most(a: &Side, b: &Side, of: impl Fn(&mpiscope_job::RankReport) -> f64) -> Option<(String, f64)> {
+    let (before, after) = (by_rank(a, &of), by_rank(b, &of));
+    let difference = |(key, (name, values)): (&Who, &Values)| {
+        Some((name.clone(), mean(values) - mean(&before.get(key)?.1)))
+    };
+    let all = after.iter().filter_map(difference);
+    all.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).filter(|(_, difference)| *difference != 0.0)
+}
+
+fn ranks(a: &Side, b: &Side) -> Vec<Quantity> {
+    let useful = |rank: &mpiscope_job::RankReport| rank.wall_s * rank.useful_share;
+    let (before, after) = (by_rank(a, useful), by_rank(b, useful));
+    let both = after.iter().filter_map(|(key, (name, values))| Some((name, &before.get(key)?.1, values)));
+    both.map(|(name, a, b)| Quantity::of(&format!("rank {name}"), a, b)).collect()
+}
+
+/// What runs should have in common.
+type Fact = fn(&JobReport) -> String;
+
+/// What makes a comparison of times doubtful.
+fn unlike(a: &Side, b: &Side) -> Vec<String> {
+    let facts: [(&str, Fact); 4] = [
+        ("ranks", |report| report.ranks.len().to_string()),
+        ("hosts", |report| report.hosts.len().to_string()),
+        ("library", |report| report.library.clone()),
+        ("command", |report| report.command.clone()),
+    ];
+    let mut found = Vec::new();
+    for (name, fact) in facts {
+        let of = |side: &Side| side.reports.iter().map(fact).collect::<BTreeSet<_>>();
+        let (before, after) = (of(a), of(b));
+        if before != after || before.len() > 1 {
+            let text = |facts: BTreeSet<String>| facts.into_iter().collect::<Vec<_>>().join(", ");
+            found.push(format!("{name}: {} / {}", text(before), text(after)));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_job::report::{Calls, FunctionReport};
+
+    /// Runs that differ in their time in one function.
+    fn side(name: &str, waits: &[f64]) -> Side {
+        let report = |wait: &f64| {
+            let mut report = JobReport::new("./a".into(), Vec::new());
+            (report.wall_s, report.thread_s, report.times) = (5.0 + wait, 5.0 + wait, true);
+            let function = |name: &str, time_s: f64| FunctionReport {
+                name: name.into(),
+                total: Calls { count: 1, time_s, ..Calls::default() },
+                min: Default::default(),
+                max: Default::default(),
+            };
+            report.functions = vec![function("MPI_Wait", *wait), function("MPI_Send", 1.0)];
+            report
+        };
+        Side { name: name.into(), reports: waits.iter().map(report).collect(), errors: Vec::new() }
+    }
+
+    #[test]
+    fn a_function_that_takes_longer_is_named_and_what_did_not_change_is_not() {
+        let found = Comparison::new(&side("a", &[1.0, 1.1, 0.9]), &side("b", &[2.0, 2.1, 1.9]), 0.05);
+        assert!(found.slower && found.unlike.is_empty(), "{found:?}");
+        let wait = &found.functions[0];
+        assert!(
+            wait.name == "MPI_Wait" && (wait.difference - 1.0).abs() < 1e-9 && wait.is_real(0.05),
+            "{wait:?}"
+        );
+        let send = found.functions.iter().find(|f| f.name == "MPI_Send").unwrap();
+        assert!(!send.is_real(0.05), "{send:?}");
+    }
+
+    #[test]
+    fn single_runs_and_runs_that_vary_more_than_they_differ_prove_nothing() {
+        let single = Comparison::new(&side("a", &[1.0]), &side("b", &[9.0]), 0.05);
+        assert!(!single.slower && single.wall.chance.is_none());
+        let noisy = Comparison::new(&side("a", &[1.0, 9.0, 4.0]), &side("b", &[2.0, 10.0, 5.0]), 0.05);
+        assert!(!noisy.slower && noisy.wall.chance.is_some_and(|chance| chance > 0.5), "{:?}", noisy.wall);
+    }
+}

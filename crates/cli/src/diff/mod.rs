@@ -1,0 +1,67 @@
+//! `mpiscope diff`: two runs, or several of each, side by side: what became slower, where, and whether that is more than chance.
+//!
+//! ```text
+//! A1,A2,… ──► reports ──► Side ─┐
+//! B1,B2,… ──► reports ──► Side ─┴─► Comparison (each quantity: means, difference, Welch's t-test) ──► text, JSON
+//! ```
+
+mod compare;
+mod output;
+mod side;
+mod stats;
+
+use crate::exit;
+use crate::reach::Reach;
+use crate::render::{Screen, complain, while_working};
+use anyhow::Result;
+use compare::Comparison;
+use side::Side;
+use std::process::ExitCode;
+
+/// Compare two runs, or several of each: what became slower, where
+///
+/// A side is a DIR of `run --out`, an evidence file, a saved image, a running job, or several of them with commas in between.
+/// Differences of single runs may be chance; with two or more runs of each side Welch's t-test says how likely that is, corrected
+/// for the number of comparisons (Benjamini and Hochberg). Exit status: 0 B is not slower, 1 B is slower by more than chance, 2
+/// nothing could be read.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Before: DIR,DIR,... or files
+    #[arg(value_name = "A")]
+    before: String,
+    /// After
+    #[arg(value_name = "B")]
+    after: Option<String>,
+    /// Differences that chance alone makes more often than this are called noise
+    #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part)]
+    chance: f64,
+    /// Print everything as JSON (schema mpiscope.diff/1)
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    let part: f64 = text.parse().map_err(|_| "write a number such as 0.05".to_owned())?;
+    if part > 0.0 && part < 1.0 { Ok(part) } else { Err("write a number between 0 and 1".to_owned()) }
+}
+
+/// Compares and shows.
+pub fn diff(options: &Options) -> Result<ExitCode> {
+    let (a, b) = while_working("reading the runs", || {
+        let a = Side::read(&options.before, options.reach)?;
+        let Some(after) = &options.after else { anyhow::bail!("name two sides: mpiscope diff A B") };
+        Ok((a, Side::read(after, options.reach)?))
+    })?;
+    let found = Comparison::new(&a, &b, options.chance);
+    let mut screen = Screen::paged();
+    if options.json {
+        screen.json(&found)?;
+    } else {
+        screen.page(&output::page(&found))?;
+    }
+    screen.finish()?;
+    a.errors.iter().chain(&b.errors).for_each(|why| complain("diff", why));
+    Ok(ExitCode::from(if found.slower { exit::PROBLEM } else { exit::FINE }))
+}

@@ -1,0 +1,143 @@
+//! A comparison as text: the answer first.
+
+use super::compare::{Comparison, OUTSIDE, Quantity, Runs};
+use crate::render::{Block, Table, count, duration};
+
+/// Rows of a table at most.
+const MOST: usize = 12;
+
+/// All of it.
+pub fn page(found: &Comparison) -> Vec<Block> {
+    let mut page = vec![Block::Head(answer(found))];
+    for (name, runs) in [("A", &found.before), ("B", &found.after)] {
+        page.push(Block::Line(format!("  {name}: {}", side(runs))));
+    }
+    page.extend(
+        found.unlike.iter().map(|what| Block::Problem(format!("  the sides are not alike in {what}"))),
+    );
+    page.extend(single(found).map(Block::Line));
+    page.push(Block::Line(String::new()));
+    page.push(shares(found).into());
+    page.push(Block::Line(String::new()));
+    page.push(times("  FUNCTION, MEAN OF RANKS", &found.functions, found.chance, true).into());
+    page.extend(more(found.functions.len(), "functions"));
+    page.push(Block::Line(String::new()));
+    page.push(times("  OUTSIDE OF MPI", &found.ranks, found.chance, false).into());
+    page.extend(more(found.ranks.len(), "ranks"));
+    page
+}
+
+fn more(all: usize, what: &str) -> Option<Block> {
+    let rest = all.checked_sub(MOST).filter(|rest| *rest > 0)?;
+    Some(Block::Line(format!("  ... and {rest} more {what} that differ less; --json has all of them")))
+}
+
+fn side(runs: &Runs) -> String {
+    let what = format!("{}, {}", count(runs.runs, "run"), count(runs.ranks, "rank"));
+    format!("{} ({what}): {}", runs.name, runs.command)
+}
+
+/// Of single runs nothing follows.
+fn single(found: &Comparison) -> Option<String> {
+    let few = found.before.runs.min(found.after.runs);
+    let help = "name several of each side: mpiscope diff A1,A2,A3 B1,B2,B3";
+    (few < 2).then(|| format!("  one run proves nothing, times vary from run to run; {help}"))
+}
+
+/// The answer in one sentence.
+fn answer(found: &Comparison) -> String {
+    let wall = &found.wall;
+    let times = format!("{} to {}", duration(wall.before), duration(wall.after));
+    let part = if wall.before > 0.0 { wall.difference / wall.before * 100.0 } else { 0.0 };
+    let how = if wall.difference > 0.0 { "slower" } else { "faster" };
+    let size = format!("B is {:.1} % {how} than A ({times})", part.abs());
+    let Some(chance) = wall.chance else { return format!("{size}, in single runs; {}", where_to(found)) };
+    if !wall.is_real(found.chance) {
+        return format!(
+            "no difference beyond chance: {size}, which chance makes with probability {chance:.2}"
+        );
+    }
+    format!("{size}, chance alone makes that with probability {}; {}", probability(chance), where_to(found))
+}
+
+/// What differs most in the direction of the whole.
+fn where_to(found: &Comparison) -> String {
+    let sign = found.wall.difference.signum();
+    let Some(first) = found.functions.iter().find(|quantity| quantity.difference * sign > 0.0) else {
+        return "no function differs in that direction".to_owned();
+    };
+    let place =
+        if first.name == OUTSIDE { "outside of MPI".to_owned() } else { format!("in {}", first.name) };
+    let rank = first
+        .most
+        .as_ref()
+        .map_or_else(String::new, |(rank, by)| format!(", most on rank {rank} ({})", signed(*by)));
+    format!("most of it {place}: {} a rank{rank}", signed(first.difference))
+}
+
+fn probability(chance: f64) -> String {
+    if chance < 0.001 { "below 0.001".to_owned() } else { format!("{chance:.3}") }
+}
+
+/// `+1.2s`, `-30ms`.
+fn signed(seconds: f64) -> String {
+    format!("{}{}", if seconds < 0.0 { "-" } else { "+" }, duration(seconds.abs()))
+}
+
+fn verdict(quantity: &Quantity, limit: f64) -> String {
+    match quantity.chance {
+        None => "?".to_owned(),
+        Some(chance) if quantity.is_real(limit) => probability(chance),
+        Some(_) => "noise".to_owned(),
+    }
+}
+
+fn shares(found: &Comparison) -> Table {
+    let mut table = Table::new(&["  WHOLE RUN", "A", "B", "DIFFERENCE", "CHANCE"]).numbers(&[1, 2, 3, 4]);
+    let wall = &found.wall;
+    table.push(vec![
+        format!("  {}", wall.name),
+        with_deviation(wall.before, wall.before_deviation),
+        with_deviation(wall.after, wall.after_deviation),
+        signed(wall.difference),
+        verdict(wall, found.chance),
+    ]);
+    for quantity in &found.whole {
+        table.push(vec![
+            format!("  {}", quantity.name),
+            format!("{:.3}", quantity.before),
+            format!("{:.3}", quantity.after),
+            format!("{:+.3}", quantity.difference),
+            verdict(quantity, found.chance),
+        ]);
+    }
+    table
+}
+
+fn with_deviation(value: f64, deviation: Option<f64>) -> String {
+    deviation.map_or_else(
+        || duration(value),
+        |deviation| format!("{} +- {}", duration(value), duration(deviation)),
+    )
+}
+
+fn times(title: &str, quantities: &[Quantity], limit: f64, most: bool) -> Table {
+    let head = [title, "A", "B", "DIFFERENCE", "CHANCE", if most { "MOST ON RANK" } else { "" }];
+    let head = if most { &head[..] } else { &head[..5] };
+    let mut table = Table::new(head).numbers(&[1, 2, 3, 4]);
+    for quantity in quantities.iter().take(MOST) {
+        let rank = quantity
+            .most
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), |(rank, by)| format!("{rank} {}", signed(*by)));
+        table.push(vec![
+            format!("  {}", quantity.name),
+            duration(quantity.before),
+            duration(quantity.after),
+            signed(quantity.difference),
+            verdict(quantity, limit),
+            rank,
+        ]);
+    }
+    table
+}

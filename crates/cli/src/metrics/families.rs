@@ -1,0 +1,185 @@
+//! Numbers with names and units by the conventions of OpenMetrics: base units, counters end in `_total`, ratios are 0 to 1.
+
+use anyhow::Result;
+use mpiscope_job::glance::Glance;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+use std::sync::atomic::AtomicU64;
+
+type Labels = Vec<(String, String)>;
+type Real = Family<Labels, Gauge<f64, AtomicU64>>;
+type Seconds = Family<Labels, Counter<f64, AtomicU64>>;
+type Count = Family<Labels, Counter>;
+
+/// All families of numbers.
+pub struct Families {
+    registry: Registry,
+    info: Real,
+    ranks: Real,
+    wall: Real,
+    load_balance: Real,
+    communication: Real,
+    parallel: Real,
+    in_flight: Real,
+    pending: Real,
+    resident: Real,
+    problems: Real,
+    thread: Seconds,
+    mpi: Seconds,
+    polling: Seconds,
+    call: Seconds,
+    calls: Count,
+    sent: Count,
+    received: Count,
+    messages: Count,
+    lost: Count,
+}
+
+impl Families {
+    /// None of any job.
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("mpiscope");
+        let r = &mut registry;
+        Self {
+            info: plain(r, "job_info", "A job, its command and library"),
+            ranks: plain(r, "ranks", "Ranks that have called MPI"),
+            problems: plain(r, "ranks_gone", "Ranks that are gone without MPI_Finalize or have aborted"),
+            wall: in_unit(r, "wall", "Longest time of a rank since MPI_Init", Unit::Seconds),
+            load_balance: in_unit(
+                r,
+                "load_balance",
+                "Mean over maximum of the useful times since the start",
+                ratio(),
+            ),
+            communication: in_unit(
+                r,
+                "communication_efficiency",
+                "Maximum of the useful times over wall time",
+                ratio(),
+            ),
+            parallel: in_unit(r, "parallel_efficiency", "The product of both", ratio()),
+            in_flight: plain(r, "messages_in_flight", "Messages sent and not received"),
+            pending: plain(r, "operations_pending", "Operations started and not known to be complete"),
+            resident: in_unit(r, "resident_memory", "Resident memory of the ranks together", Unit::Bytes),
+            thread: in_unit(r, "thread", "Time of all threads that call MPI", Unit::Seconds),
+            mpi: in_unit(r, "mpi", "Time of them in MPI", Unit::Seconds),
+            polling: in_unit(r, "polling", "Time of them between polls", Unit::Seconds),
+            call: in_unit(r, "call", "Time in MPI by function", Unit::Seconds),
+            calls: plain(r, "calls", "Completed calls by function"),
+            sent: in_unit(r, "sent", "Bytes that calls moved out of ranks", Unit::Bytes),
+            received: in_unit(r, "received", "Bytes that calls moved into ranks", Unit::Bytes),
+            messages: plain(r, "messages_sent", "Messages sent between ranks"),
+            lost: plain(r, "lost_records", "Records that found no room"),
+            registry,
+        }
+    }
+
+    /// Those of a job.
+    pub fn add(&self, job: &str, seen: &Glance) {
+        let report = &seen.report;
+        let own: Labels = vec![("job".to_owned(), job.to_owned())];
+        let set = |family: &Real, value: f64| {
+            family.get_or_create(&own).set(value);
+        };
+        let rate = |family: &Real, value: Option<f64>| value.into_iter().for_each(|value| set(family, value));
+        let count = |family: &Count, value: u64| {
+            family.get_or_create(&own).inc_by(value);
+        };
+        let mut about = own.clone();
+        let words = [
+            ("command", &report.command),
+            ("library", &report.library),
+            ("mpi_version", &report.mpi_version),
+        ];
+        about.extend(words.map(|(name, value)| (name.to_owned(), value.clone())));
+        self.info.get_or_create(&about).set(1.0);
+        set(&self.ranks, report.ranks.len() as f64);
+        set(&self.problems, seen.statuses.iter().filter(|rank| rank.problem).count() as f64);
+        set(&self.wall, report.wall_s);
+        rate(&self.load_balance, report.load_balance);
+        rate(&self.communication, report.communication_efficiency);
+        rate(&self.parallel, report.parallel_efficiency);
+        let messages = &report.sections.messages;
+        set(&self.in_flight, messages.sent.saturating_sub(messages.received) as f64);
+        set(&self.pending, messages.pending as f64);
+        let memory = report.sections.memory.iter().filter_map(|rank| rank.placement.as_ref());
+        set(&self.resident, memory.map(|placement| placement.resident as f64).sum());
+        count(&self.messages, messages.sent);
+        count(&self.sent, report.sent);
+        count(&self.received, report.received);
+        count(&self.lost, report.lost);
+        let seconds = |family: &Seconds, value: f64| {
+            family.get_or_create(&own).inc_by(value);
+        };
+        seconds(&self.thread, report.thread_s);
+        seconds(&self.mpi, report.ranks.iter().map(|rank| rank.mpi_s).sum());
+        seconds(&self.polling, report.ranks.iter().map(|rank| rank.polling_share * rank.thread_s).sum());
+        for function in &report.functions {
+            let mut labels = own.clone();
+            labels.push(("function".to_owned(), function.name.clone()));
+            self.calls.get_or_create(&labels).inc_by(function.total.count);
+            self.call.get_or_create(&labels).inc_by(function.total.time_s);
+        }
+    }
+
+    /// As text.
+    pub fn text(&self) -> Result<String> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// 0 to 1.
+fn ratio() -> Unit {
+    Unit::Other("ratio".to_owned())
+}
+
+fn plain<M: Clone + Default + prometheus_client::registry::Metric>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+) -> M {
+    let family = M::default();
+    registry.register(name, help, family.clone());
+    family
+}
+
+fn in_unit<M: Clone + Default + prometheus_client::registry::Metric>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+    unit: Unit,
+) -> M {
+    let family = M::default();
+    registry.register_with_unit(name, help, unit, family.clone());
+    family
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_job::report::JobReport;
+
+    #[test]
+    fn names_have_base_units_counters_end_in_total_and_values_of_the_job_are_escaped() {
+        let report = JobReport::new("./a \"b\"\n".into(), Vec::new());
+        let families = Families::new();
+        families.add("j-1", &Glance { report, statuses: Vec::new(), silent: 0, errors: Vec::new() });
+        let text = families.text().unwrap();
+        for line in [
+            "# TYPE mpiscope_mpi_seconds counter",
+            "# UNIT mpiscope_mpi_seconds seconds",
+            "mpiscope_mpi_seconds_total{job=\"j-1\"} 0.0",
+            "# TYPE mpiscope_wall_seconds gauge",
+            "mpiscope_ranks{job=\"j-1\"} 0.0",
+            "mpiscope_sent_bytes_total{job=\"j-1\"} 0",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line}: {text}");
+        }
+        assert!(text.contains(r#"command="./a \"b\"\n""#) && text.ends_with("# EOF\n"), "{text}");
+    }
+}

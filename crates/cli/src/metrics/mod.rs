@@ -1,0 +1,99 @@
+//! `mpiscope metrics`: running jobs for a site's monitoring, as OpenMetrics.
+
+mod families;
+mod serve;
+
+use crate::exit;
+use crate::reach::Reach;
+use crate::render::{complain, while_working};
+use crate::selection::{self, Target};
+use anyhow::{Context, Result, bail};
+use families::Families;
+use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::glance::glance;
+use mpiscope_job::living::Reader;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+/// Print what running jobs do as OpenMetrics, for Prometheus and its like
+///
+/// Numbers are those of the report, by job and function and never by rank. Ranks are neither stopped nor slowed. Exit status: 0 done,
+/// 1 a part could not be seen, 2 nothing could be read.
+#[derive(clap::Args)]
+pub struct Options {
+    /// A job, or a process id of one of its ranks; without, all jobs that run here
+    #[arg(value_name = "JOB|PID")]
+    target: Option<String>,
+    /// Write this file, whole or not at all: for the textfile collector of the node exporter, which wants it to end in .prom
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Write the file again and again, so many seconds apart
+    #[arg(long, value_name = "SECONDS", requires = "file", value_parser = seconds)]
+    every: Option<f64>,
+    /// Answer GET /metrics at this address; of a port alone, on the loopback interface. Whoever can connect can read
+    #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "file", value_parser = serve::address)]
+    listen: Option<std::net::SocketAddr>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 15".to_owned())?;
+    if (1.0..=86_400.0).contains(&seconds) { Ok(seconds) } else { Err("write 1 to 86400 seconds".to_owned()) }
+}
+
+/// Prints, writes or serves the numbers.
+pub fn metrics(options: &Options) -> Result<ExitCode> {
+    if let Some(address) = options.listen {
+        return serve::serve(address, || Ok(text(options)?.0));
+    }
+    loop {
+        let (text, errors) = while_working("reading the ranks", || text(options))?;
+        match &options.file {
+            None => io::stdout().lock().write_all(text.as_bytes())?,
+            Some(path) => write(path, &text).with_context(|| path.display().to_string())?,
+        }
+        errors.iter().for_each(|why| complain("metrics", why));
+        let Some(pause) = options.every else {
+            return Ok(ExitCode::from(if errors.is_empty() { exit::FINE } else { exit::PROBLEM }));
+        };
+        thread::sleep(Duration::from_secs_f64(pause));
+    }
+}
+
+/// The numbers of now, and what could not be read.
+fn text(options: &Options) -> Result<(String, Vec<String>)> {
+    let families = Families::new();
+    let mut errors = Vec::new();
+    for mut job in jobs(options.target.as_deref())? {
+        let elsewhere = options.reach.join(&mut job, Duration::ZERO, false);
+        let found = glance(&job, &Reader::default(), &*job.symbols());
+        errors.extend(elsewhere.not_seen);
+        errors.extend(found.errors.iter().cloned());
+        if !found.report.ranks.is_empty() {
+            families.add(&job.name, &found);
+        }
+    }
+    Ok((families.text()?, errors))
+}
+
+fn jobs(target: Option<&str>) -> Result<Vec<Job>> {
+    let Some(name) = target else { return Ok(discover()) };
+    match selection::find(Some(name))? {
+        Target::Job(job) => Ok(vec![job]),
+        Target::Jobs(jobs) => Ok(jobs),
+        Target::File(path) => bail!("{}: no such running job", path.display()),
+    }
+}
+
+/// Whoever reads the file sees all of it.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("metrics");
+    let draft = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    fs::write(&draft, text)?;
+    fs::rename(&draft, path)
+}
