@@ -4,7 +4,7 @@
 //! as soon as the ranks are where they stay, which nobody knows from outside: the trial asks again until the verdict is as
 //! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
@@ -91,6 +91,11 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name),
         move || queues(&queued.0, &queued.1).map_err(|e| format!("{e:#}").into()),
     ));
+    let lacking = (Arc::clone(subject), Arc::clone(library));
+    trials.push(Trial::test(
+        format!("{}::why_names_a_rank_without_the_layer_and_proves_nothing_of_it", library.name),
+        move || without_layer(&lacking.0, &lacking.1).map_err(|e| format!("{e:#}").into()),
+    ));
     let walked = (Arc::clone(subject), Arc::clone(library));
     trials.push(Trial::test(
         format!("{}::stacks_of_ranks_inside_and_outside_of_mpi_are_one_tree", library.name),
@@ -170,6 +175,28 @@ fn queues(subject: &Subject, library: &Library) -> Result<()> {
     let receiver = ps["ranks"].as_array().into_iter().flatten().find(|rank| rank["rank"] == 1);
     let pid = receiver.and_then(|rank| rank["pid"].as_u64()).context("rank 1 is not in ps")?;
     queue_plugin::shows_what_others_sent(u32::try_from(pid)?)
+}
+
+/// Both ranks wait for each other, but rank 1 runs without the layer: who is waited for is known, and no more.
+fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "hang", ranks: 1, needs: Needs::Nothing };
+    let binary = word(&subject.binary(&program, library)?);
+    let one: [OsString; 2] = [binary, "two_receives".into()];
+    let other = [":", "-n", "1", "env", "-u", "LD_PRELOAD"].map(OsString::from);
+    let words = [&one[..], &other[..], &one[..]].concat();
+    let mut job = Job::start_words(library, 1, &words, &|_| {})?;
+    let end = Instant::now() + LIMIT;
+    loop {
+        let (said, status) = ask(&mut job)?;
+        let said = said.unwrap_or_default();
+        ensure!(status != 1, "a problem was seen without rank 1: {said:#}");
+        let blamed =
+            said["culprits"].as_array().is_some_and(|culprits| culprits.iter().any(|c| c["ranks"] == "1"));
+        if said["kind"] == "slow" && said["unseen"] == "1" && blamed {
+            return Ok(());
+        }
+        ensure!(Instant::now() < end, "{said:#}\n{}", job.stderr());
+    }
 }
 
 /// Rank 1 computes in a function of the program, rank 0 waits for it. Both go on afterwards.
