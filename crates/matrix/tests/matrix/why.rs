@@ -96,6 +96,11 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         format!("{}::why_names_a_rank_without_the_layer_and_proves_nothing_of_it", library.name),
         move || without_layer(&lacking.0, &lacking.1).map_err(|e| format!("{e:#}").into()),
     ));
+    let stripped = Arc::clone(library);
+    trials.push(Trial::test(
+        format!("{}::why_names_functions_of_an_optimised_program_without_debug_information", library.name),
+        move || without_lines(&stripped).map_err(|e| format!("{e:#}").into()),
+    ));
     let walked = (Arc::clone(subject), Arc::clone(library));
     trials.push(Trial::test(
         format!("{}::stacks_of_ranks_inside_and_outside_of_mpi_are_one_tree", library.name),
@@ -175,6 +180,23 @@ fn queues(subject: &Subject, library: &Library) -> Result<()> {
     let receiver = ps["ranks"].as_array().into_iter().flatten().find(|rank| rank["rank"] == 1);
     let pid = receiver.and_then(|rank| rank["pid"].as_u64()).context("rank 1 is not in ps")?;
     queue_plugin::shows_what_others_sent(u32::try_from(pid)?)
+}
+
+/// Where there are no lines, the function and the distance from its beginning.
+fn without_lines(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let binary = dir.path().join("hang");
+    library.cc_with(&[&paths::programs().join("hang.c")], &binary, &["-O2", "-g0"])?;
+    let mut job = Job::start_words(library, 2, &[word(&binary), "two_receives".into()], &|_| {})?;
+    let end = Instant::now() + LIMIT;
+    loop {
+        let said = ask(&mut job)?.0.unwrap_or_default();
+        let named = said["evidence"].to_string().contains("two_receives+0x");
+        if said["kind"] == "deadlock" && named {
+            return Ok(());
+        }
+        ensure!(Instant::now() < end, "{said:#}\n{}", job.stderr());
+    }
 }
 
 /// Both ranks wait for each other, but rank 1 runs without the layer: who is waited for is known, and no more.
