@@ -77,7 +77,10 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let trial = |scenario: Scenario| {
         let name = format!("{}::why_{}", library.name, scenario.name);
         if scenario.without.contains(&library.name) {
-            return crate::skipped(name, "this library does not hang there, or lets the odd rank leave");
+            return crate::skipped(
+                name,
+                "this library cannot do that here, does not hang there, or lets the odd rank leave",
+            );
         }
         if let Some(reason) = scenario.source.missing_in(library) {
             return crate::skipped(name, reason);
