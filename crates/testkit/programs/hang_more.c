@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static int rank, size;
+static const char *program;
 static int values[4096];
 
 static void receive(int from, int tag, MPI_Comm comm)
@@ -321,6 +322,20 @@ static void nobody_connects(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* scenario parent_and_children 1 deadlock without mpich-4.0,intel,intel-abi */
+static void parent_and_children(void)
+{
+    MPI_Comm parent, children;
+    char *arguments[] = {"parent_and_children", NULL};
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        receive(0, 1, parent);
+        return;
+    }
+    MPI_Comm_spawn((char *)program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
+    MPI_Recv(values, 1, MPI_INT, 0, 2, children, MPI_STATUS_IGNORE); /* here: parent_and_children */
+}
+
 static const struct scenario {
     const char *name;
     void (*run)(void);
@@ -331,13 +346,15 @@ static const struct scenario {
     S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other), S(another_thread_computes),
     S(thousands_of_messages_then_another_tag), S(issend_never_received), S(replaced_with_another_tag), S(different_roots),
     S(gatherv_against_scatterv), S(alltoallw_not_entered), S(duplicate_not_entered),
-    S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some), S(fence_not_entered), S(exposure_never_ended), S(access_never_granted),
+    S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some), S(fence_not_entered), S(exposure_never_ended),
+    S(access_never_granted), S(parent_and_children),
     S(testall_for_nothing), S(last_one_finalizes_late), S(one_skips_a_neighbourhood), S(nobody_connects),
 };
 
 int main(int argc, char **argv)
 {
     alarm(60);
+    program = argv[0];
     int level, threads = argc > 1 && strstr(argv[1], "thread") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     MPI_Init_thread(&argc, &argv, threads, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

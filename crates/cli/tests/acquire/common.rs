@@ -25,9 +25,13 @@ pub fn layer() -> PathBuf {
     paths::libmpiscope().unwrap()
 }
 
-/// All libraries.
+/// The libraries, each once: how processes are found does not depend on the binary interface that a library is used by.
 pub fn libraries() -> Vec<Library> {
-    trials::survey().0.clone()
+    let mut libraries = trials::survey().0.clone();
+    let own = |library: &Library| library.abi != Abi::Standard;
+    let twice: Vec<PathBuf> = libraries.iter().filter(|one| own(one)).map(|one| one.mpirun.clone()).collect();
+    libraries.retain(|library| own(library) || !twice.contains(&library.mpirun));
+    libraries
 }
 
 /// Whether processes of the library can spawn others here.

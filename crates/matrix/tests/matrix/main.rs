@@ -24,6 +24,7 @@ mod programs;
 mod python;
 mod python_suite;
 mod queue_plugin;
+mod reported;
 mod scribbled;
 mod subject;
 mod tool;
@@ -73,6 +74,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(inspected::trials(subject, library));
     trials.extend(python::trials(subject, library));
     trials.extend(python_suite::trials(subject, library));
+    trials.extend(reported::trials(library));
     trials.extend(scribbled::trials(subject, library));
     trials.extend(imb::trials(subject, library));
     trials.extend(tool::trials(library));

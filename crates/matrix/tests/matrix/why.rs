@@ -4,7 +4,7 @@
 //! as soon as the ranks are where they stay, which nobody knows from outside: the trial asks again until the verdict is as
 //! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
@@ -77,7 +77,10 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let trial = |scenario: Scenario| {
         let name = format!("{}::why_{}", library.name, scenario.name);
         if scenario.without.contains(&library.name) {
-            return crate::skipped(name, "this library does not hang there, or lets the odd rank leave");
+            return crate::skipped(
+                name,
+                "this library cannot do that here, does not hang there, or lets the odd rank leave",
+            );
         }
         if let Some(reason) = scenario.source.missing_in(library) {
             return crate::skipped(name, reason);
@@ -90,6 +93,16 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     trials.push(Trial::test(
         format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name),
         move || queues(&queued.0, &queued.1).map_err(|e| format!("{e:#}").into()),
+    ));
+    let lacking = (Arc::clone(subject), Arc::clone(library));
+    trials.push(Trial::test(
+        format!("{}::why_names_a_rank_without_the_layer_and_proves_nothing_of_it", library.name),
+        move || without_layer(&lacking.0, &lacking.1).map_err(|e| format!("{e:#}").into()),
+    ));
+    let stripped = Arc::clone(library);
+    trials.push(Trial::test(
+        format!("{}::why_names_functions_of_an_optimised_program_without_debug_information", library.name),
+        move || without_lines(&stripped).map_err(|e| format!("{e:#}").into()),
     ));
     let walked = (Arc::clone(subject), Arc::clone(library));
     trials.push(Trial::test(
@@ -170,6 +183,45 @@ fn queues(subject: &Subject, library: &Library) -> Result<()> {
     let receiver = ps["ranks"].as_array().into_iter().flatten().find(|rank| rank["rank"] == 1);
     let pid = receiver.and_then(|rank| rank["pid"].as_u64()).context("rank 1 is not in ps")?;
     queue_plugin::shows_what_others_sent(u32::try_from(pid)?)
+}
+
+/// Where there are no lines, the function and the distance from its beginning.
+fn without_lines(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let binary = dir.path().join("hang");
+    library.cc_with(&[&paths::programs().join("hang.c")], &binary, &["-O2", "-g0"])?;
+    let mut job = Job::start_words(library, 2, &[word(&binary), "two_receives".into()], &|_| {})?;
+    let end = Instant::now() + LIMIT;
+    loop {
+        let said = ask(&mut job)?.0.unwrap_or_default();
+        let named = said["evidence"].to_string().contains("two_receives+0x");
+        if said["kind"] == "deadlock" && named {
+            return Ok(());
+        }
+        ensure!(Instant::now() < end, "{said:#}\n{}", job.stderr());
+    }
+}
+
+/// Both ranks wait for each other, but rank 1 runs without the layer: who is waited for is known, and no more.
+fn without_layer(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "hang", ranks: 1, needs: Needs::Nothing };
+    let binary = word(&subject.binary(&program, library)?);
+    let one: [OsString; 2] = [binary, "two_receives".into()];
+    let other = [":", "-n", "1", "env", "-u", "LD_PRELOAD"].map(OsString::from);
+    let words = [&one[..], &other[..], &one[..]].concat();
+    let mut job = Job::start_words(library, 1, &words, &|_| {})?;
+    let end = Instant::now() + LIMIT;
+    loop {
+        let (said, status) = ask(&mut job)?;
+        let said = said.unwrap_or_default();
+        ensure!(status != 1, "a problem was seen without rank 1: {said:#}");
+        let blamed =
+            said["culprits"].as_array().is_some_and(|culprits| culprits.iter().any(|c| c["ranks"] == "1"));
+        if said["kind"] == "slow" && said["unseen"] == "1" && blamed {
+            return Ok(());
+        }
+        ensure!(Instant::now() < end, "{said:#}\n{}", job.stderr());
+    }
 }
 
 /// Rank 1 computes in a function of the program, rank 0 waits for it. Both go on afterwards.
@@ -312,7 +364,7 @@ fn saved(job: &Job, scenario: &Scenario) -> Result<()> {
     let run = |arguments: &[&OsStr]| run::bounded(Command::new(&mpiscope).args(arguments), LIMIT);
     let end = Instant::now() + LIMIT;
     loop {
-        let outcome = run(&["save".as_ref(), job.target().as_ref(), file.as_ref(), "--for=0.4".as_ref()])?;
+        let outcome = run(&["save".as_ref(), job.target().as_ref(), file.as_ref(), "--for=0.2".as_ref()])?;
         ensure!(outcome.code() == 0, "{}", outcome.describe());
         let outcome = run(&["why".as_ref(), file.as_ref(), "--json".as_ref()])?;
         let said: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
@@ -345,7 +397,7 @@ fn harmless(job: &mut Job, scenario: &Scenario) -> Result<()> {
 fn ask(job: &mut Job) -> Result<(Option<Value>, i32)> {
     let mpiscope = paths::mpiscope().context("no mpiscope command")?;
     let mut command = Command::new(mpiscope);
-    command.args(["why", &job.target(), "--json", "--for", "0.4"]);
+    command.args(["why", &job.target(), "--json", "--for", "0.2"]);
     let outcome = run::bounded(&mut command, LIMIT)?;
     match outcome.code() {
         2 => {

@@ -1,0 +1,106 @@
+//! `mpiscope report`: who sent how much to whom, and how large messages were, held against what a program of random traffic says
+//! that it sent and received.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+
+use crate::subject::LIMIT;
+use crate::tool::build;
+
+const RANKS: usize = 4;
+
+pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
+    let name = format!("{}::report_has_the_matrix_and_the_sizes_of_a_random_traffic", library.name);
+    let library = Arc::clone(library);
+    vec![Trial::test(name, move || random_traffic(&library).map_err(|error| format!("{error:#}").into()))]
+}
+
+/// Messages and bytes, as the sender and as the receiver say.
+type Moved = [u64; 4];
+/// By ranks of the world, over all communicators.
+type Matrix = BTreeMap<(usize, usize), Moved>;
+
+fn random_traffic(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (binary, out) = (dir.path().join("traffic"), dir.path().join("out"));
+    build(library, &paths::programs().join("traffic.c"), &binary, &[])?;
+    let mpiscope = paths::mpiscope().context("no mpiscope command")?;
+    let mut command = Command::new(&mpiscope);
+    command.args(["run", "--quiet", "--out"]).arg(&out);
+    library.set_environment(&mut command);
+    command.env("TRAFFIC_OUT", dir.path().join("told"));
+    command.arg(&library.mpirun).args(library.launch_arguments(RANKS)).arg(&binary).args(["11", "3"]);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let outcome = run::bounded(Command::new(&mpiscope).args(["report", "--json"]).arg(&out), LIMIT)?;
+    let report: Value = serde_json::from_str(&outcome.stdout).context(outcome.describe())?;
+    let (told, sizes) = told(dir.path())?;
+    let shown = shown(&report)?;
+    ensure!(told.len() > RANKS && shown == told, "the matrix is {shown:?}, and the program says {told:?}");
+    let classes = report["sections"]["messages"]["sizes"].as_array().context("no sizes")?;
+    let class = |class: &Value| Some((class["from"].as_u64()?, class["received"].as_u64()?));
+    let received: BTreeMap<u64, u64> = classes.iter().filter_map(class).filter(|(_, n)| *n > 0).collect();
+    ensure!(received == sizes, "the sizes received are {received:?}, and the program says {sizes:?}");
+    Ok(())
+}
+
+fn shown(report: &Value) -> Result<Matrix> {
+    let mut matrix = Matrix::new();
+    let exchanges = report["sections"]["peers"].as_array().context("no peers")?;
+    for pair in exchanges.iter().filter_map(|exchange| exchange["pairs"].as_array()).flatten() {
+        let rank = |name: &str| pair[name].as_str().and_then(|rank| rank.parse().ok());
+        let key = rank("from").zip(rank("to")).with_context(|| format!("{pair}"))?;
+        let slot = matrix.entry(key).or_default();
+        for (sum, name) in slot.iter_mut().zip(["messages", "bytes", "received", "received_bytes"]) {
+            *sum += pair[name].as_u64().unwrap_or_default();
+        }
+    }
+    Ok(matrix)
+}
+
+/// What all ranks say of their messages, and how many they received by the least size of the class.
+fn told(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
+    let (mut matrix, mut sizes) = (Matrix::new(), BTreeMap::new());
+    for rank in 0..RANKS {
+        let text = fs::read_to_string(dir.join(format!("told.{rank}")))?;
+        let named = |line: &str| {
+            let (name, rest) = line.strip_prefix("comm ")?.split_once(' ')?;
+            Some((rest.split_once(' ')?.0.to_owned(), name.to_owned()))
+        };
+        let comms: BTreeMap<String, String> = text.lines().filter_map(named).collect();
+        for line in text.lines() {
+            if let [what @ ("send" | "recv"), comm, peer, _, bytes] = line.split(' ').collect::<Vec<_>>()[..]
+            {
+                let peer = in_world(comms.get(comm).map_or("", String::as_str), rank, peer.parse()?);
+                let (key, at) = if what == "send" { ((rank, peer), 0) } else { ((peer, rank), 2) };
+                let bytes: u64 = bytes.parse()?;
+                let slot = matrix.entry(key).or_default();
+                slot[at] += 1;
+                slot[at + 1] += bytes;
+                if what == "recv" {
+                    *sizes.entry(bytes.checked_ilog2().map_or(0, |log| 1 << log)).or_default() += 1;
+                }
+            }
+        }
+    }
+    Ok((matrix, sizes))
+}
+
+/// The rank in the world of a rank in a communicator of the program.
+fn in_world(comm: &str, own: usize, peer: usize) -> usize {
+    match comm {
+        "reversed" => RANKS - 1 - peer,
+        // An intercommunicator: peers are those of the other half.
+        "halves" if own < RANKS / 2 => peer + RANKS / 2,
+        _ => peer,
+    }
+}
