@@ -10,6 +10,7 @@ mod aarch64;
 mod bench;
 mod build;
 mod check;
+mod cluster;
 mod demo;
 mod dist;
 mod failures;
@@ -28,6 +29,8 @@ enum Verb {
     Bench(bench::Args),
     /// Check the sources: format, lints, generated files, models, other architecture, oldest Rust, dependencies
     Check(check::Args),
+    /// Make a cluster on this machine: hosts that are name spaces, with ssh and Slurm
+    Cluster(cluster::Args),
     /// Run a real job and look into it
     Demo(demo::Args),
     /// Make what is given to users: manual pages, archives, wheels
@@ -47,6 +50,7 @@ fn main() -> Result<()> {
         Verb::Aarch64(args) => aarch64::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Cluster(args) => cluster::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Dist(args) => dist::run(&args),
         Verb::Gen(args) => r#gen::run(&args),

@@ -6,6 +6,7 @@ use crate::{exit, silent};
 use anyhow::{Result, bail};
 use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
 use mpiscope_job::discover::{HeldImage, LastStage, discover};
+use mpiscope_job::scheduler::SlurmId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -142,11 +143,11 @@ fn has_ended(pid: u32) -> bool {
 pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired> {
     let (start, owner) = start(targets)?;
     let users = whose.user.clone().unwrap_or(owner);
-    let system = system();
     let named = match &start {
         Start::Pids(pids) => pids.clone(),
         Start::Target(_) => Vec::new(),
     };
+    let system = system_of(&named);
     let scope = Scope { remote, users };
     let mut found = match acquire::acquire(&system, start, &scope) {
         Ok(found) => found,
@@ -173,6 +174,11 @@ pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired>
 pub fn system() -> SystemHosts {
     let program = std::env::var_os("MPISCOPE_REMOTE").map(PathBuf::from);
     SystemHosts::new(program.or_else(|| std::env::current_exe().ok()).unwrap_or_else(|| "mpiscope".into()))
+}
+
+/// The same, for the job of these processes here: one that Slurm has started is asked by Slurm.
+pub fn system_of(pids: &[u32]) -> SystemHosts {
+    system().started_by(pids.iter().find_map(|pid| SlurmId::of_process(*pid)))
 }
 
 /// Where to begin, and whose processes are meant unless the user says so: a core file is the word of its owner.

@@ -19,6 +19,7 @@ impl Reach {
         if self.here || !job.runs_here() {
             return Elsewhere::default();
         }
-        elsewhere::join(job, &procs::system(), pause, stacks)
+        let hosts = procs::system().started_by(job.slurm());
+        elsewhere::join(job, &hosts, pause, stacks)
     }
 }

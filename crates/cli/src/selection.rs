@@ -1,10 +1,11 @@
 //! What the user means: a job, a process, a file, or the only job there is.
 
 use anyhow::{Result, bail};
-use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::discover::{Job, Parts, discover};
 use mpiscope_job::evidence;
 use mpiscope_job::living;
 use mpiscope_job::names::Locate;
+use mpiscope_job::scheduler::{self, SlurmId};
 use mpiscope_job::symbols::FileSymbols;
 use std::path::{Path, PathBuf};
 
@@ -41,8 +42,17 @@ pub fn find(name: Option<&str>) -> Result<Target> {
     if let Some(at) = position(&jobs, name)? {
         return Ok(Target::Job(jobs.swap_remove(at)));
     }
+    if let Some(id) = SlurmId::parse(name) {
+        return of_slurm(jobs, &id);
+    }
     if let Ok(pid) = name.parse::<u32>() {
-        bail!(no_job_of(pid));
+        // A number that is no process here may be one of Slurm's.
+        let process = Path::new("/proc").join(name).exists();
+        let id = SlurmId::number(name).filter(|_| !process && scheduler::is_here());
+        return match id.map(|id| of_slurm(jobs, &id)) {
+            Some(Ok(found)) => Ok(found),
+            _ => bail!(no_job_of(pid)),
+        };
     }
     let several = several_users(&jobs);
     let shown = |job: &Job| if several { full_name(job) } else { job.name.clone() };
@@ -53,6 +63,23 @@ pub fn find(name: Option<&str>) -> Result<Target> {
         );
     }
     bail!("{name}: no such job, process or file; jobs on this host: {}", known.join(", "))
+}
+
+/// What Slurm has started under this number: on this host, else on those that Slurm names.
+fn of_slurm(jobs: Vec<Job>, id: &SlurmId) -> Result<Target> {
+    let mut here: Vec<Job> =
+        jobs.into_iter().filter(|job| job.slurm().is_some_and(|found| id.covers(&found))).collect();
+    match here.len() {
+        0 => {}
+        1 => return Ok(Target::Job(here.remove(0))),
+        _ => return Ok(Target::Jobs(here)),
+    }
+    let Some(hosts) = id.hosts() else {
+        bail!("{id}: no rank of it is on this host, and Slurm knows no running job of this number");
+    };
+    let name = id.to_string();
+    let parts = Some(Parts { hosts, name: name.clone(), slurm: Some(id.clone()) });
+    Ok(Target::Job(Job { name, parts, ..Job::default() }))
 }
 
 /// Whether the jobs belong to more than one user.

@@ -10,10 +10,11 @@
 
 use crate::Error;
 use crate::clock::Moment;
-use crate::evidence::{About, Kept, Symbols};
+use crate::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
 use crate::names::Locate;
 use crate::process::Process;
+use crate::scheduler::SlurmId;
 use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
@@ -39,6 +40,8 @@ pub struct Job {
     pub images: Vec<JobImage>,
     /// Words for addresses, of a job that does not run here.
     pub symbols: Option<Arc<Symbols>>,
+    /// Where it is, if no process of it is on this host.
+    pub parts: Option<Parts>,
     /// Words for the addresses of ranks on other hosts.
     pub elsewhere: Vec<Arc<Symbols>>,
 }
@@ -68,10 +71,28 @@ impl Job {
         self.elsewhere.extend(other.symbols);
     }
 
+    /// That of Slurm, if it has started the processes that are here.
+    pub fn slurm(&self) -> Option<SlurmId> {
+        let holders = self.images.iter().flat_map(|image| &image.holders);
+        let ours = || holders.clone().find_map(|(pid, _)| SlurmId::of_process(*pid));
+        self.parts.as_ref().and_then(|parts| parts.slurm.clone()).or_else(ours)
+    }
+
     /// Whether it is on this host; else it is in an evidence file.
     pub fn runs_here(&self) -> bool {
         self.symbols.is_none()
     }
+}
+
+/// A job all of whose ranks are on other hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// Its hosts.
+    pub hosts: Vec<String>,
+    /// What it is called there.
+    pub name: String,
+    /// Whether Slurm has started it.
+    pub slurm: Option<SlurmId>,
 }
 
 /// An image that some process holds, or that was kept with what was known of its process.
@@ -79,6 +100,8 @@ impl Job {
 pub struct JobImage {
     /// The processes that hold it, and where each can be opened.
     pub holders: Vec<(u32, PathBuf)>,
+    /// How its process ended, if somebody who waited for it said so.
+    pub end: Option<ProcessEnd>,
     bytes: Holds,
 }
 
@@ -117,7 +140,8 @@ impl MemoryFile {
 impl JobImage {
     /// A process of an evidence file.
     pub fn kept(kept: Kept) -> Self {
-        Self { holders: vec![(kept.about.pid, PathBuf::new())], bytes: Holds::Evidence(kept) }
+        let end = kept.about.end.clone();
+        Self { holders: vec![(kept.about.pid, PathBuf::new())], end, bytes: Holds::Evidence(kept) }
     }
 
     /// What only the host knew of the process, if it is in an evidence file.
@@ -133,6 +157,14 @@ impl JobImage {
         match &self.bytes {
             Holds::Memory(_) => None,
             Holds::Evidence(kept) => Some(&kept.symbols),
+        }
+    }
+
+    /// The number of its memory file, if it is one.
+    pub fn inode(&self) -> Option<u64> {
+        match &self.bytes {
+            Holds::Memory(file) => Some(file.inode),
+            Holds::Evidence(_) => None,
         }
     }
 
@@ -296,9 +328,11 @@ pub fn discover() -> Vec<Job> {
     for pid in processes() {
         for (job, path, file) in images_of(pid) {
             let key = (file.owner, job, file);
-            let entry = found
-                .entry(key)
-                .or_insert_with(|| JobImage { holders: Vec::new(), bytes: Holds::Memory(file) });
+            let entry = found.entry(key).or_insert_with(|| JobImage {
+                holders: Vec::new(),
+                end: None,
+                bytes: Holds::Memory(file),
+            });
             entry.holders.push((pid, path));
         }
     }
@@ -350,7 +384,7 @@ mod tests {
     }
 
     fn found(holders: Vec<(u32, PathBuf)>, file: MemoryFile) -> JobImage {
-        JobImage { holders, bytes: Holds::Memory(file) }
+        JobImage { holders, end: None, bytes: Holds::Memory(file) }
     }
 
     fn why(found: &JobImage) -> String {

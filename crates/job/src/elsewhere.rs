@@ -9,6 +9,10 @@
 //! What comes back is read by the code that reads evidence files, so every view of a job is one of all its hosts. A host that
 //! does not answer in time costs its own ranks only, and is named.
 
+mod parts;
+
+pub use parts::NONE_HERE;
+
 use crate::acquire::{self, Hosts, Scope, Start, SystemHosts};
 use crate::discover::{Job, JobImage};
 use crate::evidence::{self, Evidence};
@@ -38,11 +42,15 @@ pub struct Elsewhere {
 
 /// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause` apart.
 pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
+    if let Some(parts) = job.parts.clone() {
+        return parts::join(job, &parts, hosts, pause, stacks);
+    }
     let mut elsewhere = Elsewhere::default();
     let asked = places(job, hosts);
     let remote = hosts.remote();
-    let fetch = |host: &str, pid: u32| remote.output(host, &words(pid, pause, stacks), pause);
-    let answers = ask(&asked, |host, pid| fetch(host, pid).map_err(|why| why.to_string()));
+    let fetch = |host: &str, pid: u32| remote.output(host, &words(&pid.to_string(), pause, stacks), pause);
+    let first = |pids: &BTreeSet<u32>| pids.first().copied().unwrap_or_default();
+    let answers = ask(&asked, |host, pids| fetch(host, first(pids)).map_err(|why| why.to_string()));
     for ((host, pids), answer) in asked.iter().zip(answers) {
         // A host is believed of its own ranks only; it may call itself by another name than the tables do.
         let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || pids.contains(&pid));
@@ -63,10 +71,10 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
 }
 
 /// What another host is asked.
-fn words(pid: u32, pause: Duration, stacks: bool) -> Vec<String> {
-    let (seconds, pid) = (pause.as_secs_f64().to_string(), pid.to_string());
+fn words(whom: &str, pause: Duration, stacks: bool) -> Vec<String> {
+    let seconds = pause.as_secs_f64().to_string();
     let stacks = stacks.then_some("--stacks");
-    let words = ["save", "--here", "--for", &seconds].into_iter().chain(stacks).chain([pid.as_str(), "-"]);
+    let words = ["save", "--here", "--for", &seconds].into_iter().chain(stacks).chain([whom, "-"]);
     words.map(str::to_owned).collect()
 }
 
@@ -90,17 +98,17 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
 type Answer = Result<Vec<u8>, String>;
 
 /// Asks many hosts side by side; the answers are in the order of the hosts.
-fn ask(asked: &[(String, BTreeSet<u32>)], fetch: impl Fn(&str, u32) -> Answer + Sync) -> Vec<Answer> {
+fn ask<T: Sync>(asked: &[(String, T)], fetch: impl Fn(&str, &T) -> Answer + Sync) -> Vec<Answer> {
     let next = AtomicUsize::new(0);
     let answers: Vec<Mutex<Option<Answer>>> = asked.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         for _ in 0..asked.len().min(AT_ONCE) {
             scope.spawn(|| {
-                while let Some(((host, pids), answer)) = {
+                while let Some(((host, whom), answer)) = {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     asked.get(at).zip(answers.get(at))
                 } {
-                    let found = pids.first().map(|pid| fetch(host, *pid));
+                    let found = Some(fetch(host, whom));
                     *answer.lock().unwrap_or_else(PoisonError::into_inner) = found;
                 }
             });
@@ -138,13 +146,13 @@ mod tests {
             barrier.wait();
             match host {
                 "b" => Err("down".to_owned()),
-                _ => Ok(format!("{host}{pid}").into_bytes()),
+                _ => Ok(format!("{host}{}", pid.len()).into_bytes()),
             }
         });
         let text = |answer: &Answer| {
             answer.as_ref().map_or_else(Clone::clone, |b| String::from_utf8_lossy(b).into())
         };
-        assert_eq!(answers.iter().map(text).collect::<Vec<_>>(), ["a7", "down", "c7"]);
+        assert_eq!(answers.iter().map(text).collect::<Vec<_>>(), ["a1", "down", "c1"]);
     }
 
     #[test]

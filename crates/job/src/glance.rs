@@ -68,6 +68,7 @@ fn observed(process: Process, facts: Facts, outer_pid: Option<u32>, ended_ns: Op
         facts,
         launcher_rank: None,
         ended_ns,
+        later_ns: 0,
         ending: None,
         core: None,
         process,

@@ -23,6 +23,7 @@ mod error;
 pub mod evidence;
 pub mod fortran_frames;
 pub mod glance;
+pub mod host_identity;
 pub mod identity;
 pub mod image_source;
 pub mod inspected;
@@ -43,6 +44,7 @@ pub mod rankset;
 pub mod report;
 #[cfg(feature = "sample")]
 pub mod sample;
+pub mod scheduler;
 #[cfg(feature = "schema")]
 mod schema;
 pub mod setup;

@@ -6,7 +6,7 @@ use mpiscope_image::derive::{self, Activity, Moved, Polling, Share, ThreadView, 
 use mpiscope_image::layout;
 use mpiscope_image::layout::{Call, Header, Loss, Module, Note, Recording, SectionKind, State, Thread};
 use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// More threads, notes or modules than this are not looked at: the layer never makes so many.
@@ -15,7 +15,7 @@ const MOST_RECORDS: u64 = 4096;
 const LONGEST_PATH: usize = 4096;
 
 /// How a process ended, if somebody saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
     /// It exited with this status.

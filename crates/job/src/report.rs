@@ -47,6 +47,8 @@ pub struct Observed {
     pub pid: u32,
     /// When the process ended, nanoseconds of `CLOCK_MONOTONIC`; `None` while it lives.
     pub ended_ns: Option<u64>,
+    /// What the clock of the one who reports is ahead of that, in nanoseconds.
+    pub later_ns: i64,
     /// How it ended.
     pub ending: Option<Ending>,
     /// The core file that it left.
@@ -94,7 +96,7 @@ pub struct RankReport {
     pub finalized: bool,
     /// How the process ended, if seen.
     pub ending: Option<Ending>,
-    /// When, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When, in nanoseconds of `CLOCK_MONOTONIC` of the one who reports.
     #[serde(skip)]
     pub ended_ns: Option<u64>,
     /// The core file that it left, if it was found.
@@ -463,7 +465,7 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
         state: format!("{:?}", p.state),
         finalized: p.finalized(),
         ending: observed.ending,
-        ended_ns: observed.ended_ns,
+        ended_ns: observed.ended_ns.map(|ns| ns.saturating_add_signed(observed.later_ns)),
         core: observed.core.clone(),
         alive: observed.ended_ns.is_none(),
         abort_code: p.abort_code,

@@ -1,6 +1,7 @@
 //! What the tests of mpiscope stand on.
 //!
 //! * [`mpi`]: the real MPI libraries at hand, how to compile for each and how to launch on each;
+//! * [`cluster`]: hosts on one machine, with a network, remote shells and Slurm;
 //! * [`program`]: the programs with known call counts, [`report`]: what the layer says, held against them;
 //! * [`damage`]: bytes as they must never be;
 //! * [`run`]: child processes that cannot outlive their time;
@@ -9,6 +10,7 @@
 //!
 //! Nothing here is linked into what users run.
 
+pub mod cluster;
 pub mod damage;
 pub mod mpi;
 pub mod paths;

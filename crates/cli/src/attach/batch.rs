@@ -6,7 +6,7 @@ use super::group::{self, Answer};
 use crate::render::{Screen, complain};
 use crate::{exit, procs};
 use anyhow::{Context, Result, bail};
-use mpiscope_job::acquire::{Entry, Hosts};
+use mpiscope_job::acquire::{Entry, Hosts, Remote, SystemHosts};
 use mpiscope_job::living::may_read;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,10 +42,18 @@ struct Outputs {
 /// Runs `command` in the chosen processes and shows the answers.
 pub fn run(chosen: &[Entry], debugger: &Debugger, command: &str, options: &Options) -> Result<ExitCode> {
     let (here, elsewhere) = split(chosen);
+    let system = of(&here);
+    let remote = system.remote();
     let mut outputs = all_here(&here, debugger, command)?;
-    for (host, entries) in elsewhere {
-        outputs.extend(ask(&host, &entries, command, options));
-    }
+    // Side by side: one that does not answer costs the others nothing.
+    let answers = std::thread::scope(|scope| {
+        let asked: Vec<_> = elsewhere
+            .iter()
+            .map(|(host, entries)| scope.spawn(|| ask(remote, host, entries, command, options)))
+            .collect();
+        asked.into_iter().map(|answer| answer.join().unwrap_or_default()).collect::<Vec<_>>()
+    });
+    outputs.extend(answers.into_iter().flatten());
     let failed = outputs.iter().filter(|output| output.text.is_none()).count();
     let none = failed == outputs.len();
     if options.json {
@@ -76,6 +84,11 @@ pub fn split(chosen: &[Entry]) -> (Vec<Entry>, BTreeMap<String, Vec<Entry>>) {
         }
     }
     (here, elsewhere)
+}
+
+/// How the other hosts of a job are reached that has these processes here.
+pub fn of(here: &[Entry]) -> SystemHosts {
+    procs::system_of(&here.iter().map(|entry| entry.place.pid).collect::<Vec<_>>())
 }
 
 fn show(outputs: &[Output]) -> Result<()> {
@@ -184,7 +197,7 @@ fn bounded(mut command: Command, name: &str) -> Result<(String, String)> {
 }
 
 /// Processes of another host, by this program there.
-fn ask(host: &str, entries: &[Entry], command: &str, options: &Options) -> Vec<Output> {
+fn ask(remote: &Remote, host: &str, entries: &[Entry], command: &str, options: &Options) -> Vec<Output> {
     let mut arguments: Vec<String> =
         ["attach", "--here", "--only", "--json", "--batch"].map(str::to_owned).to_vec();
     arguments.push(command.to_owned());
@@ -194,7 +207,7 @@ fn ask(host: &str, entries: &[Entry], command: &str, options: &Options) -> Vec<O
         arguments.extend(options.debugger.iter().cloned());
     }
     let wanted = |output: &Output| entries.iter().any(|entry| entry.place.pid == output.entry.place.pid);
-    match procs::system().remote().run::<Outputs>(host, &arguments, DEBUGGING) {
+    match remote.run::<Outputs>(host, &arguments, DEBUGGING) {
         Ok(found) => found.outputs.into_iter().filter(wanted).collect(),
         Err(error) => {
             let output =

@@ -110,7 +110,8 @@ pub fn release(entries: &[Entry]) -> Vec<String> {
         let options = ["attach", "--release", "--here", "--only"].map(str::to_owned);
         let pids = entries.iter().map(|entry| entry.place.pid.to_string());
         let words: Vec<String> = options.into_iter().chain(pids).collect();
-        problems.extend(procs::system().remote().command(&host, &words).err().map(|error| error.to_string()));
+        problems
+            .extend(batch::of(&here).remote().command(&host, &words).err().map(|error| error.to_string()));
     }
     problems
 }

@@ -1,9 +1,11 @@
 //! The report at exit: at most twenty lines for people, and `report.json`.
 #![allow(unsafe_code)]
 
+use super::hosts::FromHost;
 use super::{Options, evidence};
 use crate::render::{self, Block, Table, Terminal, complain, duration, shorten};
 use mpiscope_job::Members;
+use mpiscope_job::evidence::ProcessEnd;
 use mpiscope_job::leaks::Leak;
 use mpiscope_job::losses;
 use mpiscope_job::process::Ending;
@@ -14,7 +16,6 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Never more lines than this.
 const MOST_LINES: usize = 20;
@@ -28,23 +29,26 @@ const MOST_FUNCTIONS: usize = 5;
 const LEAST_SHARE: f64 = 0.001;
 
 /// What the one who reports could see.
-#[derive(Debug)]
 pub struct Scope {
     /// The whole job (form 1) or the ranks of this host (form 2).
     pub whole: bool,
     /// How the launcher ended (form 1).
     pub ending: Option<Ending>,
+    /// How each process of this host ended, by the number of its image.
+    pub ends: Vec<(u64, ProcessEnd)>,
+    /// What other hosts sent.
+    pub others: Vec<FromHost>,
 }
 
 /// Writes `report.json` and an evidence file, and prints the report, on `screen` if that works, else on standard error. A failure is
 /// reported; it never changes the program's status.
-pub fn deliver(options: &Options, job: &str, report: JobReport, scope: &Scope, screen: Option<File>) {
+pub fn deliver(options: &Options, job: &str, report: JobReport, mut scope: Scope, screen: Option<File>) {
     // Beyond `ulimit -f` a write is to fail, not to end us: the program's status is still to be passed on.
     // SAFETY: ignores a signal; the program has ended, so that nobody inherits it.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let mut written = None;
     if let Some(dir) = &options.out {
-        match write_json(dir, &report, scope) {
+        match write_json(dir, &report, &scope) {
             Ok(path) => written = Some(path),
             Err(e) => complain(
                 "run",
@@ -54,12 +58,8 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: &Scope, s
     }
     if let Some(dir) = options.out.as_ref().filter(|_| !report.ranks.is_empty()) {
         // The images are here until we end, those of ranks that are dead too.
-        evidence::keep(
-            job,
-            Duration::ZERO,
-            false,
-            &dir.join(file_name(&report, scope, "evidence", "mpiscope")),
-        );
+        let file = dir.join(file_name(&report, &scope, "evidence", "mpiscope"));
+        evidence::keep_all(job, &scope.ends, std::mem::take(&mut scope.others), &file);
     }
     if options.quiet {
         return;
@@ -67,7 +67,7 @@ pub fn deliver(options: &Options, job: &str, report: JobReport, scope: &Scope, s
     let terminal = screen.as_ref().map_or_else(|| Terminal::of(&io::stderr()), Terminal::of);
     let text = match serde_json::to_string(&report) {
         Ok(json) if options.json => json + "\n",
-        _ => lines(&report, scope, written.as_deref(), terminal).join("\n") + "\n",
+        _ => lines(&report, &scope, written.as_deref(), terminal).join("\n") + "\n",
     };
     // In one piece, so that output of ranks does not come in between; a closed standard error is no failure.
     let shown = screen.is_some_and(|mut screen| screen.write_all(text.as_bytes()).is_ok());

@@ -3,6 +3,7 @@
 
 use super::collector::Collector;
 use super::environment::Environment;
+use super::hosts;
 use super::signals::{self, Event, Signals};
 use super::starter::Starter;
 use crate::render::complain;
@@ -36,6 +37,10 @@ pub fn spawn(
     };
     let mut command = Command::new(name);
     command.args(arguments).envs(environment.variables());
+    if tie == Tie::Tight {
+        // The program has no use for it.
+        command.env_remove(hosts::SECRET);
+    }
     let image = environment.image;
     let mask = signals.mask();
     let parent = std::process::id();

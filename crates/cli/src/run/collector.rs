@@ -1,9 +1,11 @@
 //! The collector: keeps the images of a job and makes the report.
 
+use super::hosts::{FromHost, join};
 use super::peers::Peer;
 use super::protocol::{self, Received};
 use super::rendezvous::Turn;
 use mpiscope_job::JobReport;
+use mpiscope_job::evidence::ProcessEnd;
 use mpiscope_job::symbols::FileSymbols;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
@@ -26,13 +28,46 @@ pub struct Collector {
     /// Whether the name was given up.
     left: bool,
     peers: Vec<Peer>,
+    /// Whether the last rank of this host is to stay until its evidence has been sent.
+    holds: bool,
+    /// Whether other hosts are to send what they know.
+    pub gathers: bool,
     problems: Vec<String>,
 }
 
 impl Collector {
     /// A collector on a socket that has this name.
     pub fn new(listener: UnixListener, place: PathBuf) -> Self {
-        Self { listener, place, left: false, peers: Vec::new(), problems: Vec::new() }
+        Self {
+            listener,
+            place,
+            left: false,
+            peers: Vec::new(),
+            holds: false,
+            gathers: false,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The end of the job here is not to be seen before what is known of it has been sent: schedulers end everything then.
+    pub fn hold_the_last(&mut self) {
+        self.holds = true;
+    }
+
+    /// Lets all wrappers go that still wait.
+    pub fn let_all_go(&mut self) {
+        self.holds = false;
+        self.let_go();
+    }
+
+    /// Lets those wrappers go whose program has ended.
+    fn let_go(&mut self) {
+        let (came, running, expected) = self.wrappers();
+        let last = running == 0 && expected.is_none_or(|expected| came >= expected);
+        let stays = || self.peers.iter().rposition(Peer::waits);
+        let stays = if self.holds && last { stays() } else { None };
+        let ended = self.peers.iter_mut().enumerate().filter(|(at, peer)| Some(*at) != stays && peer.waits());
+        ended.for_each(|(_, peer)| peer.let_go());
     }
 
     /// Where it listens.
@@ -79,6 +114,7 @@ impl Collector {
         if ready.get(1) == Some(&true) {
             self.accept();
         }
+        self.let_go();
         Ok(ready.first() == Some(&true))
     }
 
@@ -131,7 +167,7 @@ impl Collector {
     pub fn wrappers(&self) -> (usize, usize, Option<usize>) {
         let wrapped = || self.peers.iter().filter(|p| p.wrapped());
         let expected = wrapped().filter_map(|p| p.local_size).max();
-        (wrapped().count(), wrapped().filter(|p| p.watched().is_some()).count(), expected.map(|n| n as usize))
+        (wrapped().count(), wrapped().filter(|p| p.running()).count(), expected.map(|n| n as usize))
     }
 
     /// The launcher has ended: hears those that still wait, and gives the ranks a moment to end.
@@ -140,7 +176,7 @@ impl Collector {
         self.accept();
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.peers.iter().all(|p| p.watched().is_none()) {
+            if left.is_zero() || !self.peers.iter().any(Peer::running) {
                 return;
             }
             // Nothing else to wait for: the listener stands in for the other descriptor.
@@ -151,10 +187,20 @@ impl Collector {
         }
     }
 
-    /// The report as of now.
-    pub fn report(&self, command: String) -> JobReport {
-        let mut problems = self.problems.clone();
-        let mut observed = Vec::new();
+    /// How each process ended, by the number of its image.
+    pub fn ends(&self) -> Vec<(u64, ProcessEnd)> {
+        self.peers.iter().map(|peer| (peer.inode(), peer.end())).collect()
+    }
+
+    /// The ranks that the launcher gave to the processes here.
+    pub fn launcher_ranks(&self) -> Vec<u32> {
+        self.peers.iter().filter_map(Peer::launcher_rank).collect()
+    }
+
+    /// The report as of now, with what other hosts sent.
+    pub fn report(&self, command: String, others: &[FromHost]) -> JobReport {
+        let (mut observed, mut problems) = join::observed(others);
+        problems.splice(0..0, self.problems.iter().cloned());
         let symbols = FileSymbols::default();
         for peer in &self.peers {
             match peer.observe(&symbols) {
@@ -163,6 +209,7 @@ impl Collector {
             }
         }
         let mut report = JobReport::new(command, observed);
+        problems.extend(self.gathers.then(|| join::missing(&report, others)).flatten());
         report.notes.extend(problems.into_iter().map(|text| (text, Default::default())));
         report
     }

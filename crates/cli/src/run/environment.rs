@@ -51,6 +51,8 @@ pub struct Environment {
     pub hold: bool,
     /// Ranks write down every message, for its ends to be compared.
     pub check: bool,
+    /// Where hosts send what they know, and the secret that they need for it.
+    pub uplink: Vec<(&'static str, OsString)>,
     /// Only the ranks of this world are known to run under the layer: what they spawn is not.
     pub world_only: bool,
 }
@@ -73,8 +75,14 @@ impl Environment {
             image: None,
             hold: false,
             check: false,
+            uplink: Vec::new(),
             world_only: false,
         })
+    }
+
+    /// Name of the job.
+    pub fn job(&self) -> &str {
+        &self.job
     }
 
     /// Names and values.
@@ -82,6 +90,7 @@ impl Environment {
         let mut variables =
             vec![("LD_PRELOAD", self.preload.clone()), ("MPISCOPE_JOB", self.job.clone().into())];
         variables.extend(self.collector.iter().map(|name| ("MPISCOPE_COLLECTOR", name.into())));
+        variables.extend(self.uplink.iter().cloned());
         variables.extend(self.image.iter().map(|fd| ("MPISCOPE_IMAGE_FD", fd.to_string().into())));
         if std::env::var_os("MPISCOPE_ACQUIRE").is_none() {
             // Ranks of several hosts and worlds tell each other where they are: see the layer's `debugger`.

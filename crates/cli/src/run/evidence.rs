@@ -1,15 +1,36 @@
 //! Saves what is known of the ranks, while their images are held here.
 
+use super::hosts::{FromHost, join};
 use crate::render::complain;
 use crate::save;
-use mpiscope_job::discover::discover;
+use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::evidence::ProcessEnd;
 use std::path::Path;
 use std::time::Duration;
 
 /// Writes the ranks of this host to an evidence file. A failure is reported; whether the file is there now is the answer.
 pub fn keep(job: &str, apart: Duration, stacks: bool, file: &Path) -> bool {
-    let Some(found) = discover().into_iter().find(|found| found.name == job) else { return false };
-    match save::write(&found, apart, stacks, file) {
+    here(job, &[]).is_some_and(|found| write(&found, apart, stacks, file))
+}
+
+/// Writes those of this host that have ended `ends` say how, and those of other hosts.
+pub fn keep_all(job: &str, ends: &[(u64, ProcessEnd)], others: Vec<FromHost>, file: &Path) -> bool {
+    let all = join::job(job, here(job, ends), others);
+    !all.images.is_empty() && write(&all, Duration::ZERO, false, file)
+}
+
+/// The job, as far as it is on this host.
+fn here(job: &str, ends: &[(u64, ProcessEnd)]) -> Option<Job> {
+    let mut found = discover().into_iter().find(|found| found.name == job)?;
+    for image in &mut found.images {
+        let end = ends.iter().find(|(inode, _)| image.inode() == Some(*inode));
+        image.end = end.map(|(_, end)| end.clone());
+    }
+    Some(found)
+}
+
+fn write(found: &Job, apart: Duration, stacks: bool, file: &Path) -> bool {
+    match save::write(found, apart, stacks, file) {
         Ok(saved) => {
             saved.not_seen.iter().for_each(|why| complain("run", &format!("{}: {why}", file.display())));
             true

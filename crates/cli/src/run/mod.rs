@@ -16,8 +16,10 @@ pub mod banner;
 mod child;
 mod collector;
 pub mod ended;
+mod ending;
 pub mod environment;
 mod evidence;
+mod hosts;
 pub mod launcher;
 mod peers;
 mod protocol;
@@ -28,6 +30,7 @@ mod starter;
 mod watch;
 mod wrapper;
 
+use crate::render::complain;
 use anyhow::{Context, Result, bail};
 use collector::Collector;
 use std::ffi::OsString;
@@ -36,8 +39,8 @@ use std::process::ExitCode;
 
 /// Run a program or a whole job under the layer and report what it did
 ///
-/// Two forms: `mpiscope run mpirun -n 4 ./app` for jobs on this host, and `mpirun -n 4 mpiscope run ./app` for any job.
-/// The second form also covers ranks that never call MPI or die before MPI_Init, and gives one report per host.
+/// Two forms: `mpiscope run mpirun -n 4 ./app`, and `mpirun -n 4 mpiscope run ./app`. Both give one report of all hosts; the
+/// second form also covers ranks that never call MPI or die before MPI_Init.
 #[derive(clap::Args)]
 pub struct Options {
     /// Also write the report to DIR/report.json, and all that is known of the ranks to DIR/evidence.mpiscope
@@ -135,6 +138,66 @@ fn refuse_option(program: &[OsString]) -> Result<()> {
     )
 }
 
+/// What to start so that the ranks of all hosts are in the report, and the one who hears those hosts.
+fn across(
+    options: &Options,
+    environment: &mut environment::Environment,
+) -> Result<(Vec<OsString>, Option<hosts::gather::Gather>)> {
+    let program = || options.program.clone();
+    let names = hosts::wrapped::passed(std::env::vars_os().map(|(name, _)| name));
+    match hosts::wrapped::plan(&options.program, &inner(options)?, &names) {
+        hosts::wrapped::Plan::Here => Ok((program(), None)),
+        hosts::wrapped::Plan::Unclear => {
+            complain(
+                "run",
+                "it is not clear which word of this command is the program: only ranks of this host will be in the report. For all \
+                 of them: mpirun ... mpiscope run APP",
+            );
+            Ok((program(), None))
+        }
+        hosts::wrapped::Plan::Wrapped(words) => match hosts::gather::Gather::begin(environment.job()) {
+            Ok(gather) => {
+                environment.uplink = gather.variables().to_vec();
+                Ok((words, Some(gather)))
+            }
+            Err(why) => {
+                complain(
+                    "run",
+                    &format!(
+                        "other hosts cannot be heard ({why}): only ranks of this host will be in the report"
+                    ),
+                );
+                Ok((program(), None))
+            }
+        },
+    }
+}
+
+/// What comes before the program on every host.
+fn inner(options: &Options) -> Result<Vec<OsString>> {
+    let exe = std::env::current_exe()?;
+    let mut words: Vec<OsString> = vec![exe.into(), "run".into()];
+    words.extend(["--hang-after".into(), options.hang_after.to_string().into()]);
+    if let Some(dir) = &options.out {
+        words.extend(["--out".into(), std::path::absolute(dir)?.into()]);
+    }
+    let flags =
+        [("--check", options.check), ("--hold", options.hold || options.debug), ("--quiet", options.quiet)];
+    words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).into()));
+    Ok(words)
+}
+
+/// What other hosts sent: by their connections, and those that have none through the directory of `--out`.
+fn gathered(gather: hosts::gather::Gather, options: &Options, job: &str) -> Vec<hosts::FromHost> {
+    let mut others = gather.finish();
+    if options.out.is_some()
+        && let Ok(shared) = hosts::shared::Shared::find(options.out.as_deref(), job)
+    {
+        others.extend(shared.take(std::time::Duration::ZERO, |_| false));
+    }
+    others
+}
+
 /// Form 1: parent of the launcher.
 fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let job = environment::new_job();
@@ -143,9 +206,12 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     environment.collector = Some(collector.place().to_owned());
     environment.hold = options.hold || options.debug || starter::being_debugged();
     environment.check = options.check;
-    let mut starter = starter::Starter::new(options.debug);
+    // Before there are threads: they inherit it, and no signal is lost to one of them.
     let signals = signals::Signals::block()?;
-    let child = match child::spawn(&options.program, &environment, &signals, child::Tie::Loose) {
+    let (program, gather) = across(options, &mut environment)?;
+    collector.gathers = gather.is_some();
+    let mut starter = starter::Starter::new(options.debug);
+    let child = match child::spawn(&program, &environment, &signals, child::Tie::Loose) {
         Ok(child) => child,
         Err(e) => return Ok(child::not_started(&options.program, &e)),
     };
@@ -154,8 +220,10 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
         child::supervise(child, &signals, Some((&mut collector, &mut starter)), &|| watch.last_look())?;
     drop(watch);
     collector.settle();
-    let scope = banner::Scope { whole: true, ending: Some(ending) };
-    banner::deliver(options, &job, collector.report(options.command()), &scope, None);
+    let others = gather.map_or_else(Vec::new, |gather| gathered(gather, options, &job));
+    let report = collector.report(options.command(), &others);
+    let scope = banner::Scope { whole: true, ending: Some(ending), ends: collector.ends(), others };
+    banner::deliver(options, &job, report, scope, None);
     signals.mask().restore();
     child::end_like(ending)
 }

@@ -3,6 +3,7 @@
 use super::ended::{self, CorePlace};
 use super::protocol::{self, Kind, Message, Received};
 use mpiscope_job::clock::Moment;
+use mpiscope_job::evidence::ProcessEnd;
 use mpiscope_job::objects::FileContext;
 use mpiscope_job::placement::Placement;
 use mpiscope_job::process::{Ending, Process};
@@ -158,9 +159,7 @@ impl Peer {
             Err(error) if self.wrapped && error.is_untouched() => Process::untouched(),
             Err(e) => return Err(e),
         };
-        // Its parent may have waited for it before we looked.
-        let ending = self.ending.or_else(|| ended::of_descriptor(self.remains.as_ref()?));
-        let dumps = self.ended_ns.is_some() && ending.is_none_or(ended::dumps_core);
+        let ProcessEnd { ending, core, .. } = self.end();
         Ok(Observed {
             leaks,
             observation,
@@ -169,8 +168,48 @@ impl Peer {
             launcher_rank: self.rank,
             pid: self.pid,
             ended_ns: self.ended_ns,
+            later_ns: 0,
+            ending,
+            core,
+        })
+    }
+
+    /// What was seen of its end.
+    pub fn end(&self) -> ProcessEnd {
+        // Its parent may have waited for it before we looked.
+        let ending = self.ending.or_else(|| ended::of_descriptor(self.remains.as_ref()?));
+        let dumps = self.ended_ns.is_some() && ending.is_none_or(ended::dumps_core);
+        ProcessEnd {
+            launcher_rank: self.rank,
+            pid: self.pid,
+            ended_ns: self.ended_ns,
             ending,
             core: self.core.as_ref().filter(|_| dumps).and_then(CorePlace::file),
-        })
+        }
+    }
+
+    /// The number of its image.
+    pub fn inode(&self) -> u64 {
+        self.inode.1
+    }
+
+    /// Rank that the launcher gave.
+    pub fn launcher_rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    /// Whether its program runs, as far as is known.
+    pub fn running(&self) -> bool {
+        self.ending.is_none() && self.watched().is_some()
+    }
+
+    /// Its wrapper waits for our word that it may end.
+    pub fn waits(&self) -> bool {
+        self.ending.is_some() && matches!(self.watch, Watch::Wrapper(_))
+    }
+
+    /// Gives that word.
+    pub fn let_go(&mut self) {
+        self.watch = Watch::None;
     }
 }

@@ -57,10 +57,27 @@ pub fn place(get: impl Fn(&str) -> Option<String>) -> Option<LauncherEnvironment
     let slurm_job = || Some(format!("{}.{}", get("SLURM_JOB_ID")?, step.clone()?));
     Some(LauncherEnvironment {
         rank,
-        local_size: LOCAL_SIZES.iter().find_map(number).filter(|n| *n > 0),
+        local_size: LOCAL_SIZES.iter().find_map(number).or_else(|| slurm_tasks(&get)).filter(|n| *n > 0),
         job: JOBS.iter().find_map(|name| get(name)).or_else(slurm_job).filter(|job| !job.is_empty()),
         pmi_fd: get("PMI_FD").and_then(|fd| fd.parse().ok()),
     })
+}
+
+/// Tasks of the job step on this node: the list has a number for each node, `2(x3)` for three equal ones.
+fn slurm_tasks(get: &impl Fn(&str) -> Option<String>) -> Option<u32> {
+    let (list, node) = (get("SLURM_STEP_TASKS_PER_NODE")?, get("SLURM_NODEID")?.parse::<usize>().ok()?);
+    let mut before = 0usize;
+    for part in list.split(',') {
+        let (tasks, nodes) = match part.split_once("(x") {
+            Some((tasks, nodes)) => (tasks, nodes.strip_suffix(')')?.parse::<usize>().ok()?),
+            None => (part, 1),
+        };
+        before = before.checked_add(nodes)?;
+        if node < before {
+            return tasks.parse().ok();
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -91,6 +108,19 @@ mod tests {
         let step = [("SLURM_PROCID", "3"), ("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "1")];
         let place = place_of(&step).unwrap();
         assert_eq!((place.rank, place.job.as_deref()), (Some(3), Some("7.1")));
+    }
+
+    #[test]
+    fn slurm_lists_the_tasks_of_all_nodes() {
+        let tasks = |list: &str, node: &str| {
+            let variables = [("SLURM_STEP_TASKS_PER_NODE", list), ("SLURM_NODEID", node)];
+            slurm_tasks(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+        };
+        assert_eq!(
+            (tasks("2(x3),1", "2"), tasks("2(x3),1", "3"), tasks("4", "0")),
+            (Some(2), Some(1), Some(4))
+        );
+        assert_eq!((tasks("2(x3),1", "4"), tasks("2(x", "0"), tasks("", "0")), (None, None, None));
     }
 
     #[test]

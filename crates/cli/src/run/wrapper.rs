@@ -3,12 +3,13 @@
 
 use super::collector::Collector;
 use super::environment::Environment;
+use super::hosts::uplink::{self, Uplink};
 use super::protocol::{self, Kind, Message, VERSION};
 use super::rendezvous::{self, Folder};
 use super::signals::{Event, Signals};
 use super::start_form::LauncherEnvironment;
 use super::watch::Watch;
-use super::{Options, banner, child, launcher};
+use super::{Options, child, ending, launcher};
 use crate::render::complain;
 use anyhow::Result;
 use mpiscope_job::process::Ending;
@@ -28,10 +29,12 @@ const IMAGE_SIZE: u64 = 4096;
 /// How long ranks may be late when the launcher said how many there are, and when it did not.
 const LATE: Duration = Duration::from_secs(5);
 const LATE_UNKNOWN: Duration = Duration::from_millis(300);
+/// How long the last rank of a host stays for what is known of it to be sent.
+const HELD: Duration = Duration::from_secs(20);
 
 /// Runs one rank; gives its exit status.
 pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Result<ExitCode> {
-    let job = job_name(place);
+    let job = job_of_uplink().unwrap_or_else(|| job_name(place));
     let mut environment = Environment::new(layer, &job)?;
     let (name, socket) = match find_or_become_collector(&job, options) {
         Ok((name, socket)) => (Some(name), Some(socket)),
@@ -77,6 +80,9 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
         Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),
         Ending::Signal(signal) => tell(Kind::ENDED, [1, signal as u32, 0], None),
     }
+    if let Some(socket) = &socket {
+        released(socket);
+    }
     if let Some(why) = lost.take() {
         let who = place.rank.map_or_else(|| "this rank".to_owned(), |rank| format!("rank {rank}"));
         eprintln!(
@@ -85,6 +91,19 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     }
     signals.mask().restore();
     child::end_like(ending)
+}
+
+/// Waits for the collector's word that this rank may be seen to end. It stays for the last rank of a host until what is known
+/// has been sent: schedulers end everything after that.
+fn released(socket: &UnixStream) {
+    let mut word = [0];
+    // A collector that is gone lets go as well.
+    let _gone = socket.set_read_timeout(Some(HELD)).and_then(|()| io::Read::read(&mut &*socket, &mut word));
+}
+
+/// The name that `mpiscope run srun ...` has given to the job on all hosts.
+fn job_of_uplink() -> Option<String> {
+    std::env::var("MPISCOPE_JOB").ok().filter(|job| uplink::wanted() && !job.is_empty())
 }
 
 /// A name that all ranks of the job on this host find: what the launcher calls the job, or which process
@@ -218,10 +237,13 @@ fn collect(
     screen: Option<File>,
 ) -> io::Result<()> {
     let signals = Signals::block()?;
+    collector.hold_the_last();
+    let up = Uplink::begin(job);
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()));
     let mut quiet_since = Instant::now();
     loop {
         let (came, here, expected) = collector.wrappers();
+        up.iter().for_each(|up| up.ranks(collector.launcher_ranks()));
         let late = if expected.is_some() { LATE } else { LATE_UNKNOWN };
         let complete = came > 0 && expected.is_some_and(|n| came >= n);
         if here > 0 {
@@ -240,8 +262,7 @@ fn collect(
     drop(watch);
     collector.settle();
     if collector.wrappers().0 > 0 {
-        let scope = banner::Scope { whole: false, ending: None };
-        banner::deliver(options, job, collector.report(options.command()), &scope, screen);
+        ending::end(&mut collector, job, options, up, screen);
     }
     Ok(())
 }

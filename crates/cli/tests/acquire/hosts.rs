@@ -1,6 +1,7 @@
 //! Ranks on two hosts: name spaces of one machine, with nothing in common but the network and the folders.
 
 use crate::common::{self, LIMIT, MPISCOPE, compile, folder, pairs, seen, strip};
+use mpiscope_testkit::cluster::{self, Cluster, Ended};
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::paths;
 use mpiscope_testkit::run::{self, Outcome};
@@ -8,7 +9,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
 /// A debugger on the starter: it reads the table by offsets.
 const STARTER: &str = r#"
@@ -58,14 +58,16 @@ kill $job
 wait $job
 "#;
 
+/// The hosts.
+const HOSTS: [&str; 2] = ["nodea", "nodeb"];
+
 /// Runs a script on the first of two hosts, `nodea` and `nodeb`.
 fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     let dir = folder();
     let program = compile(library, "idle", dir.path());
     let hang = dir.path().join("hang");
     library.cc(&[&paths::programs().join("hang.c")], &hang).unwrap();
-    let programs = paths::programs().join("acquire");
-    let shell = programs.join("remote_shell.py");
+    let shell = paths::programs().join("acquire/remote_shell.py");
     let rsh = dir.path().join("rsh");
     std::fs::write(&rsh, format!("#!/bin/sh\nexec python3 {} \"$@\"\n", shell.display())).unwrap();
     assert!(Command::new("chmod").arg("+x").arg(&rsh).status().unwrap().success());
@@ -73,34 +75,34 @@ fn on_two_hosts(library: &Library, layer: &Path, script: &str) -> Outcome {
     // For the debugger that reads the starter.
     strip(Path::new(MPISCOPE), dir.path());
     let head = format!(
-        "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=acq0\nmpiscope={MPISCOPE} mpirun={} program={} hang={}\n",
+        "export MPISCOPE_SSH=\"$PWD/rsh {{host}}\" TMPDIR=/tmp FI_TCP_IFACE=eth0\nmpiscope={MPISCOPE} mpirun={} program={} hang={}\n",
         library.mpirun.display(),
         program.display(),
         hang.display()
     );
-    std::fs::write(dir.path().join("job.sh"), head + script).unwrap();
-    let mut command = Command::new("sh");
-    command.arg(programs.join("two_hosts.sh")).arg(&shell).arg(dir.path()).arg("sh ./job.sh");
+    let job = dir.path().join("job.sh");
+    std::fs::write(&job, format!("cd {}\n{head}{script}", dir.path().display())).unwrap();
+    let hosts = Ended(Cluster::make(dir.path(), &HOSTS).unwrap());
+    // They end with their hosts.
+    let serve = |host: &str| hosts.0.on(host, "python3").unwrap().arg(&shell).arg("serve").spawn().unwrap();
+    let servers = HOSTS.map(serve);
+    // Both shells answer, and the link works both ways.
+    let there_and_back = format!("python3 {} {} true", shell.display(), HOSTS[0]);
+    let mut settled = hosts.0.on(HOSTS[0], "python3").unwrap();
+    settled.arg(&shell).args([HOSTS[1], &there_and_back]);
+    assert!(run::bounded(&mut settled, LIMIT).unwrap().success());
+    let mut command = hosts.0.on(HOSTS[0], "sh").unwrap();
+    command.arg(job);
     common::prepare(&mut command, library, layer);
-    run::bounded(&mut command, LIMIT * 2).unwrap()
+    let outcome = run::bounded(&mut command, LIMIT * 2).unwrap();
+    drop(hosts);
+    servers.into_iter().for_each(|mut server| drop(server.wait()));
+    outcome
 }
 
 /// Two hosts can be made of this one.
 pub fn two_hosts() -> Option<String> {
-    static MADE: OnceLock<bool> = OnceLock::new();
-    (!MADE.get_or_init(make_hosts)).then(|| "hosts cannot be made here: needs root, unshare, ip".to_owned())
-}
-
-fn make_hosts() -> bool {
-    let dir = folder();
-    let programs = paths::programs().join("acquire");
-    let mut command = Command::new("sh");
-    command
-        .arg(programs.join("two_hosts.sh"))
-        .arg(programs.join("remote_shell.py"))
-        .arg(dir.path())
-        .arg("true");
-    run::bounded(&mut command, LIMIT).is_ok_and(|outcome| outcome.code() != 77)
+    cluster::unavailable()
 }
 
 /// A launcher that takes another remote shell.

@@ -3,6 +3,7 @@
 use super::images::{self, ImageEntry};
 use super::{Acquired, Error, Users};
 use crate::bounded::{self, Outcome};
+use crate::scheduler::{self, SlurmId};
 use crate::shell::quoted;
 use mpiscope_target::{Files, Live, Target, procfs};
 use serde::de::DeserializeOwned;
@@ -35,15 +36,31 @@ pub trait Hosts {
 /// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
 const SECONDS: f64 = 30.0;
 
+/// The same.
+#[must_use]
+pub fn host_limit() -> Duration {
+    let seconds = env::var("MPISCOPE_HOST_SECONDS").ok().and_then(|text| text.parse::<f64>().ok());
+    let seconds = seconds.filter(|seconds| (0.001..86_400.0).contains(seconds)).unwrap_or(SECONDS);
+    Duration::from_secs_f64(seconds)
+}
+
 /// How another host is reached.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// Words of the command; `{host}` stands for the host. What is to be run there is added.
-    shell: Vec<String>,
+    way: Way,
     /// The program on the other host.
     program: PathBuf,
     /// What a host may take, and what it was asked to take besides.
     limit: Duration,
+}
+
+/// By which command.
+#[derive(Debug, Clone)]
+enum Way {
+    /// Words of the command; `{host}` stands for the host. What is to be run there is added, for a shell.
+    Shell(Vec<String>),
+    /// A further step of this job of Slurm: many sites allow this and no other way.
+    Slurm(SlurmId),
 }
 
 /// The real one.
@@ -63,6 +80,17 @@ impl SystemHosts {
         Self { host, remote: Remote::new(program), files: Arc::default(), children: OnceCell::new() }
     }
 
+    /// Other hosts are those of a job that Slurm has started, if it has: they are asked by `srun`, unless `MPISCOPE_SSH` names another
+    /// way.
+    #[must_use]
+    pub fn started_by(mut self, slurm: Option<SlurmId>) -> Self {
+        let told = env::var("MPISCOPE_SSH").is_ok_and(|text| !text.trim().is_empty());
+        if let Some(id) = slurm.filter(|_| !told && scheduler::is_here()) {
+            self.remote.way = Way::Slurm(id);
+        }
+        self
+    }
+
     /// How other hosts are reached.
     #[must_use]
     pub fn remote(&self) -> &Remote {
@@ -78,9 +106,7 @@ impl Remote {
         if !shell.iter().any(|word| word.contains("{host}")) {
             shell.push("{host}".into());
         }
-        let seconds = env::var("MPISCOPE_HOST_SECONDS").ok().and_then(|text| text.parse::<f64>().ok());
-        let seconds = seconds.filter(|seconds| (0.001..86_400.0).contains(seconds)).unwrap_or(SECONDS);
-        Self { shell, program, limit: Duration::from_secs_f64(seconds) }
+        Self { way: Way::Shell(shell), program, limit: host_limit() }
     }
 
     /// Runs this program on another host.
@@ -132,14 +158,25 @@ impl Remote {
         if host.starts_with('-') || !host.chars().all(plain) || host.is_empty() {
             return Err(Error::HostName { host: host.to_owned() });
         }
-        let mut words = self.shell.iter().map(|word| word.replace("{host}", host));
-        let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
-        let mut command = Command::new(&first);
-        // The shell on the other side takes the words apart again.
-        command.args(words).arg(quoted(&self.program.to_string_lossy()));
-        command.args(arguments.iter().map(|argument| quoted(argument)));
+        let mut command = match &self.way {
+            Way::Shell(shell) => {
+                let mut words = shell.iter().map(|word| word.replace("{host}", host));
+                let Some(first) = words.next() else { return Err(fail("MPISCOPE_SSH is empty".into())) };
+                let mut command = Command::new(first);
+                // The shell on the other side takes the words apart again.
+                command.args(words).arg(quoted(&self.program.to_string_lossy()));
+                command.args(arguments.iter().map(|argument| quoted(argument)));
+                command
+            }
+            Way::Slurm(id) => {
+                let mut command = id.step_on(host);
+                command.arg(&self.program).args(arguments);
+                command
+            }
+        };
         let limit = self.limit.saturating_add(longer);
-        let outcome = bounded::run(&mut command, limit).map_err(|e| fail(format!("{first}: {e}")))?;
+        let outcome = bounded::run(&mut command, limit);
+        let outcome = outcome.map_err(|e| fail(format!("{}: {e}", command.get_program().display())))?;
         match outcome.status {
             Some(_) => Ok(outcome),
             None => Err(fail(format!("it did not answer within {} s", limit.as_secs_f64()))),
@@ -247,7 +284,7 @@ mod tests {
     #[test]
     fn a_host_that_hangs_is_given_up_and_named() {
         let (shell, program) = (["sleep", "600", "{host}"].map(str::to_owned).to_vec(), "0".into());
-        let remote = Remote { shell, program, limit: Duration::from_millis(200) };
+        let remote = Remote { way: Way::Shell(shell), program, limit: Duration::from_millis(200) };
         let error = remote.output("1", &[], Duration::ZERO).unwrap_err().to_string();
         assert!(error.contains("did not answer within 0.2 s"), "{error}");
     }

@@ -27,12 +27,15 @@ pub use symbols::{Recorder, Symbols};
 pub use write::{Saved, save};
 
 use crate::clock::Moment;
+use crate::host_identity::HostIdentity;
 use crate::placement::Placement;
+use crate::process::Ending;
 use crate::questions::observation::Observation;
 use crate::stacks::ThreadStack;
 use mpiscope_image::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// What names the form of the files.
 pub const SCHEMA: &str = "mpiscope.evidence/1";
@@ -79,6 +82,9 @@ pub struct Manifest {
     pub saved_unix_s: u64,
     /// Seconds from the earlier look to what is saved.
     pub seconds: f64,
+    /// The host that it was saved on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostIdentity>,
     /// Processes.
     pub processes: usize,
     /// What the earlier look saw.
@@ -108,4 +114,22 @@ pub struct About {
     /// Its memory and where it ran, if it was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Box<Placement>>,
+    /// How it ended, if the one who saved it waited for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<ProcessEnd>,
+}
+
+/// What the one who started a process saw of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessEnd {
+    /// Rank that the launcher gave.
+    pub launcher_rank: Option<u32>,
+    /// Process id, as its host knew it.
+    pub pid: u32,
+    /// When it ended, nanoseconds of the host's `CLOCK_MONOTONIC`; none while it lives.
+    pub ended_ns: Option<u64>,
+    /// How it ended.
+    pub ending: Option<Ending>,
+    /// The core file that it left.
+    pub core: Option<PathBuf>,
 }

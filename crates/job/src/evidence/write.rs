@@ -9,7 +9,8 @@ use super::{
 use crate::Error;
 use crate::clock::Moment;
 use crate::discover::{Job, JobImage};
-use crate::elsewhere::Elsewhere;
+use crate::elsewhere::{Elsewhere, NONE_HERE};
+use crate::host_identity::HostIdentity;
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
 use crate::placement::Placement;
@@ -87,8 +88,7 @@ pub fn save(
         }
     }
     if saved.processes == 0 {
-        let why =
-            if saved.not_seen.is_empty() { "the job has ended".into() } else { saved.not_seen.join("; ") };
+        let why = if saved.not_seen.is_empty() { NONE_HERE.into() } else { saved.not_seen.join("; ") };
         return Err(Error::NotFound(why));
     }
     let manifest = Manifest {
@@ -98,6 +98,7 @@ pub fn save(
         owner: job.owner,
         saved_unix_s: Moment::now().unix_ns / 1_000_000_000,
         seconds,
+        host: Some(HostIdentity::here()),
         processes: saved.processes,
         before,
         not_seen: saved.not_seen.clone(),
@@ -136,7 +137,7 @@ impl Copied {
         let image = match found.open() {
             Ok(image) => image,
             Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
-                return Ok(Self { about: silent(holder), seen: None });
+                return Ok(Self { about: silent(found, holder), seen: None });
             }
             Err(why) => return Err(why),
         };
@@ -162,6 +163,7 @@ impl Copied {
             moment,
             doing: doing.map(|thread| (thread.tid, live::doing(found, &seen, thread.tid))).collect(),
             callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
+            end: found.end.clone(),
         };
         Ok(Self { about, seen: Some((copied, seen)) })
     }
@@ -175,10 +177,11 @@ fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
     }
 }
 
-fn silent(pid: u32) -> About {
+fn silent(found: &JobImage, pid: u32) -> About {
     let (doing, callers) = (BTreeMap::new(), BTreeMap::new());
-    let (moment, stacks) = (Moment::now(), BTreeMap::new());
-    About { pid, silent: true, alive: true, moment, doing, stacks, callers, placement: None }
+    let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
+    let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
+    About { pid, silent: true, alive, moment, doing, stacks, callers, end, placement: None }
 }
 
 /// All bytes of an image that somebody may be writing to.

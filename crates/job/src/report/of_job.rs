@@ -2,7 +2,9 @@
 
 use super::facts::Facts;
 use super::{JobReport, Observed};
+use crate::Error;
 use crate::discover::{Job, JobImage};
+use crate::evidence::Symbols;
 use crate::leaks;
 use crate::living::{Living, Reader};
 use crate::names::Locate;
@@ -76,11 +78,11 @@ pub fn of_job(job: &Job, ends: &Ends) -> Looked {
     for found in &job.images {
         match reader.read(found) {
             Ok(Some(living)) => {
-                let mut one = observe(found, living, &*symbols);
+                let mut one = with_end(found, observe(found, living, &*symbols));
                 ends.apply(&mut one);
                 observed.push(one);
             }
-            Ok(None) => observed.push(silent(found)),
+            Ok(None) => observed.push(with_end(found, silent(found))),
             // The process ended since the list was made.
             Err(_) if !found.held() => {}
             Err(why) => errors.push(why.to_string()),
@@ -89,6 +91,29 @@ pub fn of_job(job: &Job, ends: &Ends) -> Looked {
     let first = observed.iter().map(|one| one.process.command.clone()).find(|command| !command.is_empty());
     let command = ends.command().map(str::to_owned).or(first).unwrap_or_default();
     Looked { report: JobReport::new(command, observed), errors }
+}
+
+/// A process of an evidence file from another host, whose clock is `later_ns` behind that of the one who reports.
+///
+/// # Errors
+/// When its image is damaged.
+pub fn of_kept(found: &JobImage, reader: &Reader, later_ns: i64) -> Result<Observed, Error> {
+    let symbols: &dyn Locate = match found.symbols() {
+        Some(symbols) => symbols.as_ref(),
+        None => &Symbols::default(),
+    };
+    let seen = match reader.read(found)? {
+        Some(living) => observe(found, living, symbols),
+        None => silent(found),
+    };
+    Ok(Observed { later_ns, ..with_end(found, seen) })
+}
+
+/// What the one who saved a process saw of its end counts more than what its image says.
+fn with_end(found: &JobImage, seen: Observed) -> Observed {
+    let Some(end) = found.end.clone() else { return seen };
+    let (launcher_rank, ending, core) = (end.launcher_rank, end.ending, end.core);
+    Observed { launcher_rank, pid: end.pid, ended_ns: end.ended_ns, ending, core, ..seen }
 }
 
 /// Looks at core files and saved images, each of one process.
@@ -122,6 +147,7 @@ fn kept(file: &ProcessFile, symbols: &dyn Locate) -> Observed {
         launcher_rank: None,
         pid,
         ended_ns,
+        later_ns: 0,
         ending: None,
         core: None,
         process,
@@ -149,6 +175,7 @@ fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
         launcher_rank: None,
         pid,
         ended_ns,
+        later_ns: 0,
         ending: None,
         core: None,
         process,
@@ -162,6 +189,7 @@ fn silent(found: &JobImage) -> Observed {
         launcher_rank: None,
         pid,
         ended_ns: None,
+        later_ns: 0,
         ending: None,
         core: None,
         leaks: Vec::new(),

@@ -111,11 +111,25 @@ impl<A: Abi> Drop for Pending<A> {
 
 /// Drives messages until all are done or the time is over. True if all are done.
 pub fn finish<A: Abi>(messages: &mut [Pending<A>], limit: Duration) -> bool {
+    drive(messages, limit, |open, _| open == 0)
+}
+
+/// Drives messages until one is done or the time is over. True if one is done.
+pub fn first<A: Abi>(messages: &mut [Pending<A>], limit: Duration) -> bool {
+    drive(messages, limit, |open, all| open < all || all == 0)
+}
+
+fn drive<A: Abi>(
+    messages: &mut [Pending<A>],
+    limit: Duration,
+    enough: impl Fn(usize, usize) -> bool,
+) -> bool {
     let begin = Instant::now();
     let mut pause = Duration::from_micros(1);
     loop {
         // All of them, always: each look may drive the library.
-        if messages.iter_mut().filter_map(|message| (!message.test()).then_some(())).count() == 0 {
+        let open = messages.iter_mut().filter_map(|message| (!message.test()).then_some(())).count();
+        if enough(open, messages.len()) {
             return true;
         }
         if begin.elapsed() > limit {

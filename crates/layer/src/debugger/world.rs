@@ -12,6 +12,9 @@ use std::time::Duration;
 
 /// How long ranks of other hosts may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the first of them may take. All have left the library's `MPI_Init` at about the same time: if none has come by then,
+/// they run without the layer, and nobody is to wait for them any longer.
+const FIRST: Duration = Duration::from_secs(3);
 
 /// The descriptors of the ranks that this process knows.
 pub struct Members {
@@ -58,7 +61,9 @@ fn hear_others<A: Abi>(descriptors: &mut [Option<ProcessDescriptor>], own: &Proc
         (0..).zip(descriptors.iter()).filter(|(_, descriptor)| descriptor.is_none()).map(|(rank, _)| rank);
     let mut messages: Vec<Pending<A>> =
         missing.filter_map(|rank: c_int| Pending::receive(world, rank, process_descriptor::SIZE)).collect();
-    wire::finish(&mut messages, PATIENCE);
+    if wire::first(&mut messages, FIRST) {
+        wire::finish(&mut messages, PATIENCE);
+    }
     let mut answers = Vec::new();
     for message in &messages {
         let descriptor = message.bytes().and_then(|b| ProcessDescriptor::from_bytes(b.first_chunk()?));

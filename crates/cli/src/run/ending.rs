@@ -1,0 +1,111 @@
+//! The end of a job on one host: its part goes to the one who reports, or the report is made here.
+
+use super::collector::Collector;
+use super::hosts::shared::Shared;
+use super::hosts::uplink::Uplink;
+use super::hosts::{FromHost, patience};
+use super::{Options, banner, evidence};
+use crate::render::complain;
+use mpiscope_job::{JobReport, RankSet};
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the next host may take for its part, where hosts have a folder in common and no connection.
+const NEXT: Duration = Duration::from_secs(5);
+
+/// Sends what is known of the ranks of this host, or reports it.
+pub fn end(
+    collector: &mut Collector,
+    job: &str,
+    options: &Options,
+    up: Option<Uplink>,
+    screen: Option<File>,
+) {
+    match up {
+        Some(up) => send(collector, job, options, up, screen),
+        None => alone(collector, job, options, screen),
+    }
+}
+
+fn send(collector: &Collector, job: &str, options: &Options, up: Uplink, screen: Option<File>) {
+    let failed = kept(collector, job, |file| {
+        let Err(why) = up.deliver(file) else { return Ok(()) };
+        let Some(dir) = &options.out else { return Err(why.to_string()) };
+        let shared = Shared::find(Some(dir), job).and_then(|shared| shared.put(file));
+        shared.map_err(|other| format!("{why}; {}: {other}", dir.display()))
+    });
+    if let Err(why) = failed {
+        complain("run", &format!("the report of this host cannot be sent ({why}): here it is"));
+        report(collector, job, options, Vec::new(), screen);
+    }
+}
+
+/// Nobody gathers: hosts of one world find each other in a folder that they share, if they have one.
+fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option<File>) {
+    let own = collector.report(options.command(), &[]);
+    let world = own.worlds.first().map(|world| (world.name.clone(), world.size, world.ranks.clone()));
+    // Those of this host that never came count as well: they are on no other one.
+    let (_, _, expected) = collector.wrappers();
+    let here = |ranks: &RankSet| ranks.0.len().max(expected.unwrap_or(0));
+    let Some((name, size, ranks)) = world.filter(|(_, size, ranks)| here(ranks) < *size as usize) else {
+        return deliver(collector, job, options, own, Vec::new(), screen);
+    };
+    let Ok(shared) = Shared::find(options.out.as_deref(), &name) else {
+        return deliver(collector, job, options, own, Vec::new(), screen);
+    };
+    if ranks.0.contains(&0) {
+        let all = |parts: &[FromHost]| here(&ranks) + sent(parts) >= size as usize;
+        let mut others = shared.take(NEXT.min(patience()), all);
+        let through =
+            format!("the parts of {} other hosts came through {}", others.len(), shared.folder().display());
+        let mut report = collector.report(options.command(), &others);
+        if !others.is_empty() {
+            report.notes.push((through, Default::default()));
+        }
+        others.retain(|other| other.evidence.is_ok());
+        return deliver(collector, job, options, report, others, screen);
+    }
+    let taken = kept(collector, job, |file| shared.put(file).map_err(|why| why.to_string()));
+    // The rank of this host may end now; whether somebody has taken its part shows later.
+    collector.let_all_go();
+    if taken.is_err() || !shared.taken(patience()) {
+        deliver(collector, job, options, own, Vec::new(), screen);
+    }
+}
+
+/// Ranks that parts of the job have.
+fn sent(parts: &[FromHost]) -> usize {
+    parts.iter().filter_map(|part| part.evidence.as_ref().ok()).map(|part| part.manifest.processes).sum()
+}
+
+/// Has a file with what is known here used.
+fn kept(
+    collector: &Collector,
+    job: &str,
+    used: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|why| why.to_string())?;
+    let file = folder.path().join("evidence");
+    match evidence::keep_all(job, &collector.ends(), Vec::new(), &file) {
+        true => used(&file),
+        false => Err("nothing can be saved".to_owned()),
+    }
+}
+
+fn report(collector: &Collector, job: &str, options: &Options, others: Vec<FromHost>, screen: Option<File>) {
+    let report = collector.report(options.command(), &others);
+    deliver(collector, job, options, report, others, screen);
+}
+
+fn deliver(
+    collector: &Collector,
+    job: &str,
+    options: &Options,
+    report: JobReport,
+    others: Vec<FromHost>,
+    screen: Option<File>,
+) {
+    let scope = banner::Scope { whole: false, ending: None, ends: collector.ends(), others };
+    banner::deliver(options, job, report, scope, screen);
+}

@@ -1,0 +1,259 @@
+//! The side that reports: hears the hosts of the job while it runs, takes their evidence when it ends.
+
+use super::message::{self, LONGEST_EVIDENCE, Message};
+use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
+use super::{FromHost, Offset, PLACE, SECRET, SILENT, patience};
+use mpiscope_job::clock::Moment;
+use mpiscope_job::evidence;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+
+/// Hosts say something every second; one that has been silent for so long is lost.
+const SILENCE: Duration = Duration::from_secs(8);
+/// How long ranks may outlive their launcher before their hosts are asked for what there is.
+const LATE: Duration = Duration::from_secs(3);
+/// Strangers that are listened to at once.
+const MOST_STRANGERS: usize = 256;
+/// How often a clock is asked: the quickest answer counts.
+const ASKED: usize = 4;
+
+/// A host that has proved that it belongs to the job.
+struct Known {
+    host: String,
+    id: String,
+    ranks: Vec<u32>,
+    heard: Instant,
+    clock: Option<Offset>,
+    /// The file when it is here, or why it is not.
+    outcome: Option<Result<NamedTempFile, String>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    hosts: Mutex<Vec<Known>>,
+    news: Condvar,
+    strangers: AtomicUsize,
+    /// When the launcher ended.
+    ended: Mutex<Option<Instant>>,
+    over: AtomicBool,
+}
+
+impl Shared {
+    fn hosts(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether ranks run that should have ended with their launcher: then what is known of them now is all there will be.
+    fn is_late(&self) -> bool {
+        let ended = *self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.is_some_and(|ended| ended.elapsed() > LATE)
+    }
+
+    fn change(&self, at: usize, change: impl FnOnce(&mut Known)) {
+        if let Some(known) = self.hosts().get_mut(at) {
+            known.heard = Instant::now();
+            change(known);
+        }
+        self.news.notify_all();
+    }
+}
+
+/// Listens until it is asked for what it heard.
+pub struct Gather {
+    secret: Secret,
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+impl Gather {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub fn begin(job: &str) -> io::Result<Self> {
+        let secret = Secret::new()?;
+        let listener = TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
+        let (port, shared) = (listener.local_addr()?.port(), Arc::new(Shared::default()));
+        let (job, key, all) = (job.to_owned(), secret.clone(), Arc::clone(&shared));
+        thread::Builder::new().name("gather".into()).spawn(move || accept(&listener, &job, &key, &all))?;
+        Ok(Self { secret, port, shared })
+    }
+
+    /// What the launcher's environment needs.
+    pub fn variables(&self) -> [(&'static str, OsString); 2] {
+        let addresses = if_addrs::get_if_addrs().unwrap_or_default();
+        let addresses = addresses.iter().filter(|one| !one.is_loopback() && !one.is_link_local());
+        let addresses: Vec<String> = addresses.map(|one| one.ip().to_string()).collect();
+        let place = format!("{} {}", self.port, addresses.join(" "));
+        [(PLACE, place.into()), (SECRET, self.secret.text().into())]
+    }
+
+    /// The launcher has ended, and with it, soon, the job: waits for what its hosts have to say, as long as they are there, and gives it.
+    pub fn finish(self) -> Vec<FromHost> {
+        let until = Instant::now() + patience();
+        *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        let mut hosts = self.shared.hosts();
+        loop {
+            let now = Instant::now();
+            let lost = |known: &Known| now.saturating_duration_since(known.heard) > SILENCE;
+            if now >= until || hosts.iter().all(|known| known.outcome.is_some() || lost(known)) {
+                break;
+            }
+            let wait = Duration::from_millis(200);
+            hosts = self.shared.news.wait_timeout(hosts, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        self.shared.over.store(true, Ordering::Relaxed);
+        std::mem::take(&mut *hosts).into_iter().map(given).collect()
+    }
+}
+
+fn given(known: Known) -> FromHost {
+    let evidence = match known.outcome {
+        Some(Ok(file)) => evidence::open(file.path()).map_err(|why| why.to_string()),
+        Some(Err(why)) => Err(why),
+        None => Err(SILENT.to_owned()),
+    };
+    FromHost { host: known.host, ranks: known.ranks, clock: known.clock, evidence }
+}
+
+fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Shared>) {
+    for socket in listener.incoming() {
+        if shared.over.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(socket) = socket else { continue };
+        if shared.strangers.fetch_add(1, Ordering::Relaxed) >= MOST_STRANGERS {
+            shared.strangers.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let (job, secret, all) = (job.to_owned(), secret.clone(), Arc::clone(shared));
+        let hear = move || {
+            let sealed = Sealed::make(socket, &secret, Side::Gatherer);
+            all.strangers.fetch_sub(1, Ordering::Relaxed);
+            // Who does not know the secret gets no answer, and costs nobody anything.
+            if let Ok(sealed) = sealed {
+                hear(sealed, &job, &all);
+            }
+        };
+        // Without a thread the host is not heard, and missed in the report.
+        let _started = thread::Builder::new().name("host".into()).stack_size(256 << 10).spawn(hear);
+    }
+}
+
+/// One host, from its first word to its last.
+fn hear(mut host: Sealed, job: &str, shared: &Shared) {
+    let Ok(at) = greet(&mut host, job, shared) else { return };
+    let outcome = listen(&mut host, at, shared).map_err(|why| reason(&why));
+    shared.change(at, |known| {
+        // A host that came again has another connection by now.
+        known.outcome.get_or_insert(outcome);
+    });
+    let _gone = message::send(&mut host, &Message::Taken);
+}
+
+fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
+    host.patience(HANDSHAKE)?;
+    let Message::Hello { job: theirs, from } = message::receive(host)? else {
+        return Err(io::ErrorKind::InvalidData.into());
+    };
+    if theirs != job {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut clock: Option<Offset> = None;
+    for _ in 0..ASKED {
+        let sent = Moment::now().monotonic_ns;
+        message::send(host, &Message::Time)?;
+        let Message::Clock(theirs) = message::receive(host)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let offset = Offset::of(sent, theirs, Moment::now().monotonic_ns);
+        clock = Some(clock.map_or(offset, |known| known.better(offset)));
+    }
+    message::send(host, &Message::Go)?;
+    let mut hosts = shared.hosts();
+    let known = Known {
+        host: from.host,
+        id: from.id,
+        ranks: Vec::new(),
+        heard: Instant::now(),
+        clock,
+        outcome: None,
+    };
+    // Several collectors of one host are one after the other, or of several worlds: each has ranks of its own.
+    let same = hosts.iter().filter(|other| other.host == known.host && other.id != known.id).count();
+    let host = if same > 0 { format!("{} ({})", known.host, same + 1) } else { known.host.clone() };
+    hosts.push(Known { host, ..known });
+    Ok(hosts.len() - 1)
+}
+
+/// Until the evidence is here.
+fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
+    host.patience(SILENCE)?;
+    loop {
+        match message::receive(host) {
+            Ok(Message::Alive(ranks)) => {
+                shared.change(at, |known| known.ranks = ranks);
+                message::send(host, if shared.is_late() { &Message::Now } else { &Message::Go })?;
+            }
+            Ok(Message::Evidence(len)) if len <= LONGEST_EVIDENCE => return take(host, len, at, shared),
+            Ok(other) => return Err(message::unexpected(&other)),
+            // A host that is only slow speaks again.
+            Err(why) if timed_out(&why) && !shared.over.load(Ordering::Relaxed) => {
+                let known = shared.hosts().get(at).map(|known| known.heard.elapsed());
+                if known.is_none_or(|silent| silent > patience()) {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, SILENT));
+                }
+            }
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+fn reason(why: &io::Error) -> String {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    match why.kind() {
+        UnexpectedEof | ConnectionReset | BrokenPipe => {
+            "its connection ended: was it lost, or all of the job killed there?".to_owned()
+        }
+        _ => why.to_string(),
+    }
+}
+
+fn timed_out(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new()?;
+    let mut left = len;
+    let mut buffer = vec![0; 64 << 10];
+    while left > 0 {
+        let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let piece = buffer.get_mut(..most).unwrap_or_default();
+        let n = host.read(piece)?;
+        if n == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        io::Write::write_all(&mut file, piece.get(..n).unwrap_or_default())?;
+        left = left.saturating_sub(n as u64);
+        shared.change(at, |_| ());
+    }
+    File::rewind(file.as_file_mut())?;
+    Ok(file)
+}
+
+impl Drop for Gather {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        // Wakes the listener, which then ends.
+        let _woken =
+            TcpStream::connect_timeout(&([127, 0, 0, 1], self.port).into(), Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,172 @@
+//! Hosts without a connection: each puts its evidence file into a folder that they share, and the one that reports takes it.
+//!
+//! The folder belongs to the user alone; files appear there whole, by renaming.
+
+use super::FromHost;
+use mpiscope_job::evidence;
+use mpiscope_job::host_identity::HostIdentity;
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const SUFFIX: &str = ".part";
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The folder of one job.
+#[derive(Debug)]
+pub struct Shared {
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Shared {
+    /// In the directory of `--out`, else in the user's cache: home directories are shared more often than any other.
+    /// `key` is what the hosts of the job have in common.
+    ///
+    /// # Errors
+    /// When there is no such place, or it is not the user's alone.
+    pub fn find(out: Option<&Path>, key: &str) -> io::Result<Self> {
+        let base = match out {
+            Some(dir) => dir.join(".mpiscope-hosts"),
+            None => cache()?.join("mpiscope-hosts"),
+        };
+        let job = format!("{:016x}", super::super::hash(key.as_bytes()));
+        let folder = own(base).and_then(|base| own(base.join(job)))?;
+        let here = HostIdentity::here();
+        let file = folder.join(format!("{:016x}{SUFFIX}", super::super::hash(here.key().as_bytes())));
+        Ok(Self { folder, file })
+    }
+
+    /// For people.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Puts the part of this host there.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, evidence: &Path) -> io::Result<()> {
+        let draft = self.file.with_extension("draft");
+        let _old = fs::remove_file(&draft);
+        let mut options = File::options();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&draft)?;
+        io::copy(&mut File::open(evidence)?, &mut file)?;
+        file.sync_all()?;
+        fs::rename(&draft, &self.file)
+    }
+
+    /// Waits until somebody has taken it. If nobody does, it is taken back, and the answer is false.
+    pub fn taken(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        while self.file.exists() && Instant::now() < until {
+            thread::sleep(LOOK);
+        }
+        // One of both gets it.
+        fs::remove_file(&self.file).is_err()
+    }
+
+    /// Takes the parts of other hosts: until `enough` of them are there, or none has come for `pause`.
+    pub fn take(&self, pause: Duration, enough: impl Fn(&[FromHost]) -> bool) -> Vec<FromHost> {
+        let (mut all, mut known) = (Vec::new(), BTreeSet::new());
+        let mut since = Instant::now();
+        loop {
+            let new = self.parts(&known);
+            let came = !new.is_empty();
+            for part in new {
+                known.insert(part.clone());
+                all.extend(open(&part));
+            }
+            if came {
+                since = Instant::now();
+            }
+            // At least one look, also without patience.
+            if enough(&all) || (!came && since.elapsed() >= pause) {
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+        // The last one to leave is this one.
+        let _gone = fs::remove_dir(&self.folder);
+        let _empty = self.folder.parent().map(fs::remove_dir);
+        all
+    }
+
+    fn parts(&self, known: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let part = |path: &PathBuf| path.to_string_lossy().ends_with(SUFFIX) && *path != self.file;
+        entries.map(|entry| entry.path()).filter(|path| part(path) && !known.contains(path)).collect()
+    }
+}
+
+/// Takes a part away from where it is, so that its host knows.
+fn open(part: &Path) -> Option<FromHost> {
+    let mine = part.with_extension("taken");
+    fs::rename(part, &mine).ok()?;
+    let evidence = evidence::open(&mine).map_err(|why| why.to_string());
+    let _open = fs::remove_file(&mine);
+    let host = evidence.as_ref().ok().and_then(|evidence| evidence.manifest.host.clone());
+    let host = host.map_or_else(|| "another host".to_owned(), |host| host.name);
+    Some(FromHost { host, ranks: Vec::new(), clock: None, evidence })
+}
+
+fn cache() -> io::Result<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    let cache = cache.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no home directory"))?;
+    fs::create_dir_all(&cache)?;
+    Ok(cache)
+}
+
+/// A folder of this user alone; made if it is not there.
+fn own(folder: PathBuf) -> io::Result<PathBuf> {
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
+        _ => {}
+    }
+    let about = fs::symlink_metadata(&folder)?;
+    let ours =
+        about.is_dir() && about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0;
+    if ours {
+        return Ok(folder);
+    }
+    let why = format!("{} is not this user's alone", folder.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_part_is_either_taken_or_taken_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = Shared::find(Some(dir.path()), "job").unwrap();
+        let evidence = dir.path().join("evidence");
+        fs::write(&evidence, "none").unwrap();
+        shared.put(&evidence).unwrap();
+        assert!(!shared.taken(Duration::ZERO), "nobody was there");
+        shared.put(&evidence).unwrap();
+        let other = Shared { folder: shared.folder.clone(), file: shared.folder.join("other.part") };
+        let taken = other.take(Duration::ZERO, |all| !all.is_empty());
+        assert!(taken.len() == 1 && taken[0].evidence.is_err(), "it is no evidence file");
+        assert!(shared.taken(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_folder_that_others_may_enter_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().join(".mpiscope-hosts");
+        fs::create_dir(&base).unwrap();
+        fs::set_permissions(&base, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(
+            Shared::find(Some(dir.path()), "job").unwrap_err().kind(),
+            io::ErrorKind::PermissionDenied
+        );
+    }
+}

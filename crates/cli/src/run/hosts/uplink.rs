@@ -1,0 +1,154 @@
+//! The side of a host: tells the one who gathers that it is there, and sends what it knows in the end.
+
+use super::super::evidence;
+use super::message::{self, Identity, Message};
+use super::sealed::{Sealed, Secret, Side};
+use super::{PLACE, SECRET, patience};
+use mpiscope_job::clock::Moment;
+use std::env;
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How long one address may take to answer.
+const CONNECT: Duration = Duration::from_secs(3);
+/// How often the host says that it is there.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Whether somebody gathers.
+pub fn wanted() -> bool {
+    env::var_os(PLACE).is_some() && env::var_os(SECRET).is_some()
+}
+
+enum News {
+    Ranks(Vec<u32>),
+    Evidence(PathBuf),
+}
+
+/// The connection, which a thread of its own keeps.
+pub struct Uplink {
+    news: Sender<News>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Uplink {
+    /// Connects, if somebody gathers; the program does not wait for it.
+    pub fn begin(job: &str) -> Option<Self> {
+        let place = env::var(PLACE).ok()?;
+        let secret = Secret::parse(&env::var(SECRET).ok()?)?;
+        let (news, hears) = channel();
+        let job = job.to_owned();
+        let work = move || keep(&place, &secret, &job, &hears);
+        let thread = thread::Builder::new().name("uplink".into()).spawn(work).ok()?;
+        Some(Self { news, thread })
+    }
+
+    /// These ranks are here.
+    pub fn ranks(&self, ranks: Vec<u32>) {
+        // A connection that failed is told in the end.
+        let _gone = self.news.send(News::Ranks(ranks));
+    }
+
+    /// Sends the evidence, and waits until it is there.
+    ///
+    /// # Errors
+    /// When it is not; then it is to be used otherwise.
+    pub fn deliver(self, evidence: &Path) -> io::Result<()> {
+        let _gone = self.news.send(News::Evidence(evidence.to_owned()));
+        drop(self.news);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the connection failed, as said above")))
+    }
+}
+
+/// Port and addresses.
+fn addresses(place: &str) -> Option<Vec<SocketAddr>> {
+    let mut words = place.split_whitespace();
+    let port: u16 = words.next()?.parse().ok()?;
+    Some(words.filter_map(|word| Some(SocketAddr::new(word.parse::<IpAddr>().ok()?, port))).collect())
+}
+
+fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
+    let mut last = io::Error::new(io::ErrorKind::InvalidInput, "no address to connect to");
+    for address in addresses(place).unwrap_or_default() {
+        let made = TcpStream::connect_timeout(&address, CONNECT);
+        match made.and_then(|socket| Sealed::make(socket, secret, Side::Host)) {
+            Ok(sealed) => return Ok(sealed),
+            // On another network the address may be somebody else's.
+            Err(why) => last = io::Error::new(why.kind(), format!("{address}: {why}")),
+        }
+    }
+    Err(last)
+}
+
+fn keep(place: &str, secret: &Secret, job: &str, news: &Receiver<News>) -> io::Result<()> {
+    let mut up = connect(place, secret)?;
+    message::send(&mut up, &Message::Hello { job: job.to_owned(), from: identity() })?;
+    loop {
+        match message::receive(&mut up)? {
+            Message::Time => message::send(&mut up, &Message::Clock(Moment::now().monotonic_ns))?,
+            Message::Go => break,
+            other => return Err(message::unexpected(&other)),
+        }
+    }
+    up.patience(patience())?;
+    let mut ranks = Vec::new();
+    loop {
+        match news.recv_timeout(BEAT) {
+            Ok(News::Ranks(now)) => ranks = now,
+            Ok(News::Evidence(file)) => return send(&mut up, &file),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("nothing to send")),
+        }
+        message::send(&mut up, &Message::Alive(ranks.clone()))?;
+        match message::receive(&mut up)? {
+            Message::Go => {}
+            Message::Now => return send_now(&mut up, job),
+            other => return Err(message::unexpected(&other)),
+        }
+    }
+}
+
+fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
+    let mut file = File::open(evidence)?;
+    let len = file.metadata()?.len();
+    message::send(up, &Message::Evidence(len))?;
+    io::copy(&mut io::Read::take(&mut file, len), up)?;
+    match message::receive(up)? {
+        Message::Taken => Ok(()),
+        other => Err(message::unexpected(&other)),
+    }
+}
+
+/// Ranks here outlive their launcher: what is known of them at this moment.
+fn send_now(up: &mut Sealed, job: &str) -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("evidence");
+    match evidence::keep(job, Duration::ZERO, false, &file) {
+        true => send(up, &file),
+        false => Err(io::Error::other("nothing can be saved")),
+    }
+}
+
+/// This host, as the one who gathers is to know it.
+fn identity() -> Identity {
+    let here = mpiscope_job::host_identity::HostIdentity::here();
+    Identity { host: here.name.clone(), id: here.key() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_both_kinds_are_read_and_others_passed_over() {
+        let found = addresses("4711 10.0.0.1 x fe80::1 ::1").unwrap();
+        let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["10.0.0.1:4711", "[fe80::1]:4711", "[::1]:4711"]);
+        assert_eq!(addresses("x 10.0.0.1"), None);
+        assert_eq!(addresses("7"), Some(Vec::new()));
+    }
+}

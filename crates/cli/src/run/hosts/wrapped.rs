@@ -1,0 +1,213 @@
+//! A launcher's command for several hosts, with `mpiscope run` before the program: then there is a parent of every rank on
+//! every host, and a collector on each host.
+
+use super::launcher_options::Kind;
+use mpiscope_job::setup::{Family, launcher};
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Options by which launchers are told other hosts.
+const HOSTS: [&str; 10] = [
+    "host",
+    "hosts",
+    "hostlist",
+    "hostfile",
+    "machinefile",
+    "machine",
+    "default-hostfile",
+    "H",
+    "f",
+    "configfile",
+];
+/// Variables by which they find them themselves.
+const VARIABLES: [&str; 8] = [
+    "PBS_NODEFILE",
+    "LSB_HOSTS",
+    "LSB_DJOB_HOSTFILE",
+    "PE_HOSTFILE",
+    "HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_HOST_FILE",
+    "OMPI_MCA_orte_default_hostfile",
+    "PRTE_MCA_prte_default_hostfile",
+];
+
+/// What to start instead.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// All ranks are on this host, as far as can be seen: the command as it is.
+    Here,
+    /// There are other hosts, but it is not clear which word of the command is the program.
+    Unclear,
+    /// This command.
+    Wrapped(Vec<OsString>),
+}
+
+/// Looks at the command and at our environment. `before` is what is put before the program, `variables` what the launcher is to
+/// pass on.
+pub fn plan(command: &[OsString], before: &[OsString], variables: &[String]) -> Plan {
+    let Some((program, words)) = command.split_first() else { return Plan::Here };
+    let name = Path::new(program).file_name().unwrap_or_default();
+    if !super::super::launcher::starts_jobs(name) || !several_hosts(name, words, |name| env::var(name).ok()) {
+        return Plan::Here;
+    }
+    let Some(kind) = kind(program, name) else { return Plan::Unclear };
+    match wrapped(kind, words, before, variables, &is_program) {
+        Some(words) => Plan::Wrapped(std::iter::once(program.clone()).chain(words).collect()),
+        None => Plan::Unclear,
+    }
+}
+
+/// Variables that other hosts need: those of the user, and those that we set.
+pub fn passed(users: impl Iterator<Item = OsString>) -> Vec<String> {
+    let users = users.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("MPISCOPE_"));
+    let ours = ["MPISCOPE_JOB", "MPISCOPE_COLLECTOR", super::PLACE, super::SECRET].map(str::to_owned);
+    users.chain(ours).collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+/// Whether the launcher may start ranks on other hosts.
+fn several_hosts(name: &OsStr, words: &[OsString], get: impl Fn(&str) -> Option<String>) -> bool {
+    let told = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let option = word.split('=').next().unwrap_or_default();
+        option.starts_with('-') && HOSTS.contains(&option.trim_start_matches('-'))
+    };
+    let nodes = get("SLURM_JOB_NUM_NODES").or_else(|| get("SLURM_NNODES"));
+    let allocated = nodes.and_then(|nodes| nodes.parse::<u32>().ok()).is_some_and(|nodes| nodes > 1);
+    name == "srun" || allocated || words.iter().any(told) || VARIABLES.iter().any(|name| get(name).is_some())
+}
+
+fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {
+    if name == "srun" {
+        return Some(Kind::Slurm);
+    }
+    match launcher(Path::new(program)).family? {
+        Family::Mpich => Some(Kind::Hydra),
+        Family::OpenMpi => Some(Kind::OpenMpi),
+    }
+}
+
+/// The words after the launcher's name, with `before` before each program; nothing if it is not clear which it is.
+fn wrapped(
+    kind: Kind,
+    words: &[OsString],
+    before: &[OsString],
+    variables: &[String],
+    is_program: &dyn Fn(&OsStr) -> bool,
+) -> Option<Vec<OsString>> {
+    let mut all = Vec::new();
+    for (number, part) in words.split(|word| word == ":").enumerate() {
+        if number > 0 {
+            all.push(":".into());
+        }
+        let at = program_at(kind, part)?;
+        let (options, program) = part.split_at_checked(at)?;
+        // The check of the tables: what is found must be a program.
+        is_program(program.first()?).then_some(())?;
+        all.extend_from_slice(options);
+        if kind == Kind::OpenMpi {
+            // Other hosts get no variables unless they are named; their values are on no command line.
+            all.extend(variables.iter().flat_map(|name| ["-x".into(), OsString::from(name)]));
+        }
+        if !is_ours(program) {
+            all.extend_from_slice(before);
+        }
+        all.extend_from_slice(program);
+    }
+    Some(all)
+}
+
+/// Where the first word is that belongs to no option.
+fn program_at(kind: Kind, words: &[OsString]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let word = word.to_str()?;
+        if !word.starts_with('-') {
+            return Some(at);
+        }
+        if word == "--" {
+            return Some(at + 1);
+        }
+        at += 1 + kind.takes(word)?;
+    }
+    None
+}
+
+/// The user has put `mpiscope run` there.
+fn is_ours(program: &[OsString]) -> bool {
+    let name = program.first().map(Path::new).and_then(Path::file_name);
+    name == Some(OsStr::new("mpiscope")) && program.get(1).is_some_and(|verb| verb == "run")
+}
+
+/// Whether a word names a file that can be executed, here or in `PATH`.
+fn is_program(word: &OsStr) -> bool {
+    let executable = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    if Path::new(word).components().count() > 1 {
+        return executable(Path::new(word));
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders = env::split_paths(&path).chain([PathBuf::from(".")]);
+    folders.any(|folder| executable(&folder.join(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(Into::into).collect()
+    }
+
+    fn put(kind: Kind, line: &str) -> Option<String> {
+        let program = |word: &OsStr| word == "./app" || word == "mpiscope";
+        let all = wrapped(kind, &words(line), &words("M run"), &["A".to_owned()], &program)?;
+        Some(all.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn the_program_of_every_part_of_the_command_gets_a_parent() {
+        let hydra = "-n 2 -hosts a,b -genv X ./app ./app -n 1 : -n 1 ./app :x";
+        assert_eq!(
+            put(Kind::Hydra, hydra).as_deref(),
+            Some("-n 2 -hosts a,b -genv X ./app M run ./app -n 1 : -n 1 M run ./app :x")
+        );
+        assert_eq!(
+            put(Kind::Slurm, "-N3 -n 6 --mpi=pmi2 ./app -x").as_deref(),
+            Some("-N3 -n 6 --mpi=pmi2 M run ./app -x")
+        );
+        assert_eq!(
+            put(Kind::OpenMpi, "--host a:2,b --mca btl tcp,self ./app").as_deref(),
+            Some("--host a:2,b --mca btl tcp,self -x A M run ./app")
+        );
+        assert_eq!(put(Kind::Slurm, "-n 2 mpiscope run ./app").as_deref(), Some("-n 2 mpiscope run ./app"));
+    }
+
+    #[test]
+    fn a_command_that_is_not_understood_is_left_alone() {
+        for (kind, line) in [
+            (Kind::Hydra, "-new-option 3 ./app"),
+            (Kind::Hydra, "-configfile jobs"),
+            (Kind::Slurm, "-n 4 --multi-prog jobs"),
+            (Kind::Slurm, "-n 4"),
+            (Kind::OpenMpi, "-np 2 no-program"),
+        ] {
+            assert_eq!(put(kind, line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn other_hosts_are_known_by_options_by_the_environment_and_by_srun() {
+        let nothing = |_: &str| None;
+        let several = |line: &str| several_hosts(OsStr::new("mpirun"), &words(line), nothing);
+        assert!(several("-n 2 -hosts a,b ./app") && several("--hostfile=x ./app") && several("-f x ./app"));
+        assert!(!several("-n 2 ./app host"));
+        assert!(several_hosts(OsStr::new("srun"), &[], nothing));
+        let nodes = |n: &'static str| move |name: &str| (name == "SLURM_JOB_NUM_NODES").then(|| n.to_owned());
+        assert!(several_hosts(OsStr::new("mpirun"), &[], nodes("2")));
+        assert!(!several_hosts(OsStr::new("mpirun"), &[], nodes("1")));
+    }
+}

@@ -1,0 +1,161 @@
+//! The cluster of all tests here, and jobs on it.
+
+use mpiscope_testkit::cluster::{Cluster, Ended};
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::run::{self, Outcome};
+use mpiscope_testkit::{paths, trials};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+pub const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
+/// No job here takes longer, on a machine that does other things too.
+pub const LIMIT: Duration = Duration::from_secs(90);
+
+/// Jobs of several tests at once would only make each other slow.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A head and three hosts, which end with the test.
+pub struct Hosts {
+    pub cluster: Ended,
+    pub dir: TempDir,
+}
+
+impl Hosts {
+    /// With `ssh`, and with Slurm if that is wanted.
+    pub fn new(slurm: bool) -> Self {
+        // Names of sockets are short, so it must not lie deep.
+        let dir = TempDir::with_prefix("clu").unwrap();
+        let mut cluster = Ended(Cluster::make(dir.path(), &["login", "n1", "n2", "n3"]).unwrap());
+        cluster.0.add_ssh().unwrap();
+        if slurm {
+            cluster.0.add_slurm().unwrap();
+        }
+        Self { cluster, dir }
+    }
+
+    /// A command on a host.
+    pub fn on(&self, host: &str, program: &str, library: &Library) -> Command {
+        let mut command = self.cluster.0.on(host, program).unwrap();
+        let mut path = None;
+        for (name, value) in library.environment() {
+            match name {
+                // The cluster's own programs come first.
+                "PATH" => path = Some(value),
+                _ => drop(command.env(name, value)),
+            }
+        }
+        let own = command
+            .get_envs()
+            .find_map(|(name, value)| (name == "PATH").then(|| value.map(ToOwned::to_owned)));
+        if let (Some(path), Some(Some(mut own))) = (path, own) {
+            own.push(":");
+            own.push(path);
+            command.env("PATH", own);
+        }
+        command.env("MPISCOPE_LAYER", paths::libmpiscope().unwrap()).env("COLUMNS", "400");
+        // Hosts that share a machine do not share memory in the sense of transports.
+        command.env("I_MPI_FABRICS", "shm:ofi").env("MPIR_CVAR_CH4_NETMOD", "ofi").env("FI_PROVIDER", "tcp");
+        command.env("FI_TCP_IFACE", "eth0").env("UCX_TLS", "tcp,self").env("TMPDIR", "/tmp");
+        command.env("OMPI_MCA_btl_tcp_if_include", "eth0").env("OMPI_MCA_oob_tcp_if_include", "eth0");
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, command: &mut Command) -> Outcome {
+        run::bounded(command, LIMIT).unwrap()
+    }
+
+    /// The report that a command wrote to a folder.
+    pub fn report(&self, out: &str) -> Option<Value> {
+        serde_json::from_slice(&std::fs::read(self.dir.path().join(out).join("report.json")).ok()?).ok()
+    }
+}
+
+/// The libraries whose launcher can start ranks on other hosts.
+pub fn libraries() -> Vec<Library> {
+    let all = trials::survey().0.iter();
+    all.filter(|library| !library.name.ends_with("-abi")).cloned().collect()
+}
+
+/// MPICH with its own launcher, else any.
+pub fn one() -> Library {
+    let mut all = libraries();
+    let best = all.iter().position(|library| library.name.starts_with("mpich-5"));
+    all.swap_remove(best.unwrap_or(0))
+}
+
+/// The launcher of a library, for two ranks on each host.
+pub fn launcher(library: &Library) -> Vec<String> {
+    let mpirun = library.mpirun.display().to_string();
+    let words = match library.family {
+        Family::Mpich => "-launcher ssh -hosts n1,n2,n3 -n 6 -ppn 2",
+        Family::Intel => "-bootstrap ssh -hosts n1,n2,n3 -n 6 -ppn 2",
+        Family::OpenMpi => "--host n1:2,n2:2,n3:2 -np 6",
+    };
+    std::iter::once(mpirun).chain(words.split(' ').map(str::to_owned)).collect()
+}
+
+/// Compiles a program of the testkit.
+pub fn compile(library: &Library, source: &str, dir: &Path) -> PathBuf {
+    let program = dir.join(format!("{}.{}", source.replace('/', "_"), library.name));
+    if !program.is_file() {
+        library.cc(&[&paths::programs().join(format!("{source}.c"))], &program).unwrap();
+    }
+    program
+}
+
+/// A job that runs while the test looks; ended in the end.
+pub struct Job {
+    pub child: Child,
+}
+
+impl Job {
+    pub fn start(command: &mut Command, said: &Path) -> Self {
+        use std::os::unix::process::CommandExt;
+        let file = std::fs::File::create(said).unwrap();
+        command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file).process_group(0);
+        Self { child: command.spawn().unwrap() }
+    }
+
+    /// Ends what was started, as a scheduler would; not the program that has brought it to its host.
+    pub fn terminate(&self) {
+        let pid = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).unwrap();
+        let child = rustix::process::Pid::from_raw(child).unwrap();
+        rustix::process::kill_process(child, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// Waits for the end, and says how long it took.
+    pub fn ends(&mut self, limit: Duration) -> Duration {
+        let began = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < limit, "the job does not end within {} s", limit.as_secs());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        began.elapsed()
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _gone = run::end(&mut self.child);
+    }
+}
+
+/// Waits for a file.
+pub fn reaches(file: &Path, said: &Path) {
+    let until = Instant::now() + LIMIT;
+    while !file.exists() {
+        let text = || std::fs::read_to_string(said).unwrap_or_default();
+        assert!(Instant::now() < until, "{} does not appear: {}", file.display(), text());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

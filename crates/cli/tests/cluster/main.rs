@@ -1,0 +1,25 @@
+//! Jobs on several hosts: name spaces of this machine with ssh and Slurm between them, as `cargo xtask cluster run` starts it.
+
+mod common;
+mod reports;
+
+use mpiscope_testkit::cluster;
+use mpiscope_testkit::trials::{self, trial};
+use std::process::ExitCode;
+
+/// Everything here needs a cluster, which takes seconds to come up.
+fn asked_for() -> Option<String> {
+    let asked = std::env::var_os("MPISCOPE_CLUSTER").is_some();
+    (!asked).then(|| "`cargo xtask cluster run` runs it".to_owned())
+}
+
+fn main() -> ExitCode {
+    let mut all = vec![
+        trial!(reports::every_launcher_gives_one_report_of_all_hosts, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(reports::srun_gives_one_report_in_both_forms, needs asked_for, cluster::no_slurm, trials::the_layer),
+        trial!(reports::a_rank_that_is_killed_on_another_host_is_in_the_report, needs asked_for, cluster::no_slurm, trials::the_layer),
+        trial!(reports::hosts_that_are_lost_are_named_in_bounded_time, needs asked_for, cluster::no_ssh, trials::the_layer),
+    ];
+    all.extend(trials::missing_libraries());
+    trials::run(all)
+}

@@ -1,0 +1,135 @@
+//! One report, whoever launches.
+
+use crate::common::{Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, libraries, one, reaches};
+use mpiscope_testkit::mpi::Library;
+use serde_json::Value;
+use std::path::Path;
+
+/// Rank and host of each process of a report.
+fn places(report: &Value) -> Vec<(u64, String)> {
+    let place = |rank: &Value| (rank["rank"].as_u64().unwrap(), rank["host"].as_str().unwrap().to_owned());
+    report["ranks"].as_array().unwrap().iter().map(place).collect()
+}
+
+fn wanted() -> Vec<(u64, String)> {
+    (0..6).map(|rank| (rank, format!("n{}", rank / 2 + 1))).collect()
+}
+
+/// All ranks, each once, and totals that are the sums over them.
+fn complete(report: &Value, all: &str) {
+    assert_eq!(places(report), wanted(), "{all}");
+    for function in report["functions"].as_array().unwrap() {
+        let name = function["name"].as_str().unwrap();
+        let count = |rank: &Value| rank["calls"][name]["count"].as_u64().unwrap_or(0);
+        let sum: u64 = report["ranks"].as_array().unwrap().iter().map(count).sum();
+        assert_eq!(function["total"]["count"].as_u64(), Some(sum), "{name}: {all}");
+    }
+    let init = report["functions"].as_array().unwrap().iter().find(|f| f["name"] == "MPI_Init").unwrap();
+    assert_eq!(init["total"]["count"], 6, "{all}");
+}
+
+/// Runs a command on the head, and checks its report and the evidence that goes with it.
+fn whole(hosts: &Hosts, library: &Library, words: &[String], out: &str) {
+    let (program, arguments) = words.split_first().unwrap();
+    let mut command = hosts.on("login", program, library);
+    let outcome = hosts.run(command.args(arguments).current_dir("/"));
+    let all = format!("{} {words:?}\n{}", library.name, outcome.describe());
+    assert!(outcome.success(), "{all}");
+    let report = hosts.report(out).unwrap_or_else(|| panic!("no report: {all}"));
+    complete(&report, &all);
+    assert_eq!(outcome.stderr.matches("mpiscope: ").count(), 1, "one report: {all}");
+    let evidence = hosts.dir.path().join(out).join("evidence.mpiscope");
+    let mut ps = hosts.on("login", MPISCOPE, library);
+    let shown = hosts.run(ps.args(["ps", "--json"]).arg(evidence));
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{all}"));
+    assert_eq!(places(&shown), wanted(), "{all}");
+}
+
+fn words(parts: &[&[String]]) -> Vec<String> {
+    parts.concat()
+}
+
+fn run(out: &Path) -> Vec<String> {
+    [MPISCOPE, "run", "--out", &out.display().to_string()].map(str::to_owned).to_vec()
+}
+
+pub fn every_launcher_gives_one_report_of_all_hosts() {
+    let _turn = alone();
+    let hosts = Hosts::new(false);
+    for library in libraries() {
+        let program = [compile(&library, "acquire/idle", hosts.dir.path()).display().to_string()];
+        let out = format!("before-{}", library.name);
+        let before = words(&[&run(&hosts.dir.path().join(&out)), &launcher(&library), &program]);
+        whole(&hosts, &library, &before, &out);
+    }
+    let library = one();
+    let program = [compile(&library, "acquire/idle", hosts.dir.path()).display().to_string()];
+    let after = words(&[&launcher(&library), &run(&hosts.dir.path().join("after")), &program]);
+    whole(&hosts, &library, &after, "after");
+}
+
+pub fn srun_gives_one_report_in_both_forms() {
+    let _turn = alone();
+    let hosts = Hosts::new(true);
+    let srun: Vec<String> = "srun -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect();
+    for library in libraries().into_iter().filter(|library| library.name.starts_with("mpich")) {
+        let program = [compile(&library, "acquire/idle", hosts.dir.path()).display().to_string()];
+        for (form, before) in [("before", true), ("after", false)] {
+            let out = format!("{form}-{}", library.name);
+            let run = run(&hosts.dir.path().join(&out));
+            let all = if before { words(&[&run, &srun, &program]) } else { words(&[&srun, &run, &program]) };
+            whole(&hosts, &library, &all, &out);
+        }
+    }
+}
+
+pub fn a_rank_that_is_killed_on_another_host_is_in_the_report() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(true), one());
+    let program =
+        [compile(&library, "ending", hosts.dir.path()).display().to_string(), "kill-one".to_owned()];
+    let srun: Vec<String> = "srun -K -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect();
+    for (out, launcher) in [("ssh", launcher(&library)), ("slurm", srun)] {
+        let all = words(&[&run(&hosts.dir.path().join(out)), &launcher, &program]);
+        let mut command = hosts.on("login", MPISCOPE, &library);
+        let outcome = hosts.run(command.args(&all[1..]));
+        let said = format!("{out}\n{}", outcome.describe());
+        assert!(!outcome.success() && !outcome.timed_out, "{said}");
+        let report = hosts.report(out).unwrap_or_else(|| panic!("no report: {said}"));
+        assert_eq!(places(&report), wanted(), "{said}");
+        assert_eq!(report["ranks"][5]["ending"]["signal"], 9, "{said}");
+        assert!(report["ranks"].as_array().unwrap().iter().all(|rank| rank["finalized"] == false), "{said}");
+    }
+}
+
+pub fn hosts_that_are_lost_are_named_in_bounded_time() {
+    let _turn = alone();
+    let library = one();
+    for (what, lost) in [("killed", "n3"), ("cut", "n2")] {
+        let hosts = Hosts::new(false);
+        let dir = hosts.dir.path();
+        let program = compile(&library, "acquire/idle", dir).display().to_string();
+        let all =
+            words(&[&run(&dir.join("out")), &launcher(&library), &[program, dir.display().to_string()]]);
+        let said = dir.join("said");
+        let mut command = hosts.on("login", MPISCOPE, &library);
+        let mut job = Job::start(command.args(&all[1..]).env("MPISCOPE_HOST_SECONDS", "15"), &said);
+        reaches(&dir.join("at.idle.1"), &said);
+        match what {
+            "killed" => hosts.cluster.0.kill(lost),
+            _ => hosts.cluster.0.cut(lost).unwrap(),
+        }
+        // The launcher may wait for ever for what it has lost: somebody ends the job.
+        job.terminate();
+        job.ends(LIMIT);
+        let text = std::fs::read_to_string(&said).unwrap();
+        let report = hosts.report("out").unwrap_or_else(|| panic!("{what}: no report: {text}"));
+        let here: Vec<_> = wanted().into_iter().filter(|(_, host)| host != lost).collect();
+        assert_eq!(places(&report), here, "{what}: {text}");
+        let ranks = if lost == "n3" { "[4-5]" } else { "[2-3]" };
+        assert!(
+            text.contains(&format!("host {lost} ")) && text.contains(&format!("ranks {ranks} missing")),
+            "{what}: {text}"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! A job without a process on this host: all its hosts are asked by its name.
+
+use super::{Elsewhere, ask, open, words};
+use crate::acquire::SystemHosts;
+use crate::discover::{Job, Parts};
+use crate::evidence::Evidence;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What a host says on which no process of the job runs: not all hosts of an allocation need have some.
+pub const NONE_HERE: &str = "no process of the job is here";
+
+/// Adds the ranks of all hosts.
+pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
+    let mut elsewhere = Elsewhere::default();
+    let asked: Vec<(String, ())> = parts.hosts.iter().map(|host| (host.clone(), ())).collect();
+    let remote = hosts.remote();
+    let fetch = |host: &str| remote.output(host, &words(&parts.name, pause, stacks), pause);
+    let answers = ask(&asked, |host, ()| fetch(host).map_err(|why| why.to_string()));
+    let mut known = BTreeSet::new();
+    for ((host, ()), answer) in asked.iter().zip(answers) {
+        match answer.and_then(|bytes| open(host, &bytes)) {
+            Ok(Evidence { manifest, job: there }) => {
+                // A host that has two names is asked twice, and counts once.
+                let identity = manifest.host.as_ref().map_or_else(|| host.clone(), |host| host.key());
+                if !known.insert(identity) {
+                    continue;
+                }
+                // It is believed of its own ranks only.
+                let name = manifest.host.map_or_else(|| host.clone(), |host| host.name);
+                job.owner = there.owner;
+                job.take_in(there, |process| process.host == name || process.host == *host);
+                elsewhere.before.extend(
+                    manifest.before.into_iter().filter(|seen| seen.host == name || seen.host == *host),
+                );
+                elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
+            }
+            Err(why) if why.contains(NONE_HERE) => {}
+            Err(why) => elsewhere.not_seen.push(format!("{why}; its ranks are missing")),
+        }
+    }
+    elsewhere
+}

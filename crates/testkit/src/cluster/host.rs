@@ -1,0 +1,112 @@
+//! One host: the first process of its name spaces, and commands inside.
+
+use super::until;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What the first process does: makes this a host of its own, and waits for all that ends here. `$1` is the folder of the
+/// cluster, `$2` the name. Services find a /run of this host alone.
+const FIRST: &str = r#"
+hostname "$2" && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /run && mkdir -p /run/sshd &&
+mount --bind "$1/hosts" /etc/hosts && ip link set lo up && : > "$1/$2.up" || exit 1
+while :; do sleep 1000 & wait; done
+"#;
+
+/// A host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its address on the network of the cluster.
+    pub address: String,
+    /// The process that made the name spaces: what is below it ends with it.
+    keeper: u32,
+    /// When that one started: its number may be another's later.
+    started: String,
+    /// The first process in them, as this machine numbers it.
+    pub first: u32,
+}
+
+impl Host {
+    /// Makes the name spaces.
+    pub(super) fn make(dir: &Path, name: &str, address: String) -> anyhow::Result<Self> {
+        let up = dir.join(format!("{name}.up"));
+        let _old = fs::remove_file(&up);
+        let mut keeper = Command::new("unshare");
+        keeper.args([
+            "-n",
+            "-m",
+            "-p",
+            "-u",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "sh",
+            "-c",
+            FIRST,
+            "host",
+        ]);
+        keeper.arg(dir).arg(name).stdin(Stdio::null()).process_group(0);
+        let log = fs::File::create(dir.join(format!("{name}.log")))?;
+        let mut child = keeper.stdout(log.try_clone()?).stderr(log).spawn()?;
+        let pid = child.id();
+        let started = start_of(pid).unwrap_or_default();
+        // It is ours as long as this process lives, and then the init process's.
+        std::thread::spawn(move || child.wait());
+        let host = Self { name: name.to_owned(), address, keeper: pid, started, first: 0 };
+        let first =
+            || fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?.trim().parse().ok();
+        if !until(|| up.exists() || !host.lives()) || !host.lives() {
+            host.end();
+            let said = fs::read_to_string(dir.join(format!("{name}.log"))).unwrap_or_default();
+            anyhow::bail!("host {name} does not come up: {}", said.trim());
+        }
+        let _seen = fs::remove_file(&up);
+        match first() {
+            Some(first) => Ok(Self { first, ..host }),
+            None => {
+                host.end();
+                anyhow::bail!("host {name} has no first process")
+            }
+        }
+    }
+
+    /// A command that runs `program` here, in the present folder.
+    #[must_use]
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["-t", &self.first.to_string(), "-n", "-m", "-p", "-u"]);
+        if let Ok(folder) = std::env::current_dir() {
+            command.arg(format!("--wdns={}", folder.display()));
+        }
+        command.args(["--", program]);
+        command
+    }
+
+    /// Whether it is there.
+    #[must_use]
+    pub fn lives(&self) -> bool {
+        start_of(self.keeper).is_some_and(|started| started == self.started)
+    }
+
+    /// Ends it, with all that runs here.
+    pub(super) fn end(&self) {
+        let pid = i32::try_from(self.keeper).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid.filter(|_| self.lives()) {
+            // It does not heed SIGTERM while it waits for its child.
+            let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            until(|| !self.lives());
+        }
+    }
+}
+
+/// When a process that runs started, in the kernel's ticks since boot.
+fn start_of(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    let running = words.next().is_some_and(|state| state != "Z");
+    words.nth(18).filter(|_| running).map(str::to_owned)
+}
