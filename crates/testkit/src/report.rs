@@ -25,6 +25,8 @@ pub struct Report {
     /// Where the program called them from.
     #[serde(default)]
     pub sites: Vec<Place>,
+    /// Who waited for whom.
+    pub waits: Option<Waits>,
     /// Calls that belong to no place.
     #[serde(default)]
     pub other_calls: Vec<Place>,
@@ -39,6 +41,29 @@ pub struct Function {
     pub name: String,
     /// Sums over the ranks.
     pub total: Calls,
+}
+
+/// Who waited for whom.
+#[derive(Debug, Deserialize)]
+pub struct Waits {
+    #[allow(missing_docs)]
+    pub list: Vec<Wait>,
+    /// How much of the time in calls that can wait was looked at.
+    pub seen_share: f64,
+    /// Whether messages were looked at.
+    pub messages: bool,
+}
+
+/// Waiting of one sort in one place for one rank.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Wait {
+    pub kind: String,
+    pub function: String,
+    pub line: Option<String>,
+    pub seconds: f64,
+    pub culprit: String,
+    pub meanwhile: String,
 }
 
 /// A place that a function was called from.

@@ -115,8 +115,8 @@ fn members_wait_for_the_last_at_a_barrier_for_a_late_root_and_an_early_root_for_
     let got: Vec<_> =
         found.list.iter().map(|l| (l.kind, l.ranks.to_string(), l.culprit.to_string(), l.seconds)).collect();
     let wanted = [
-        (Kind::BARRIER, "[0,2]".to_owned(), "1".to_owned(), 0.07),
         (Kind::LATE_ROOT, "[1-2]".to_owned(), "0".to_owned(), 0.07),
+        (Kind::BARRIER, "[0,2]".to_owned(), "1".to_owned(), 0.07),
         (Kind::EARLY_ROOT, "0".to_owned(), "1".to_owned(), 0.05),
     ];
     assert_eq!(got, wanted);

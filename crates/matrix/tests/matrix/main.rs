@@ -30,6 +30,7 @@ mod subject;
 mod tool;
 mod variables;
 mod views;
+mod waits;
 mod watched;
 mod why;
 
@@ -83,6 +84,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(why::trials(subject, library));
     trials.extend(views::trials(subject, library));
     trials.push(watched::trial(subject, library));
+    trials.push(waits::trial(subject, library));
     trials
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Pairs of records that are near; a power of two.
 const PAIRS: usize = 128;
 /// Objects of one place that are told apart.
-const OBJECTS: usize = 12;
+const OBJECTS: usize = 7;
 
 /// Where a call was made, of which function, and with which object.
 #[derive(Clone, Copy)]

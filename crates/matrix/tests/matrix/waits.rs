@@ -1,0 +1,79 @@
+//! Wait states that a program knows of itself: found, with seconds, line and culprit, and nowhere else.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::report;
+
+use crate::subject::{Form, Subject, word};
+
+const RANKS: usize = 3;
+/// Seconds that somebody is late.
+const LATE: &str = "0.15";
+/// Beside a twentieth: a process may be stopped between its own look at the clock and its call.
+const SLACK: f64 = 0.015;
+
+/// What the program says of one part: kind, line, rank that was late, seconds.
+struct Known {
+    kind: String,
+    line: String,
+    culprit: String,
+    seconds: f64,
+}
+
+pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
+    let name = format!("{}::waits_are_as_long_as_the_program_says_and_name_line_and_culprit", library.name);
+    let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+    Trial::test(name, move || check(&subject, &library).map_err(|error| format!("{error:#}").into()))
+}
+
+fn check(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "waits", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let what = [word(&binary), LATE.into()];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
+        command.env("MPISCOPE_RECORD_MESSAGES", "1");
+    })?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let known: Vec<Known> = ran.outcome.stdout.lines().map(known).collect::<Result<_>>()?;
+    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
+    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    ensure!(waits.messages && waits.seen_share > 0.99, "not all was seen: {waits:#?}");
+    for part in &known {
+        let here: Vec<_> = waits.list.iter().filter(|wait| is_at(wait, &part.line)).collect();
+        let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
+        let seconds: f64 = here.iter().filter(right).map(|wait| wait.seconds).sum();
+        let near = (seconds - part.seconds).abs() <= 0.05 * part.seconds + SLACK;
+        ensure!(near, "{} at {}: {} s, not {seconds} s: {here:#?}", part.kind, part.line, part.seconds);
+        let others: f64 = here.iter().filter(|wait| !right(wait)).map(|wait| wait.seconds).sum();
+        ensure!(others <= SLACK, "others are named for {}: {here:#?}", part.line);
+        let working = here
+            .iter()
+            .filter(right)
+            .any(|wait| wait.meanwhile.starts_with("computing after MPI_Barrier at "));
+        ensure!(working, "not said what the late rank did: {here:#?}");
+    }
+    for kind in ["late-sender", "late-receiver", "late-root", "early-root"] {
+        let elsewhere = |wait: &&report::Wait| {
+            wait.kind == kind && wait.seconds > SLACK && known.iter().all(|part| !is_at(wait, &part.line))
+        };
+        let wrong: Vec<_> =
+            waits.list.iter().filter(elsewhere).filter(|w| w.function != "MPI_Gather").collect();
+        ensure!(wrong.is_empty(), "nobody waited there: {wrong:#?}");
+    }
+    Ok(())
+}
+
+fn is_at(wait: &report::Wait, line: &str) -> bool {
+    wait.line.as_ref().is_some_and(|place| place.ends_with(line))
+}
+
+fn known(line: &str) -> Result<Known> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [kind, line, culprit, seconds] = words[..] else { anyhow::bail!("not understood: {line}") };
+    let (kind, line, culprit) = (kind.to_owned(), format!("waits.c:{line}"), culprit.to_owned());
+    Ok(Known { kind, line, culprit, seconds: seconds.parse()? })
+}
