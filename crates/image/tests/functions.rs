@@ -90,3 +90,26 @@ fn every_function_of_the_table_reads_as_it_was_written() {
         assert_eq!(*function, mpiscope_image::Function::of_table(&function.name));
     }
 }
+
+#[test]
+fn images_whose_tables_differ_are_not_taken_for_each_other() {
+    let image = |operation: u32| {
+        let memory = Memory::new(1 << 20, 1 << 20);
+        let writer = memory.writer();
+        for name in ["MPI_Send", "MPI_Isend"] {
+            let (_, function) = writer.new_record::<FunctionRecord>(SectionKind::FUNCTIONS, 2).unwrap();
+            writer.put_chars(&function.name, &Chars::new(name.as_bytes()));
+            function
+                .properties
+                .set(Properties { class: Class::POINT_TO_POINT, ..Properties::default() }.word());
+            function.operation.set(operation);
+        }
+        memory
+    };
+    let operation = |memory: &Memory| read(memory).get(1).unwrap().operation.clone();
+    let (one, other) = (image(1), image(2));
+    for _ in 0..2 {
+        assert_eq!(operation(&one), "MPI_Send");
+        assert_eq!(operation(&other), "MPI_Isend");
+    }
+}
