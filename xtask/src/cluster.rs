@@ -57,8 +57,9 @@ pub fn run(args: &Args) -> Result<()> {
             Ok(())
         }
         Verb::Run { command, .. } if command.is_empty() => {
-            let mut tests = build::tests();
-            build::run(tests.env("MPISCOPE_CLUSTER", "1").args(["-p", "mpiscope", "--test", "cluster"]))
+            let mut tests = build::cargo();
+            tests.args(["test", "--package", "mpiscope", "--test", "cluster"]);
+            build::run(tests.env("MPISCOPE_CLUSTER", "1"))
         }
         Verb::Run { on, command } => on_cluster(on, command),
     }

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, Parts, discover};
+use mpiscope_job::elsewhere::announced;
 use mpiscope_job::evidence;
 use mpiscope_job::living;
 use mpiscope_job::names::Locate;
@@ -24,6 +25,14 @@ const START_ONE: &str = "start one with `mpiscope run mpirun -n 4 ./app`";
 /// Finds what `name` means.
 pub fn find(name: Option<&str>) -> Result<Target> {
     let mut jobs = discover();
+    // Those that were started from here, and have no process here.
+    let elsewhere = announced::all();
+    jobs.extend(
+        elsewhere
+            .into_iter()
+            .filter(|job| !jobs.iter().any(|here| here.name == job.name))
+            .collect::<Vec<_>>(),
+    );
     let Some(name) = name else {
         return match jobs.len() {
             0 => bail!("no job of this user runs under mpiscope on this host; {START_ONE}, or name a file"),

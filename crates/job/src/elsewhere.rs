@@ -9,11 +9,12 @@
 //! What comes back is read by the code that reads evidence files, so every view of a job is one of all its hosts. A host that
 //! does not answer in time costs its own ranks only, and is named.
 
+pub mod announced;
 mod parts;
 
 pub use parts::NONE_HERE;
 
-use crate::acquire::{self, Hosts, Scope, Start, SystemHosts};
+use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users};
 use crate::discover::{Job, JobImage};
 use crate::evidence::{self, Evidence};
 use crate::questions::observation::Observation;
@@ -87,12 +88,41 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
         image.outer_pid(process.pid).filter(|_| !process.finalized())
     };
     let pids: Vec<u32> = job.images.iter().filter_map(pid).collect();
+    let here = pids.len();
     let found = acquire::acquire(hosts, Start::Pids(pids), &Scope::default());
-    let mut places: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
-    for place in found.map_or_else(|_| Vec::new(), |found| found.elsewhere) {
-        places.entry(place.host).or_default().insert(place.pid);
+    let mut places: Places = BTreeMap::new();
+    let add = |places: &mut Places, place: ProcessLocation| {
+        if !hosts.here(&place.host) {
+            places.entry(place.host).or_default().insert(place.pid);
+        }
+    };
+    found
+        .map_or_else(|_| Vec::new(), |found| found.elsewhere)
+        .into_iter()
+        .for_each(|place| add(&mut places, place));
+    let known = |places: &Places| here + places.values().map(BTreeSet::len).sum::<usize>();
+    // Only rank 0 knows all others: where it is on another host, that one is asked who there is.
+    if known(&places) < size(job, &files) {
+        for (host, pids) in places.clone().into_iter().take(MOST_DIRECTORIES) {
+            let pids: Vec<u32> = pids.into_iter().collect();
+            let Ok(told) = hosts.ask(&host, &pids, &Users::only(job.owner)) else { continue };
+            let own = told.processes.into_iter().map(|entry| entry.place);
+            own.chain(told.elsewhere).for_each(|place| add(&mut places, place));
+        }
     }
     places.into_iter().collect()
+}
+
+/// Processes by host.
+type Places = BTreeMap<String, BTreeSet<u32>>;
+
+/// Hosts that are asked who else there is: those of rank 0 of each world that the ranks here know of.
+const MOST_DIRECTORIES: usize = 4;
+
+/// Ranks of the largest world that has ranks here.
+fn size(job: &Job, files: &Arc<Files>) -> usize {
+    let sizes = job.images.iter().filter_map(|image| image.read(files).ok().flatten()?.1.size);
+    sizes.max().map_or(0, |size| size as usize)
 }
 
 type Answer = Result<Vec<u8>, String>;

@@ -4,6 +4,7 @@ use super::message::{self, LONGEST_EVIDENCE, Message};
 use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
 use super::{FromHost, Offset, PLACE, SECRET, SILENT, patience};
 use mpiscope_job::clock::Moment;
+use mpiscope_job::elsewhere::announced::{self, Announcement};
 use mpiscope_job::evidence;
 use std::ffi::OsString;
 use std::fs::File;
@@ -43,6 +44,7 @@ struct Shared {
     /// When the launcher ended.
     ended: Mutex<Option<Instant>>,
     over: AtomicBool,
+    announced: Mutex<Option<Announcement>>,
 }
 
 impl Shared {
@@ -190,6 +192,14 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
     let same = hosts.iter().filter(|other| other.host == known.host && other.id != known.id).count();
     let host = if same > 0 { format!("{} ({})", known.host, same + 1) } else { known.host.clone() };
     hosts.push(Known { host, ..known });
+    // Whoever looks at the job from here finds its hosts by that.
+    let names: Vec<String> = hosts.iter().map(|known| known.host.clone()).collect();
+    let announced = announced::announce(job, &names).ok();
+    let mut kept = shared.announced.lock().unwrap_or_else(PoisonError::into_inner);
+    // The file was replaced: the one before has the same name, and must not take it away.
+    if let Some(before) = std::mem::replace(&mut *kept, announced) {
+        std::mem::forget(before);
+    }
     Ok(hosts.len() - 1)
 }
 
@@ -252,6 +262,7 @@ fn take(host: &mut Sealed, len: u64, at: usize, shared: &Shared) -> io::Result<N
 impl Drop for Gather {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
+        *self.shared.announced.lock().unwrap_or_else(PoisonError::into_inner) = None;
         // Wakes the listener, which then ends.
         let _woken =
             TcpStream::connect_timeout(&([127, 0, 0, 1], self.port).into(), Duration::from_millis(50));

@@ -1,0 +1,86 @@
+//! Verbs on a job that runs, from each host.
+
+use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher, one, reaches};
+use mpiscope_testkit::mpi::Library;
+use serde_json::Value;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn wanted() -> Vec<(u64, String)> {
+    (0..6).map(|rank| (rank, format!("n{}", rank / 2 + 1))).collect()
+}
+
+fn places(list: &Value) -> Vec<(u64, String)> {
+    let place = |rank: &Value| (rank["rank"].as_u64().unwrap(), rank["host"].as_str().unwrap().to_owned());
+    list.as_array().map(|list| list.iter().map(place).collect()).unwrap_or_default()
+}
+
+/// What a verb prints as JSON on a host.
+fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> (Value, String) {
+    let mut command = hosts.on(host, MPISCOPE, library);
+    let outcome = hosts.run(command.args(words).arg("--json").env("MPISCOPE_HOST_SECONDS", "20"));
+    let all = format!("{words:?} on {host}\n{}", outcome.describe());
+    (serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null), all)
+}
+
+/// A job of six ranks that wait for a file.
+fn start(hosts: &Hosts, library: &Library, launcher: &[String]) -> Job {
+    let dir = hosts.dir.path();
+    let program = compile(library, "acquire/idle", dir);
+    let said = dir.join("said");
+    let mut command = hosts.on("login", MPISCOPE, library);
+    command.args(["run", "--quiet", "--hang-after", "0"]).args(launcher).arg(program).arg(dir);
+    let job = Job::start(&mut command, &said);
+    reaches(&dir.join("at.idle.1"), &said);
+    job
+}
+
+fn ends(mut job: Job, dir: &Path) {
+    std::fs::write(dir.join("go.1"), "").unwrap();
+    job.ends(Duration::from_secs(60));
+}
+
+pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_each_host() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(true), one());
+    let srun: Vec<String> = "srun -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect();
+    let job = start(&hosts, &library, &srun);
+    let queue = hosts.run(hosts.on("login", "squeue", &library).args(["-h", "-o", "%i"]));
+    let (number, named) = (queue.stdout.trim().to_owned(), format!("slurm:{}", queue.stdout.trim()));
+    for host in ["login", "n1", "n3"] {
+        let (ps, all) = ask(&hosts, host, &library, &["ps", &named]);
+        assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
+        assert_eq!(ps["errors"], Value::Array(Vec::new()), "{all}");
+    }
+    let (ps, all) = ask(&hosts, "login", &library, &["ps", &number]);
+    assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
+    let (why, all) = ask(&hosts, "login", &library, &["why", "--for", "0.2", &named]);
+    assert_eq!(why["not_seen"], Value::Array(Vec::new()), "{all}");
+    let (inspect, all) = ask(&hosts, "login", &library, &["inspect", &named]);
+    assert_eq!(places(&inspect["ranks"]), wanted(), "{all}");
+    let (none, all) = ask(&hosts, "login", &library, &["ps", "slurm:99999"]);
+    assert!(none.is_null() && all.contains("Slurm knows no running job"), "{all}");
+    ends(job, hosts.dir.path());
+}
+
+pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let job = start(&hosts, &library, &launcher(&library));
+    // Nothing of it runs on this host but the one who started it.
+    let (ps, all) = ask(&hosts, "login", &library, &["ps"]);
+    assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
+    let (ps, all) = ask(&hosts, "n2", &library, &["ps"]);
+    assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
+    hosts.cluster.0.cut("n3").unwrap();
+    let began = Instant::now();
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    let outcome = hosts.run(command.args(["ps", "--json"]).env("MPISCOPE_HOST_SECONDS", "3"));
+    let took = began.elapsed();
+    let ps: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
+    assert_eq!(places(&ps["ranks"]), wanted()[..4], "{}", outcome.describe());
+    assert!(ps["errors"].to_string().contains("n3"), "{}", outcome.describe());
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    job.terminate();
+    drop(job);
+}
