@@ -10,7 +10,8 @@ static void on_error(MPI_Comm *comm, int *code, ...)
 {
 }
 
-static void turn(long step)
+/* Not inlined, so that each line is one call site: compilers repeat calls in front of loops. */
+__attribute__((noinline)) static void turn(long step)
 {
     MPI_Comm quiet, used, cart;
     MPI_Datatype pieces, record;
