@@ -3,7 +3,7 @@
 use super::collector::Collector;
 use super::hosts::shared::Shared;
 use super::hosts::uplink::Uplink;
-use super::hosts::{FromHost, patience};
+use super::hosts::{FromHost, join, patience};
 use super::{Options, banner, evidence};
 use crate::render::complain;
 use mpiscope_job::{JobReport, RankSet};
@@ -57,12 +57,9 @@ fn alone(collector: &mut Collector, job: &str, options: &Options, screen: Option
     if ranks.0.contains(&0) {
         let all = |parts: &[FromHost]| here(&ranks) + sent(parts) >= size as usize;
         let mut others = shared.take(NEXT.min(patience()), all);
-        let through =
-            format!("the parts of {} other hosts came through {}", others.len(), shared.folder().display());
+        let note = join::through(&others, shared.folder());
         let mut report = collector.report(options.command(), &others);
-        if !others.is_empty() {
-            report.notes.push((through, Default::default()));
-        }
+        report.notes.extend(note.map(|note| (note, Default::default())));
         others.retain(|other| other.evidence.is_ok());
         return deliver(collector, job, options, report, others, screen);
     }

@@ -188,14 +188,20 @@ fn inner(options: &Options) -> Result<Vec<OsString>> {
 }
 
 /// What other hosts sent: by their connections, and those that have none through the directory of `--out`.
-fn gathered(gather: hosts::gather::Gather, options: &Options, job: &str) -> Vec<hosts::FromHost> {
-    let mut others = gather.finish();
+fn gathered(
+    gather: hosts::gather::Gather,
+    options: &Options,
+    job: &str,
+) -> (Vec<hosts::FromHost>, Option<String>) {
+    let (mut others, mut note) = (gather.finish(), None);
     if options.out.is_some()
         && let Ok(shared) = hosts::shared::Shared::find(options.out.as_deref(), job)
     {
-        others.extend(shared.take(std::time::Duration::ZERO, |_| false));
+        let through = shared.take(std::time::Duration::ZERO, |_| false);
+        note = hosts::join::through(&through, shared.folder());
+        others.extend(through);
     }
-    others
+    (others, note)
 }
 
 /// Form 1: parent of the launcher.
@@ -220,8 +226,9 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
         child::supervise(child, &signals, Some((&mut collector, &mut starter)), &|| watch.last_look())?;
     drop(watch);
     collector.settle();
-    let others = gather.map_or_else(Vec::new, |gather| gathered(gather, options, &job));
-    let report = collector.report(options.command(), &others);
+    let (others, note) = gather.map_or_else(|| (Vec::new(), None), |gather| gathered(gather, options, &job));
+    let mut report = collector.report(options.command(), &others);
+    report.notes.extend(note.map(|note| (note, Default::default())));
     let scope = banner::Scope { whole: true, ending: Some(ending), ends: collector.ends(), others };
     banner::deliver(options, &job, report, scope, None);
     signals.mask().restore();

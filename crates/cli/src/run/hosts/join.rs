@@ -5,6 +5,7 @@ use mpiscope_job::discover::Job;
 use mpiscope_job::living::Reader;
 use mpiscope_job::report::{Observed, of_job};
 use mpiscope_job::{JobReport, RankSet};
+use std::path::Path;
 
 /// The processes of other hosts, and what could not be had.
 pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
@@ -40,6 +41,16 @@ fn lost(other: &FromHost, why: &str) -> String {
         1 => format!("host {host} {why}: rank {ranks} missing"),
         _ => format!("host {host} {why}: ranks {ranks} missing"),
     }
+}
+
+/// By which way parts came that came through no connection.
+pub fn through(parts: &[FromHost], folder: &Path) -> Option<String> {
+    let hosts = match parts.len() {
+        0 => return None,
+        1 => "the part of another host".to_owned(),
+        n => format!("the parts of {n} other hosts"),
+    };
+    Some(format!("{hosts} came through {}", folder.display()))
 }
 
 /// The ranks of the first world that no host has sent, if that is not said already.
