@@ -84,11 +84,33 @@ fn entered(seen: &Observation) -> impl Iterator<Item = ((u64, u64), Taken)> {
     })
 }
 
-/// All waits, each at most as long as the call that it was in.
-pub fn waits(joined: &Joined<'_>, calls: &Calls) -> Vec<Wait> {
+/// The hosts of processes: each has a clock of its own.
+pub struct Hosts<'a>(HashMap<ProcessIndex, &'a str>);
+
+impl<'a> Hosts<'a> {
+    /// Of all processes that were seen.
+    pub fn of(joined: &Joined<'a>) -> Self {
+        Self(joined.processes().map(|(me, _, _, seen)| (me, seen.host.as_str())).collect())
+    }
+
+    /// Whether there is only one.
+    pub fn is_one(&self) -> bool {
+        self.have_one_clock(self.0.keys())
+    }
+
+    fn have_one_clock<'p>(&self, processes: impl IntoIterator<Item = &'p ProcessIndex>) -> bool {
+        let mut hosts = processes.into_iter().map(|process| self.0.get(process));
+        let first = hosts.next();
+        hosts.all(|host| Some(host) == first)
+    }
+}
+
+/// All waits of processes for others of their host, each at most as long as the call that it was in.
+pub fn waits(joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
     let mut longest: HashMap<(ProcessIndex, u64), Wait> = HashMap::new();
     let messages = joined.messages();
-    let found = messages.iter().flat_map(of_message).chain(of_collectives(joined));
+    let near = messages.iter().filter(|ends| hosts.have_one_clock([&ends.sender, &ends.receiver]));
+    let found = near.flat_map(of_message).chain(of_collectives(joined, hosts));
     for mut wait in found {
         // Until the call returned, at the latest.
         let own = calls.0.get(&wait.who).and_then(|own| own.get(&wait.span.from));
@@ -124,7 +146,7 @@ fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
     late_sender.into_iter().chain(late_receiver)
 }
 
-fn of_collectives(joined: &Joined<'_>) -> Vec<Wait> {
+fn of_collectives(joined: &Joined<'_>, hosts: &Hosts<'_>) -> Vec<Wait> {
     let mut all: BTreeMap<(u64, u64), Vec<(ProcessIndex, Taken)>> = BTreeMap::new();
     let mut sizes: HashMap<u64, u32> = HashMap::new();
     for (me, _, _, seen) in joined.processes() {
@@ -138,7 +160,8 @@ fn of_collectives(joined: &Joined<'_>) -> Vec<Wait> {
     let mut waits = Vec::new();
     for ((comm, _), members) in all {
         // Who came last is known only if all are.
-        if sizes.get(&comm).is_some_and(|size| *size as usize == members.len()) {
+        let all = sizes.get(&comm).is_some_and(|size| *size as usize == members.len());
+        if all && hosts.have_one_clock(members.iter().map(|(member, _)| member)) {
             of_collective(joined, comm, &members, &mut waits);
         }
     }

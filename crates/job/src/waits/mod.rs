@@ -124,6 +124,8 @@ pub struct Waits {
     pub seen_share: f64,
     /// Whether messages were recorded one by one: without, only collectives were looked at.
     pub messages: bool,
+    /// Whether all ranks were on one host: those of several were not compared, since each host has a clock of its own.
+    pub one_clock: bool,
 }
 
 /// Time that waits are parts of, in seconds.
@@ -150,7 +152,8 @@ pub fn can_wait(function: &str) -> bool {
 pub fn of(observations: &[Observation], time: Time) -> Waits {
     let joined = Joined::of(observations);
     let calls = find::Calls::of(&joined);
-    let waits = find::waits(&joined, &calls);
+    let hosts = find::Hosts::of(&joined);
+    let waits = find::waits(&joined, &calls, &hosts);
     let seen = calls.seconds();
     let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
     let list = merge::merge(&joined, &calls, &waits, time.threads);
@@ -160,5 +163,6 @@ pub fn of(observations: &[Observation], time: Time) -> Waits {
         seen_s: seen,
         seen_share: part(seen, time.waiting),
         messages: observations.iter().any(|seen| seen.ledger.is_some()),
+        one_clock: hosts.is_one(),
     }
 }

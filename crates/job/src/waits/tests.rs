@@ -137,3 +137,14 @@ fn what_a_late_rank_was_in_itself_is_named_instead_of_computing() {
     let second = with_messages(second, vec![], vec![receive]);
     assert!(told(&[first, second])[0].1.ends_with("which was in MPI_Recv at a.c:3"));
 }
+
+#[test]
+fn ranks_of_different_hosts_are_not_compared() {
+    let late = with_collectives(rank(0, 2), &[("MPI_Barrier", None, 500, 501)]);
+    let early = with_collectives(rank(1, 2), &[("MPI_Barrier", None, 100, 501)]);
+    let time = Time { threads: 1.0, waiting: 1.0 };
+    let near = of(&[late.clone(), early.clone()], time);
+    assert!(near.one_clock && near.list.len() == 1, "{near:?}");
+    let far = of(&[late, Observation { host: "n2".into(), ..early }], time);
+    assert!(!far.one_clock && far.list.is_empty(), "{far:?}");
+}

@@ -6,6 +6,8 @@ use mpiscope_job::report::JobReport;
 
 /// Waits that are shown.
 const MOST: usize = 12;
+/// Smaller parts of the job's time are only counted.
+const LEAST: f64 = 0.001;
 
 /// The section: a sentence for each, most time first.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
@@ -13,14 +15,18 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     if found.list.is_empty() {
         return Vec::new();
     }
-    let mut blocks: Vec<Block> =
-        found.list.iter().take(MOST).map(|lost| Block::Line(format!("  {lost}"))).collect();
-    blocks.extend(more(MOST, found.list.len(), "waits"));
+    let large = found.list.iter().filter(|lost| lost.share >= LEAST);
+    let mut blocks: Vec<Block> = large.take(MOST).map(|lost| Block::Line(format!("  {lost}"))).collect();
+    blocks.extend(more(blocks.len(), found.list.len(), "waits"));
     let seen = format!("{:.0} % of the time in calls that can wait was looked at", found.seen_share * 100.0);
     let messages = match found.messages {
         true => "",
         false => "; messages were not recorded one by one, only collectives were looked at",
     };
-    blocks.push(Block::Line(format!("  waits of {} in all; {seen}{messages}", duration(found.seconds))));
+    let clocks = if found.one_clock { "" } else { "; ranks of different hosts were not compared" };
+    blocks.push(Block::Line(format!(
+        "  waits of {} in all; {seen}{messages}{clocks}",
+        duration(found.seconds)
+    )));
     blocks
 }
