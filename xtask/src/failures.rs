@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// How many lines are kept of one set of tests.
-const KEPT: usize = 120;
+/// How many lines are kept of what one set of tests wrote, and as many of the names.
+const KEPT: usize = 60;
 
 /// What the sets of tests of a run said of their failures.
 #[derive(Debug, Default)]
@@ -43,15 +43,17 @@ impl Failures {
 
     fn follow(&mut self, output: impl Read, mut shown: impl Write) -> Result<()> {
         let mut failed: Option<Vec<String>> = None;
+        let mut most = KEPT;
         for line in BufReader::new(output).split(b'\n') {
             let line = String::from_utf8_lossy(&line?).into_owned();
             writeln!(shown, "{line}")?;
             if line.starts_with("test result:") {
                 self.sets.extend(failed.take());
             } else if line == "failures:" {
-                failed.get_or_insert_default();
+                // Once before what they wrote, once before their names.
+                most = failed.get_or_insert_default().len() + KEPT;
             } else if let Some(lines) = failed.as_mut()
-                && lines.len() < KEPT
+                && lines.len() < most
                 && !line.trim().is_empty()
             {
                 lines.push(line);
@@ -75,5 +77,15 @@ mod tests {
         failures.follow(output.as_bytes(), &mut shown).unwrap();
         assert_eq!(failures.sets, [["---- b stdout ----", "wrong", "    b"]]);
         assert_eq!(String::from_utf8(shown).unwrap(), output);
+    }
+
+    #[test]
+    fn the_names_are_kept_however_much_was_written() {
+        let output =
+            format!("failures:\n{}failures:\n    b\ntest result: FAILED.\n", "wrong\n".repeat(5 * KEPT));
+        let mut failures = Failures::default();
+        failures.follow(output.as_bytes(), std::io::sink()).unwrap();
+        let kept = &failures.sets[0];
+        assert_eq!((kept.len(), kept.last().map(String::as_str)), (KEPT + 1, Some("    b")));
     }
 }
