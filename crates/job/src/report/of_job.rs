@@ -140,18 +140,7 @@ fn kept(file: &ProcessFile, symbols: &dyn Locate) -> Observed {
     };
     let (pid, ended_ns) = (process.pid, Some(process.clock.end_ns()));
     let observation = Some(observation);
-    Observed {
-        leaks,
-        observation,
-        facts,
-        launcher_rank: None,
-        pid,
-        ended_ns,
-        later_ns: 0,
-        ending: None,
-        core: None,
-        process,
-    }
+    Observed { leaks, observation, facts, ended_ns, ..unseen(process, pid) }
 }
 
 fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
@@ -168,24 +157,17 @@ fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
     // When it ended nobody saw; what is not over yet goes to the moment of the look.
     let ended_ns = (!alive).then(|| process.clock.end_ns());
     let pid = outer_pid.or(found.about().map(|about| about.pid)).unwrap_or(process.pid);
-    Observed {
-        leaks,
-        observation,
-        facts,
-        launcher_rank: None,
-        pid,
-        ended_ns,
-        later_ns: 0,
-        ending: None,
-        core: None,
-        process,
-    }
+    Observed { leaks, observation, facts, ended_ns, ..unseen(process, pid) }
 }
 
 fn silent(found: &JobImage) -> Observed {
-    let pid = found.holders.first().map_or(0, |(pid, _)| *pid);
+    unseen(Process::untouched(), found.holders.first().map_or(0, |(pid, _)| *pid))
+}
+
+/// A process without anything that was seen of it.
+fn unseen(process: Process, pid: u32) -> Observed {
     Observed {
-        process: Process::untouched(),
+        process,
         launcher_rank: None,
         pid,
         ended_ns: None,
