@@ -14,7 +14,7 @@
 enum { BLOCKED = 4, POLLING = 9 };
 
 static int rank, peer;
-static volatile int begun, sent, left, stop;
+static volatile int begun, sent, left, stop, answered;
 
 static void until_state(int wanted) {
     for (int n = 0; n < number; n++)
@@ -53,6 +53,9 @@ static void *communicate(void *unused) {
     while (!flag)
         MPI_Iprobe(peer, 6, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     MPI_Recv(&value, 1, MPI_INT, peer, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    // The peer's message may come before the first thread has sent ours, which MPI_Finalize must not overtake.
+    while (!answered)
+        usleep(1000);
     MPI_Finalize();
     return unused;
 }
@@ -77,6 +80,7 @@ int main(int argc, char **argv) {
     until_state(POLLING);
     stage(dir, "polling");
     MPI_Send(&value, 1, MPI_INT, peer, 6, MPI_COMM_WORLD);
+    answered = 1;
     pthread_join(thread, NULL);
     return 0;
 }
