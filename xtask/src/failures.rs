@@ -1,33 +1,65 @@
 //! Runs tests with their output shown as it comes, and keeps what failed: a whole run prints thousands of lines, and what
-//! matters should be its last ones.
+//! matters should be its last ones. A few that failed are run once more, each alone: what passes then is reported as unstable,
+//! by name and with what it wrote, and does not refuse the whole run.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
 /// How many lines are kept of what one set of tests wrote, and as many of the names.
 const KEPT: usize = 60;
 
+/// How many tests of one run may be tried again. More than that is not chance.
+const AGAIN: usize = 3;
+
 /// What the sets of tests of a run said of their failures.
 #[derive(Debug, Default)]
 pub struct Failures {
     sets: Vec<Vec<String>>,
+    unstable: Vec<String>,
+}
+
+/// What one run of tests said.
+#[derive(Debug, Default)]
+struct Said {
+    sets: Vec<Vec<String>>,
+    failed: Vec<String>,
+    passed: usize,
 }
 
 impl Failures {
-    /// Runs `cargo test` to its end.
+    /// Runs `cargo test` with these arguments for the tests to its end, and what failed once more.
     ///
     /// # Errors
-    /// When it cannot be started or fails.
-    pub fn run(&mut self, command: &mut Command) -> Result<()> {
-        let mut child =
-            command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {command:?}"))?;
-        if let Some(output) = child.stdout.take() {
-            self.follow(output, std::io::stdout())?;
+    /// When it cannot be started, ends otherwise than with the failure of tests, or tests fail also when they run alone.
+    pub fn run(&mut self, tests: impl Fn() -> Command, arguments: &[&str]) -> Result<()> {
+        self.run_showing(tests, arguments, &mut std::io::stdout())
+    }
+
+    fn run_showing(
+        &mut self,
+        tests: impl Fn() -> Command,
+        arguments: &[&str],
+        shown: &mut impl Write,
+    ) -> Result<()> {
+        let mut command = tests();
+        let (said, status) = run(command.arg("--").args(arguments), shown)?;
+        let failed = said.failed.clone();
+        self.sets.extend(said.sets);
+        if status.success() {
+            return Ok(());
         }
-        let status = child.wait()?;
-        ensure!(status.success(), "{command:?}: {status}");
+        let first = format!("{command:?}: {status}");
+        ensure!((1..=AGAIN).contains(&failed.len()), "{first}");
+        for name in failed {
+            writeln!(shown, "\nonce more, alone: {name}")?;
+            let mut command = tests();
+            let (said, status) = run(command.args(["--", "--exact", &name]), shown)?;
+            self.sets.extend(said.sets);
+            ensure!(status.success() && said.passed > 0, "{first}; once more: {status}");
+            self.unstable.push(name);
+        }
         Ok(())
     }
 
@@ -39,30 +71,58 @@ impl Failures {
                 println!("  {line}");
             }
         }
+        for name in &self.unstable {
+            println!("\nunstable: {name} failed above and passed when it was run once more, alone");
+        }
     }
+}
 
-    fn follow(&mut self, output: impl Read, mut shown: impl Write) -> Result<()> {
+fn run(command: &mut Command, shown: &mut impl Write) -> Result<(Said, ExitStatus)> {
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let mut said = Said::default();
+    if let Some(output) = child.stdout.take() {
+        said.follow(output, shown)?;
+    }
+    Ok((said, child.wait()?))
+}
+
+impl Said {
+    fn follow(&mut self, output: impl Read, shown: &mut impl Write) -> Result<()> {
         let mut failed: Option<Vec<String>> = None;
-        let mut most = KEPT;
+        let (mut most, mut names) = (KEPT, false);
         for line in BufReader::new(output).split(b'\n') {
             let line = String::from_utf8_lossy(&line?).into_owned();
             writeln!(shown, "{line}")?;
-            if line.starts_with("test result:") {
+            if let Some(result) = line.strip_prefix("test result:") {
+                self.passed += passed(result);
                 self.sets.extend(failed.take());
+                names = false;
             } else if line == "failures:" {
                 // Once before what they wrote, once before their names.
+                names = failed.is_some();
                 most = failed.get_or_insert_default().len() + KEPT;
             } else if let Some(lines) = failed.as_mut()
-                && lines.len() < most
                 && !line.trim().is_empty()
             {
-                lines.push(line);
+                if names && let Some(name) = line.strip_prefix("    ") {
+                    self.failed.push(name.to_owned());
+                }
+                if lines.len() < most {
+                    lines.push(line);
+                }
             }
         }
         // Of tests that ended in the middle.
         self.sets.extend(failed);
         Ok(())
     }
+}
+
+/// The number in ` ok. 3 passed; 0 failed; …`.
+fn passed(result: &str) -> usize {
+    let before = result.split(" passed").next().unwrap_or_default();
+    before.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -73,9 +133,10 @@ mod tests {
     fn what_failed_is_kept_and_all_is_shown() {
         let output = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nwrong\n\nfailures:\n    b\n\n\
                       test result: FAILED. 1 passed; 1 failed\ntest c ... ok\ntest result: ok. 1 passed\n";
-        let (mut failures, mut shown) = (Failures::default(), Vec::new());
-        failures.follow(output.as_bytes(), &mut shown).unwrap();
-        assert_eq!(failures.sets, [["---- b stdout ----", "wrong", "    b"]]);
+        let (mut said, mut shown) = (Said::default(), Vec::new());
+        said.follow(output.as_bytes(), &mut shown).unwrap();
+        assert_eq!(said.sets, [["---- b stdout ----", "wrong", "    b"]]);
+        assert_eq!((said.failed, said.passed), (vec!["b".to_owned()], 2));
         assert_eq!(String::from_utf8(shown).unwrap(), output);
     }
 
@@ -83,9 +144,34 @@ mod tests {
     fn the_names_are_kept_however_much_was_written() {
         let output =
             format!("failures:\n{}failures:\n    b\ntest result: FAILED.\n", "wrong\n".repeat(5 * KEPT));
-        let mut failures = Failures::default();
-        failures.follow(output.as_bytes(), std::io::sink()).unwrap();
-        let kept = &failures.sets[0];
+        let mut said = Said::default();
+        said.follow(output.as_bytes(), &mut std::io::sink()).unwrap();
+        let kept = &said.sets[0];
         assert_eq!((kept.len(), kept.last().map(String::as_str)), (KEPT + 1, Some("    b")));
+    }
+
+    /// A shell that fails the first time as `cargo test` does, and afterwards does what it is to do.
+    fn tests(folder: &std::path::Path, afterwards: &str) -> Command {
+        let script = format!(
+            "cd {}; if mkdir begun 2>/dev/null; then printf 'failures:\\n\\nfailures:\\n    b\\n\\ntest result: FAILED. 7 passed\\n'; \
+             exit 101; fi; {afterwards}",
+            folder.display()
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        command
+    }
+
+    #[test]
+    fn what_fails_once_is_unstable_and_what_fails_twice_has_failed() {
+        let again = |afterwards: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut failures = Failures::default();
+            let ended = failures.run_showing(|| tests(folder.path(), afterwards), &[], &mut std::io::sink());
+            (ended.is_ok(), failures.unstable)
+        };
+        assert_eq!(again("echo 'test result: ok. 1 passed; 0 failed'"), (true, vec!["b".to_owned()]));
+        assert_eq!(again("echo 'test result: ok. 0 passed; 0 failed'"), (false, vec![]));
+        assert_eq!(again("exit 101"), (false, vec![]));
     }
 }

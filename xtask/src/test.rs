@@ -1,5 +1,6 @@
 //! `cargo xtask test`: build, fetch the MPI libraries, run every test and the matrix.
 
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -31,17 +32,22 @@ pub fn run(args: &Args) -> Result<()> {
     // All of them, also after a failure: one run shows everything.
     let tests = if args.filter.is_none() {
         let sanitized = sanitize::run(&sanitize::Args {});
-        let all = ["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"];
-        failures.run(build::tests().args(all)).and(sanitized)
+        failures
+            .run(|| of(&["--workspace", "--exclude", "mpiscope-matrix", "--no-fail-fast"]), &[])
+            .and(sanitized)
     } else {
         Ok(())
     };
     // Not one for each core: a trial alone has more ranks than a small machine has cores. But while one waits for its
     // launcher another one can run.
-    let mut matrix = build::tests();
-    matrix.args(["--package", "mpiscope-matrix", "--", "--test-threads=2"]).args(&args.filter);
-    matrix.env("MPISCOPE_MATRIX", "1");
-    let ended = failures.run(&mut matrix);
+    let mut arguments = vec!["--test-threads=2"];
+    arguments.extend(args.filter.as_deref());
+    let matrix = || {
+        let mut command = of(&["--package", "mpiscope-matrix"]);
+        command.env("MPISCOPE_MATRIX", "1");
+        command
+    };
+    let ended = failures.run(matrix, &arguments);
     let what = if args.filter.is_none() { "tested on" } else { "at hand for the trials above" };
     println!("\nin {:.0} s, {what}:", start.elapsed().as_secs_f64());
     for library in &found {
@@ -55,4 +61,11 @@ pub fn run(args: &Args) -> Result<()> {
         bail!("no real MPI library was tested; `cargo xtask mpi` says why none could be had");
     }
     Ok(())
+}
+
+/// `cargo test` of some packages.
+fn of(packages: &[&str]) -> Command {
+    let mut command = build::tests();
+    command.args(packages);
+    command
 }
