@@ -17,6 +17,7 @@ pub mod bounded;
 pub mod call_fields;
 pub mod clock;
 pub mod core;
+pub mod course;
 pub mod discover;
 pub mod elsewhere;
 mod error;

@@ -17,7 +17,10 @@ pub mod of_job;
 mod peers;
 pub mod sections;
 
+use crate::course::Followed;
+use crate::course::windows::Windows;
 use crate::leaks::{self, Leak, Site};
+use crate::names::Locate;
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::questions::findings::{self, Finding};
 use crate::questions::observation::Observation;
@@ -283,6 +286,9 @@ pub struct JobReport {
     pub call_sites: JobSites,
     /// Who waited for whom, as far as it was seen.
     pub waits: Waits,
+    /// The run in windows of time, if it was followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Windows>,
     /// Processes that were started under the layer and never called MPI.
     pub silent: Vec<Silent>,
     /// Who ended badly first, if several did and the order was seen.
@@ -307,7 +313,16 @@ impl RankReport {
 
 impl JobReport {
     /// Joins the processes of a job. `command` is what the user typed.
-    pub fn new(command: String, mut observed: Vec<Observed>) -> Self {
+    pub fn new(command: String, observed: Vec<Observed>) -> Self {
+        Self::followed(command, observed, None)
+    }
+
+    /// The same of a job that was followed while it ran; the symbols are for what was noted then.
+    pub fn followed(
+        command: String,
+        mut observed: Vec<Observed>,
+        seen: Option<(&Followed, &dyn Locate)>,
+    ) -> Self {
         let silent = observed.extract_if(.., |o| !o.process.called_mpi()).map(|o| Silent {
             rank: o.launcher_rank,
             pid: o.pid,
@@ -355,7 +370,11 @@ impl JobReport {
             lost: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.lost)),
             functions: functions(&ranks, times),
             call_sites,
-            waits: waits::of(&observations, time(&ranks)),
+            waits: match seen {
+                Some((seen, symbols)) => seen.waits(&observations, time(&ranks), symbols),
+                None => waits::of(&observations, time(&ranks)),
+            },
+            windows: seen.and_then(|(seen, _)| seen.windows(|world| worlds.number(world))),
             silent,
             first_end: first_end(&ranks),
             notes: joined_notes(&ranks),
@@ -428,9 +447,13 @@ fn parts<'a>(observed: &'a [Observed], worlds: &Worlds) -> Vec<Part<'a>> {
 /// What waits are parts of.
 fn time(ranks: &[RankReport]) -> waits::Time {
     let waiting = |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.time_s } else { 0.0 };
+    let collective = |(name, calls): (&String, &Calls)| {
+        if waits::is_collective_that_waits(name) { calls.time_s } else { 0.0 }
+    };
     waits::Time {
         threads: ranks.iter().map(|rank| rank.thread_s).sum(),
         waiting: ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting)).sum(),
+        collectives: ranks.iter().flat_map(|rank| rank.calls.iter().map(collective)).sum(),
     }
 }
 

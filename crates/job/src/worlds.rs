@@ -5,9 +5,10 @@
 
 use crate::process::Process;
 use crate::rankset::RankSet;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 /// The worlds of a job, in the order in which they began.
 #[derive(Debug, Default)]
@@ -106,6 +107,32 @@ impl fmt::Display for Members {
     }
 }
 
+/// What [`Display`](fmt::Display) prints; nothing if it is something else.
+impl FromStr for Members {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut all = Self::default();
+        // Commas also stand inside of brackets.
+        for part in text.split(", ").filter(|part| !part.is_empty()) {
+            let (world, ranks) = match part.split_once('.') {
+                Some((world, ranks)) => (world.parse().map_err(|_| format!("no world: {part}"))?, ranks),
+                None => (0, part),
+            };
+            let ranks = RankSet::from_str(ranks.trim_matches(['[', ']']))?;
+            all.0.entry(world).or_default().0.extend(ranks.0);
+        }
+        Ok(all)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl Serialize for Members {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -131,5 +158,16 @@ mod tests {
         let nobody: Members = [(0, None)].into_iter().collect();
         assert!(nobody.is_empty() && nobody.first().is_none());
         assert_eq!(nobody.to_string(), "");
+        assert_eq!("".parse(), Ok(nobody));
+    }
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        let all: Members = [(0, 0), (0, 4), (0, 5), (0, 8), (0, 10), (0, 12), (2, 7), (3, 1), (3, 2)]
+            .map(|(world, rank)| (world, Some(rank)))
+            .into_iter()
+            .collect();
+        assert_eq!(all.to_string().parse(), Ok(all));
+        assert!("x.[0]".parse::<Members>().is_err());
     }
 }

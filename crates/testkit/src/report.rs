@@ -27,6 +27,8 @@ pub struct Report {
     pub sites: Vec<Place>,
     /// Who waited for whom.
     pub waits: Option<Waits>,
+    /// The run in windows of time.
+    pub windows: Option<Windows>,
     /// Calls that belong to no place.
     #[serde(default)]
     pub other_calls: Vec<Place>,
@@ -52,6 +54,38 @@ pub struct Waits {
     pub seen_share: f64,
     /// Whether messages were looked at.
     pub messages: bool,
+    /// How often was looked.
+    pub looks: u64,
+    /// Collectives that were entered.
+    pub collectives: u64,
+    /// Of these, those that were seen.
+    pub collectives_seen: u64,
+    /// Over the whole run.
+    pub estimated: Option<Estimated>,
+}
+
+/// Seconds that were not all seen.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Estimated {
+    pub seconds: f64,
+    pub error_s: f64,
+}
+
+/// The run in windows of time.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Windows {
+    pub ranks: Vec<String>,
+    pub list: Vec<Window>,
+    pub said: Vec<String>,
+}
+
+/// One of them.
+#[derive(Debug, Deserialize)]
+pub struct Window {
+    /// Which of the ranks worked longest.
+    pub slowest: Option<usize>,
 }
 
 /// Waiting of one sort in one place for one rank.

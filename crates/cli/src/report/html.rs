@@ -2,7 +2,7 @@
 //! the templates.
 
 use super::sections::{self, Section};
-use super::{Source, figures};
+use super::{Source, figures, timeline};
 use crate::render::{Block, Table};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -57,7 +57,10 @@ fn id(section: Section) -> String {
 fn drawn(section: Section, source: &Source) -> Markup {
     let report = &source.report;
     let found: Vec<Markup> = match section {
-        Section::Time => figures::shares(report).into_iter().collect(),
+        Section::Time => {
+            let course = report.windows.as_ref().and_then(timeline::timeline);
+            figures::shares(report).into_iter().chain(course).collect()
+        }
         Section::Peers => report.sections.peers.iter().take(4).filter_map(figures::matrix).collect(),
         Section::Messages => figures::sizes(&report.sections.messages.sizes).into_iter().collect(),
         _ => Vec::new(),

@@ -11,6 +11,7 @@ mod html;
 pub mod sections;
 mod source;
 mod summary;
+mod timeline;
 
 use crate::exit;
 use crate::reach::Reach;

@@ -1,11 +1,13 @@
 //! The collector: keeps the images of a job and makes the report.
 
+use super::follow::Following;
 use super::hosts::{FromHost, join};
 use super::peers::Peer;
 use super::protocol::{self, Received};
 use super::rendezvous::Turn;
 use mpiscope_job::JobReport;
 use mpiscope_job::evidence::ProcessEnd;
+use mpiscope_job::names::Locate;
 use mpiscope_job::symbols::FileSymbols;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
@@ -33,6 +35,7 @@ pub struct Collector {
     /// Whether other hosts are to send what they know.
     pub gathers: bool,
     problems: Vec<String>,
+    following: Option<Following>,
 }
 
 impl Collector {
@@ -46,7 +49,13 @@ impl Collector {
             holds: false,
             gathers: false,
             problems: Vec::new(),
+            following: None,
         }
+    }
+
+    /// Looks at the processes while they run, from now on. Signals are to be blocked before: there is a thread then.
+    pub fn follow(&mut self) {
+        self.following = Following::begin();
     }
 
     /// The end of the job here is not to be seen before what is known of it has been sent: schedulers end everything then.
@@ -154,7 +163,12 @@ impl Collector {
         match self.peers.iter_mut().find(|known| known.same_image(&peer)) {
             Some(known) if peer.wrapped() => *known = peer,
             Some(_) => {}
-            None => self.peers.push(peer),
+            None => {
+                if let Some((following, image)) = self.following.as_ref().zip(peer.image()) {
+                    following.add(image);
+                }
+                self.peers.push(peer);
+            }
         }
     }
 
@@ -208,7 +222,9 @@ impl Collector {
                 Err(e) => problems.push(e.to_string()),
             }
         }
-        let mut report = JobReport::new(command, observed);
+        let seen = self.following.as_ref().map(Following::seen);
+        let seen = seen.as_ref().map(|seen| (seen, &symbols as &dyn Locate));
+        let mut report = JobReport::followed(command, observed, seen);
         problems.extend(self.gathers.then(|| join::missing(&report, others)).flatten());
         report.notes.extend(problems.into_iter().map(|text| (text, Default::default())));
         report

@@ -19,6 +19,7 @@ pub mod ended;
 mod ending;
 pub mod environment;
 mod evidence;
+mod follow;
 mod hosts;
 pub mod launcher;
 mod peers;
@@ -216,6 +217,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     let signals = signals::Signals::block()?;
     let (program, gather) = across(options, &mut environment)?;
     collector.gathers = gather.is_some();
+    collector.follow();
     let mut starter = starter::Starter::new(options.debug);
     let child = match child::spawn(&program, &environment, &signals, child::Tie::Loose) {
         Ok(child) => child,

@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::{JobReport, Observed};
 use crate::Error;
+use crate::course::windows::Windows;
 use crate::discover::{Job, JobImage};
 use crate::evidence::Symbols;
 use crate::leaks;
@@ -14,6 +15,8 @@ use crate::process::{Ending, Process};
 use crate::process_file::ProcessFile;
 use crate::questions::observation;
 use crate::rank::Rank;
+use crate::waits::Waits;
+use serde::Deserialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -46,6 +49,13 @@ impl Ends {
             rank["pid"].as_u64() == Some(process.pid.into()) && rank["world"].as_str() == Some(&process.world)
         };
         ranks.iter().find(is_it)
+    }
+
+    /// What was seen while the job ran is not in the images any more.
+    fn remember(&self, report: &mut JobReport) {
+        let waits = Waits::deserialize(&self.0["waits"]).ok().filter(|waits| waits.looks > 1);
+        report.waits = waits.unwrap_or_else(|| std::mem::take(&mut report.waits));
+        report.windows = Windows::deserialize(&self.0["windows"]).ok();
     }
 
     fn apply(&self, observed: &mut Observed) {
@@ -90,7 +100,9 @@ pub fn of_job(job: &Job, ends: &Ends) -> Looked {
     }
     let first = observed.iter().map(|one| one.process.command.clone()).find(|command| !command.is_empty());
     let command = ends.command().map(str::to_owned).or(first).unwrap_or_default();
-    Looked { report: JobReport::new(command, observed), errors }
+    let mut report = JobReport::new(command, observed);
+    ends.remember(&mut report);
+    Looked { report, errors }
 }
 
 /// A process of an evidence file from another host, whose clock is `later_ns` behind that of the one who reports.

@@ -1,27 +1,33 @@
 //! Finding waits: the calls of each process that can wait, and what each of them waited for.
 
-use super::{Kind, Span, Wait};
+use super::{Kind, Span, Wait, is_collective_that_waits};
 use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::{Called, Line, Waited};
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use mpi_abi::{FunctionId, Partners};
 use std::collections::{BTreeMap, HashMap};
 
-/// The calls of all processes that can wait and are known with their times.
+/// The calls of all processes that can wait and are known with their times: by when they began, when they returned.
 #[derive(Default)]
-pub struct Calls(HashMap<ProcessIndex, BTreeMap<u64, (u64, Called)>>);
+pub struct Calls {
+    all: HashMap<ProcessIndex, BTreeMap<u64, (u64, Called)>>,
+    /// In those of messages.
+    messages_ns: u64,
+}
 
 impl Calls {
     /// Of messages and collectives.
     pub fn of(joined: &Joined<'_>) -> Self {
         let mut calls = Self::default();
         for (me, _, _, seen) in joined.processes() {
-            let own = calls.0.entry(me).or_default();
+            let own = calls.all.entry(me).or_default();
             let ledger =
                 seen.ledger.iter().flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.received.lines));
             for Waited { from_ns, until_ns, call } in ledger.filter_map(|line| line.waited.as_ref()) {
                 own.insert(*from_ns, (*until_ns, (**call).clone()));
             }
+            let inside = own.iter().map(|(from, (until, _))| until.saturating_sub(*from));
+            calls.messages_ns = inside.fold(calls.messages_ns, u64::saturating_add);
             for (_, taken) in entered(seen).filter(|(_, taken)| taken.span.until != 0) {
                 own.insert(taken.span.from, (taken.span.until, taken.call));
             }
@@ -29,15 +35,14 @@ impl Calls {
         calls
     }
 
-    /// Seconds in all of them.
-    pub fn seconds(&self) -> f64 {
-        let all = self.0.values().flatten().map(|(from, (until, _))| until.saturating_sub(*from));
-        all.fold(0, u64::saturating_add) as f64 / 1e9
+    /// Seconds in those of messages.
+    pub fn of_messages_s(&self) -> f64 {
+        self.messages_ns as f64 / 1e9
     }
 
     /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last.
     pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> String {
-        let Some(own) = self.0.get(&who) else { return "not seen".to_owned() };
+        let Some(own) = self.all.get(&who) else { return "not seen".to_owned() };
         let before = own.range(..span.until).rev();
         let inside = before.clone().take_while(|(_, (until, _))| *until > span.from);
         let longest = inside
@@ -105,19 +110,22 @@ impl<'a> Hosts<'a> {
     }
 }
 
-/// All waits of processes for others of their host, each at most as long as the call that it was in.
-pub fn waits(joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
+/// A collective of which all members are known, and who waited in it.
+pub struct Judged {
+    /// Communicator and number.
+    pub number: (u64, u64),
+    /// Nanoseconds of all members in it.
+    pub ns: u64,
+    /// Each member at most once.
+    pub waits: Vec<Wait>,
+}
+
+/// The waits for messages of processes of one host, each at most as long as the call that it was in.
+pub fn for_messages(joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
     let mut longest: HashMap<(ProcessIndex, u64), Wait> = HashMap::new();
     let messages = joined.messages();
     let near = messages.iter().filter(|ends| hosts.have_one_clock([&ends.sender, &ends.receiver]));
-    let found = near.flat_map(of_message).chain(of_collectives(joined, hosts));
-    for mut wait in found {
-        // Until the call returned, at the latest.
-        let own = calls.0.get(&wait.who).and_then(|own| own.get(&wait.span.from));
-        wait.span.until = own.map_or(0, |(until, _)| wait.span.until.min(*until));
-        if wait.span.ns() == 0 {
-            continue;
-        }
+    for wait in near.flat_map(of_message).filter_map(|wait| calls.bounded(wait)) {
         let key = (wait.who, wait.span.from);
         match longest.get_mut(&key) {
             Some(known) if known.span.until >= wait.span.until => {}
@@ -126,6 +134,15 @@ pub fn waits(joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait>
         }
     }
     longest.into_values().collect()
+}
+
+impl Calls {
+    /// A wait ends when its call returned, at the latest.
+    fn bounded(&self, mut wait: Wait) -> Option<Wait> {
+        let (until, _) = self.all.get(&wait.who)?.get(&wait.span.from)?;
+        wait.span.until = wait.span.until.min(*until);
+        (wait.span.ns() > 0).then_some(wait)
+    }
 }
 
 /// At most one of the two ends waited for the other.
@@ -146,26 +163,45 @@ fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
     late_sender.into_iter().chain(late_receiver)
 }
 
-fn of_collectives(joined: &Joined<'_>, hosts: &Hosts<'_>) -> Vec<Wait> {
+/// The collectives that all members have left and that are `new`.
+pub fn collectives(
+    joined: &Joined<'_>,
+    calls: &Calls,
+    hosts: &Hosts<'_>,
+    new: impl Fn(u64, u64) -> bool,
+) -> Vec<Judged> {
     let mut all: BTreeMap<(u64, u64), Vec<(ProcessIndex, Taken)>> = BTreeMap::new();
     let mut sizes: HashMap<u64, u32> = HashMap::new();
     for (me, _, _, seen) in joined.processes() {
         for comm in seen.communicators.iter().filter(|comm| comm.remote.is_none()) {
             sizes.insert(comm.identity, comm.size);
         }
-        for (key, taken) in entered(seen) {
+        for (key, taken) in entered(seen).filter(|((comm, number), _)| new(*comm, *number)) {
             all.entry(key).or_default().push((me, taken));
         }
     }
-    let mut waits = Vec::new();
-    for ((comm, _), members) in all {
-        // Who came last is known only if all are.
+    // Who came last is known only if all are.
+    let whole = |comm: u64, members: &[(ProcessIndex, Taken)]| {
         let all = sizes.get(&comm).is_some_and(|size| *size as usize == members.len());
-        if all && hosts.have_one_clock(members.iter().map(|(member, _)| member)) {
-            of_collective(joined, comm, &members, &mut waits);
-        }
+        all && members.iter().all(|(_, taken)| taken.is_over())
+            && hosts.have_one_clock(members.iter().map(|(member, _)| member))
+    };
+    all.retain(|(comm, _), members| whole(*comm, members));
+    let judged = |((comm, number), members): ((u64, u64), Vec<(ProcessIndex, Taken)>)| {
+        let mut waits = Vec::new();
+        of_collective(joined, comm, &members, &mut waits);
+        let ns = members.iter().map(|(_, taken)| taken.span.ns()).fold(0, u64::saturating_add);
+        let waits = waits.into_iter().filter_map(|wait| calls.bounded(wait)).collect();
+        Judged { number: (comm, number), ns, waits }
+    };
+    all.into_iter().map(judged).collect()
+}
+
+impl Taken {
+    /// The process has left the call.
+    fn is_over(&self) -> bool {
+        self.span.until != 0 || !is_collective_that_waits(&self.call.function)
     }
-    waits
 }
 
 fn of_collective(joined: &Joined<'_>, comm: u64, members: &[(ProcessIndex, Taken)], waits: &mut Vec<Wait>) {

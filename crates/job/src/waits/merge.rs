@@ -1,40 +1,70 @@
 //! Waits that are alike become one sentence.
 
-use super::find::Calls;
-use super::{Kind, Lost, Wait};
-use crate::questions::why::{Joined, ProcessIndex};
+use super::{Kind, Lost};
 use crate::worlds::Members;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Sentences that are kept, those with most time.
 const MOST: usize = 1000;
 
-/// Sort, function, line, culprit, what that one did.
-type Key = (Kind, String, Option<String>, ProcessIndex, String);
+/// A process, by what it is called at every look: its world, its rank.
+pub type Who = (Arc<str>, Option<u32>);
 
-/// The waits of all ranks, most time first.
-pub fn merge(joined: &Joined<'_>, calls: &Calls, waits: &[Wait], thread_s: f64) -> Vec<Lost> {
-    let ranks: HashMap<ProcessIndex, (usize, Option<u32>)> =
-        joined.processes().map(|(me, world, rank, _)| (me, (world, rank))).collect();
-    let place = |who: ProcessIndex| ranks.get(&who).copied().unwrap_or_default();
-    let mut found: BTreeMap<Key, (Members, u64, u64)> = BTreeMap::new();
-    for wait in waits {
-        let meanwhile = calls.meanwhile(wait.culprit, wait.span);
-        let call = &wait.call;
-        let key = (wait.kind, call.function.clone(), call.place.clone(), wait.culprit, meanwhile);
-        let (members, ns, times) = found.entry(key).or_default();
-        let (world, rank) = place(wait.who);
-        members.add(world, rank);
-        (*ns, *times) = (ns.saturating_add(wait.span.ns()), *times + 1);
-    }
-    let lost =
-        |((kind, function, line, culprit, meanwhile), (ranks, ns, times)): (Key, (Members, u64, u64))| {
-            let seconds = ns as f64 / 1e9;
-            let share = if thread_s > 0.0 { (seconds / thread_s).min(1.0) } else { 0.0 };
-            let culprit = [place(culprit)].into_iter().collect();
-            Lost { kind, ranks, function, line, seconds, share, times, culprit, meanwhile }
+/// What is alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Alike {
+    pub kind: Kind,
+    pub function: String,
+    pub line: Option<String>,
+    pub culprit: Who,
+    pub meanwhile: String,
+}
+
+/// How much of it there was.
+#[derive(Debug, Clone, Default)]
+pub struct Amount {
+    pub ranks: BTreeSet<Who>,
+    pub ns: u64,
+    pub times: u64,
+    /// With what was not seen, as far as it can be estimated.
+    pub estimated_s: f64,
+}
+
+/// All waits of a job.
+pub type Amounts = BTreeMap<Alike, Amount>;
+
+/// Adds what was found.
+pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
+    let known = all.entry(key).or_default();
+    known.ranks.extend(amount.ranks);
+    known.ns = known.ns.saturating_add(amount.ns);
+    known.times = known.times.saturating_add(amount.times);
+    known.estimated_s += amount.estimated_s;
+}
+
+/// Most time first. `number` says which of the job's worlds one is.
+pub fn list(all: Amounts, thread_s: f64, estimated: bool, number: impl Fn(&str) -> usize) -> Vec<Lost> {
+    let lost = |(key, amount): (Alike, Amount)| {
+        let seconds = amount.ns as f64 / 1e9;
+        let share = if thread_s > 0.0 { (seconds / thread_s).min(1.0) } else { 0.0 };
+        let members = |who: &mut dyn Iterator<Item = &Who>| {
+            who.map(|(world, rank)| (number(world), *rank)).collect::<Members>()
         };
-    let mut list: Vec<Lost> = found.into_iter().map(lost).collect();
+        Lost {
+            kind: key.kind,
+            ranks: members(&mut amount.ranks.iter()),
+            function: key.function,
+            line: key.line,
+            seconds,
+            estimated_s: Some(amount.estimated_s).filter(|all| estimated && *all > 1.01 * seconds),
+            share,
+            times: amount.times,
+            culprit: members(&mut std::iter::once(&key.culprit)),
+            meanwhile: key.meanwhile,
+        }
+    };
+    let mut list: Vec<Lost> = all.into_iter().map(lost).collect();
     list.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     list.truncate(MOST);
     list

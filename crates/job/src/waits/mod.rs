@@ -11,21 +11,29 @@
 //! * **late root**: members that need something from the root (broadcast, scatter) until the root has entered;
 //! * **early root**: the root of a reduction or gather until the last of the others has entered.
 //!
+//! What the processes remember is the end of their run: their last collectives on each communicator. Who looks again and again while
+//! they run ([`Sum`]) sees more: every collective is counted once, by its number, and those that were overwritten between two looks are
+//! known by their numbers too, and by the time that went into them. One look ([`of`]) is a sum of one.
+//!
 //! A wait is never longer than the call that it was in. A call that completes several messages waits for the one that came last.
 //! Times of ranks of one host are those of one clock; ranks of several hosts are not compared here.
 
+mod estimate;
 mod find;
 mod merge;
+mod sum;
 #[cfg(test)]
 mod tests;
 
 use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::Called;
-use crate::questions::why::{Joined, ProcessIndex};
+use crate::questions::why::ProcessIndex;
 use crate::worlds::Members;
 use mpi_abi::{Class, FunctionId};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
+
+pub use sum::Sum;
 
 /// A sort of waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -40,6 +48,23 @@ impl Kind {
     pub const N_TO_N: Self = Self("wait-at-n-to-n");
     pub const LATE_ROOT: Self = Self("late-root");
     pub const EARLY_ROOT: Self = Self("early-root");
+
+    const ALL: [Self; 6] = [
+        Self::LATE_SENDER,
+        Self::LATE_RECEIVER,
+        Self::BARRIER,
+        Self::N_TO_N,
+        Self::LATE_ROOT,
+        Self::EARLY_ROOT,
+    ];
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = Self::ALL.into_iter().find(|kind| kind.0 == name);
+        known.ok_or_else(|| serde::de::Error::custom(format!("no kind of wait: {name}")))
+    }
 }
 
 /// A stretch of time, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -72,7 +97,7 @@ struct Wait {
 }
 
 /// Waiting of one sort, in one place, for one rank that did the same thing meanwhile.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lost {
     #[allow(missing_docs)]
     pub kind: Kind,
@@ -81,10 +106,13 @@ pub struct Lost {
     /// In which function.
     pub function: String,
     /// Called from which line.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// Seconds of all of them together.
+    /// Seconds of all of them together, of those that were seen.
     pub seconds: f64,
+    /// An estimate for the whole run, where not all were seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_s: Option<f64>,
     /// As a part of the time of all threads of the job.
     pub share: f64,
     /// How many waits.
@@ -103,7 +131,11 @@ impl fmt::Display for Lost {
         if let Some(line) = &self.line {
             write!(f, " at {line}")?;
         }
-        write!(f, " waiting for {}, which was {}", noun(&self.culprit), self.meanwhile)
+        write!(f, " waiting for {}, which was {}", noun(&self.culprit), self.meanwhile)?;
+        match self.estimated_s {
+            Some(all) => write!(f, " (as far as seen; over the whole run about {all:.3} s)"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -112,11 +144,11 @@ fn noun(ranks: &Members) -> String {
 }
 
 /// The waits of a job.
-#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
     /// Most time first.
     pub list: Vec<Lost>,
-    /// Seconds of all waits.
+    /// Seconds of all waits that were seen.
     pub seconds: f64,
     /// Seconds in the calls that were looked at.
     pub seen_s: f64,
@@ -126,6 +158,27 @@ pub struct Waits {
     pub messages: bool,
     /// Whether all ranks were on one host: those of several were not compared, since each host has a clock of its own.
     pub one_clock: bool,
+    /// How often the ranks were looked at while they ran, with the last look; 1 if only that was.
+    #[serde(default)]
+    pub looks: u64,
+    /// Collectives that were entered on communicators of more than one process.
+    #[serde(default)]
+    pub collectives: u64,
+    /// Of these, those that were seen on all members.
+    #[serde(default)]
+    pub collectives_seen: u64,
+    /// Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Estimated>,
+}
+
+/// An estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimated {
+    #[allow(missing_docs)]
+    pub seconds: f64,
+    /// Two standard errors.
+    pub error_s: f64,
 }
 
 /// Time that waits are parts of, in seconds.
@@ -135,6 +188,8 @@ pub struct Time {
     pub threads: f64,
     /// In calls that can wait for other ranks.
     pub waiting: f64,
+    /// Of these, in collectives.
+    pub collectives: f64,
 }
 
 /// Whether calls of a function can wait for other ranks in a way that is looked at: messages and collectives, but for the beginning
@@ -147,22 +202,15 @@ pub fn can_wait(function: &str) -> bool {
     properties.is_some_and(|p| kinds.contains(&p.waits) && p.class != Class::ENVIRONMENT)
 }
 
+/// Whether calls of a function are collectives that wait for other ranks, but for the beginning and the end of the program.
+#[must_use]
+pub fn is_collective_that_waits(function: &str) -> bool {
+    let properties = FunctionId::from_name(function).map(FunctionId::properties);
+    properties.is_some_and(|p| p.waits == mpi_abi::Waits::COLLECTIVE && p.class != Class::ENVIRONMENT)
+}
+
 /// Finds the waits of a job in what was observed of its ranks.
 #[must_use]
 pub fn of(observations: &[Observation], time: Time) -> Waits {
-    let joined = Joined::of(observations);
-    let calls = find::Calls::of(&joined);
-    let hosts = find::Hosts::of(&joined);
-    let waits = find::waits(&joined, &calls, &hosts);
-    let seen = calls.seconds();
-    let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
-    let list = merge::merge(&joined, &calls, &waits, time.threads);
-    Waits {
-        seconds: list.iter().map(|lost| lost.seconds).sum(),
-        list,
-        seen_s: seen,
-        seen_share: part(seen, time.waiting),
-        messages: observations.iter().any(|seen| seen.ledger.is_some()),
-        one_clock: hosts.is_one(),
-    }
+    Sum::default().finish(observations, time, &str::to_owned)
 }

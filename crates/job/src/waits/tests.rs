@@ -56,7 +56,7 @@ fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) ->
 }
 
 fn told(observations: &[Observation]) -> Vec<(Kind, String)> {
-    let found = of(observations, Time { threads: 1.0, waiting: 1.0 });
+    let found = of(observations, Time { threads: 1.0, waiting: 1.0, collectives: 1.0 });
     found.list.iter().map(|lost| (lost.kind, lost.to_string())).collect()
 }
 
@@ -142,9 +142,92 @@ fn what_a_late_rank_was_in_itself_is_named_instead_of_computing() {
 fn ranks_of_different_hosts_are_not_compared() {
     let late = with_collectives(rank(0, 2), &[("MPI_Barrier", None, 500, 501)]);
     let early = with_collectives(rank(1, 2), &[("MPI_Barrier", None, 100, 501)]);
-    let time = Time { threads: 1.0, waiting: 1.0 };
+    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0 };
     let near = of(&[late.clone(), early.clone()], time);
     assert!(near.one_clock && near.list.len() == 1, "{near:?}");
     let far = of(&[late, Observation { host: "n2".into(), ..early }], time);
     assert!(!far.one_clock && far.list.is_empty(), "{far:?}");
+}
+
+/// Barriers of two ranks, one each hundred milliseconds, in which rank 1 is late by thirty: those of these numbers.
+fn barriers(numbers: std::ops::RangeInclusive<u64>) -> [Observation; 2] {
+    [0, 1].map(|me| {
+        let mut seen = rank(me, 2);
+        let mut history = History { comm: WORLD, newest: *numbers.end(), ..History::default() };
+        let place = Some("heat.c:7".into());
+        history.kinds.push(Collective { function: "MPI_Barrier".into(), place, ..Collective::default() });
+        for number in numbers.clone() {
+            let until = 100 * number + 50;
+            let from = if me == 1 { until - 10 } else { until - 40 };
+            history.entries.push((number, 0));
+            history.times.push((from * MS, until * MS));
+        }
+        seen.history = vec![history];
+        seen
+    })
+}
+
+/// Seconds in the first barriers: fifty milliseconds in each, of both ranks.
+fn inside(count: u64) -> f64 {
+    count as f64 * 0.05
+}
+
+fn after(count: u64) -> Time {
+    Time { threads: 20.0, waiting: inside(count), collectives: inside(count) }
+}
+
+#[test]
+fn a_collective_is_counted_once_however_often_it_was_seen() {
+    let mut sum = Sum::default();
+    for end in [3u64, 5, 5, 8] {
+        sum.add(&barriers(end.max(4) - 3..=end), inside(end));
+    }
+    let found = sum.finish(&barriers(5..=10), after(10), &str::to_owned);
+    assert_eq!((found.collectives, found.collectives_seen, found.looks), (10, 10, 5));
+    assert_eq!(found.list.len(), 1, "{found:?}");
+    assert!((found.seconds - 0.3).abs() < 1e-9 && found.list[0].times == 10, "{found:?}");
+    assert!(found.seen_share > 0.999 && found.estimated.is_none(), "{found:?}");
+}
+
+#[test]
+fn what_was_overwritten_between_looks_is_counted_and_estimated_beside_what_was_seen() {
+    let mut sum = Sum::default();
+    for end in [20, 40, 60] {
+        sum.add(&barriers(end - 4..=end), inside(end));
+    }
+    let found = sum.finish(&barriers(96..=100), after(100), &str::to_owned);
+    assert_eq!((found.collectives, found.collectives_seen), (100, 20));
+    assert!((found.seconds - 0.6).abs() < 1e-9, "{found:?}");
+    let all = found.estimated.unwrap();
+    assert!((all.seconds - 3.0).abs() < 1e-6 && all.error_s < 1e-6, "{all:?}");
+    assert!((found.seen_share - 0.2).abs() < 1e-6, "{found:?}");
+    let wanted = "rank 0 lost 0.600 s (3 %) in MPI_Barrier at heat.c:7 waiting for rank 1, which was computing after \
+                  MPI_Barrier at heat.c:7 (as far as seen; over the whole run about 3.000 s)";
+    assert_eq!(found.list.first().map(ToString::to_string).as_deref(), Some(wanted));
+}
+
+#[test]
+fn a_collective_that_somebody_is_still_in_is_counted_at_the_next_look() {
+    let mut sum = Sum::default();
+    let mut first = barriers(1..=2);
+    first[0].history[0].times[1].1 = 0;
+    sum.add(&first, inside(1));
+    let found = sum.finish(&barriers(1..=2), after(2), &str::to_owned);
+    assert_eq!((found.collectives_seen, found.list[0].times), (2, 2), "{found:?}");
+}
+
+#[test]
+fn waits_are_read_back_as_they_were_written() {
+    let found = of(&barriers(1..=4), after(4));
+    let text = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Waits>(&text).unwrap(), found);
+}
+
+#[test]
+fn nobody_waits_longer_than_he_was_in_mpi_and_nobody_at_all_where_all_are_alike() {
+    let even =
+        |me| with_collectives(rank(me, 2), &[("MPI_Barrier", None, 10, 20), ("MPI_Allreduce", None, 30, 45)]);
+    assert!(told(&[even(0), even(1)]).is_empty());
+    let found = of(&barriers(1..=30), after(30));
+    assert!(found.seconds <= found.seen_s && found.seen_s <= inside(30) + 1e-9, "{found:?}");
 }

@@ -67,6 +67,47 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
+/// Barriers in each half of the program.
+const HALF: u64 = 400;
+
+pub fn many(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
+    let name = format!("{}::waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", library.name);
+    let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+    Trial::test(name, move || check_many(&subject, &library).map_err(|error| format!("{error:#}").into()))
+}
+
+fn check_many(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "waits_many", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let what = [word(&binary), HALF.to_string().into()];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|_| {})?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let words: Vec<&str> = ran.outcome.stdout.split_whitespace().collect();
+    let [count, seconds, line] = words[..] else { anyhow::bail!("not understood: {}", ran.outcome.stdout) };
+    let (count, known, line): (u64, f64, _) = (count.parse()?, seconds.parse()?, format!("waits_many.c:{line}"));
+    let report = report::read(&ran.out())?;
+    let waits = report.waits.context("no waits in the report")?;
+    // The program counts its barriers; one more collective brings its times together.
+    ensure!(waits.collectives == count + 1, "{} collectives, not {count}: {waits:#?}", waits.collectives);
+    ensure!(waits.looks > 2 && waits.collectives_seen > 64, "not seen while it ran: {waits:#?}");
+    let here = waits.list.iter().filter(|wait| is_at(wait, &line));
+    let seen: f64 = here.map(|wait| wait.seconds).sum();
+    let share = waits.collectives_seen as f64 / waits.collectives as f64;
+    ensure!(seen <= 1.05 * known + SLACK, "{seen} s of {known} s: {waits:#?}");
+    // Of the whole: what was seen, if that was all of it, else the estimate, which says how far it may be off.
+    let (all, error) = waits.estimated.as_ref().map_or((seen, 0.0), |all| (all.seconds, all.error_s));
+    let allowed = 0.05 * known + error + 0.2 * (1.0 - share) * known + SLACK;
+    ensure!((all - known).abs() <= allowed, "about {all} s, not {known} s (+-{allowed}): {waits:#?}");
+    let late = waits.list.iter().filter(|wait| is_at(wait, &line) && wait.culprit == "1");
+    let late: f64 = late.map(|wait| wait.seconds).sum();
+    ensure!(late > 0.0, "nobody waited for the rank that is late: {waits:#?}");
+    let windows = report.windows.context("no windows in the report")?;
+    ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
+    let last = windows.list.iter().rev().skip(1).find_map(|window| window.slowest);
+    ensure!(last == Some(1), "the last windows name rank {last:?}: {windows:#?}");
+    Ok(())
+}
+
 fn is_at(wait: &report::Wait, line: &str) -> bool {
     wait.line.as_ref().is_some_and(|place| place.ends_with(line))
 }

@@ -8,6 +8,7 @@ pub mod peers;
 mod sites;
 mod time;
 mod waits;
+pub mod windows;
 
 use crate::render::Block;
 use crate::run::banner;
@@ -18,7 +19,7 @@ pub use time::name_of;
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Section {
-    /// Functions and ranks: where the time went
+    /// Functions, ranks and windows of time: where the time went
     Time,
     /// Who waited for whom, and what that rank did meanwhile
     Waits,
@@ -65,7 +66,7 @@ impl Section {
 
     fn blocks(self, report: &JobReport) -> Vec<Block> {
         match self {
-            Self::Time => time::blocks(report),
+            Self::Time => time::blocks(report).into_iter().chain(windows::blocks(report)).collect(),
             Self::Waits => waits::blocks(report),
             Self::Sites => sites::blocks(report),
             Self::Peers => peers::blocks(report),

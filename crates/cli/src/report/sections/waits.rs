@@ -19,14 +19,27 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks: Vec<Block> = large.take(MOST).map(|lost| Block::Line(format!("  {lost}"))).collect();
     blocks.extend(more(blocks.len(), found.list.len(), "waits"));
     let seen = format!("{:.0} % of the time in calls that can wait was looked at", found.seen_share * 100.0);
+    let collectives = match found.looks {
+        0 | 1 => String::new(),
+        looks => {
+            format!("; {} of {} collectives, in {looks} looks", found.collectives_seen, found.collectives)
+        }
+    };
     let messages = match found.messages {
         true => "",
         false => "; messages were not recorded one by one, only collectives were looked at",
     };
     let clocks = if found.one_clock { "" } else { "; ranks of different hosts were not compared" };
     blocks.push(Block::Line(format!(
-        "  waits of {} in all; {seen}{messages}{clocks}",
+        "  waits of {} in all; {seen}{collectives}{messages}{clocks}",
         duration(found.seconds)
     )));
+    if let Some(all) = found.estimated {
+        blocks.push(Block::Line(format!(
+            "  over the whole run about {} (estimated from what was seen; the error is hardly above {})",
+            duration(all.seconds),
+            duration(all.error_s)
+        )));
+    }
     blocks
 }

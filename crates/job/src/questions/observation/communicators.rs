@@ -102,7 +102,7 @@ fn freed(comm: &Comm) -> String {
 }
 
 /// Ranks in the world; `None` if they are those of the world, in its order.
-fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<u32>> {
+pub(crate) fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<u32>> {
     if words.offset.get() == 0 {
         return None;
     }

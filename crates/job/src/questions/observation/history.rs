@@ -3,6 +3,7 @@
 //! A loop makes the same collective again and again, so what is alike stands once.
 
 use super::Collective;
+use crate::process::Process;
 use crate::rank::Rank;
 use mpi_abi::{Flags, ObjectKind};
 use mpiscope_image::derive::members::is_inter;
@@ -73,6 +74,38 @@ fn of<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<History> {
         found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
     }
     Some(found)
+}
+
+/// The history of what was copied from a ring, with what is needed to see who waited for whom: functions, roots, places, times.
+pub fn of_entered(
+    comm: u64,
+    newest: u64,
+    entered: &[Entered],
+    process: &Process,
+    place: &mut dyn FnMut(u64) -> Option<String>,
+) -> History {
+    let mut found = History { comm, newest, ..History::default() };
+    let mut known: HashMap<(u64, u16, u32), u32> = HashMap::new();
+    for entry in entered {
+        let number = u32::from(entry.function.get()).checked_sub(1);
+        let Some(function) = number.and_then(|number| process.functions.get(number)) else { continue };
+        let root = i64::from(entry.root.get().cast_signed());
+        let kind = (entry.from.get(), entry.function.get(), entry.root.get());
+        let kind = *known.entry(kind).or_insert_with(|| {
+            found.kinds.push(Collective {
+                comm,
+                function: function.base.clone(),
+                root: (function.fields.peer.is_some() && root >= 0).then_some(root),
+                place: place(entry.from.get()),
+                ..Collective::default()
+            });
+            found.kinds.len() as u32 - 1
+        });
+        found.entries.push((entry.number.get(), kind));
+        let ns = |ticks: u64| if ticks == 0 { 0 } else { process.clock.ns_at(ticks) };
+        found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
+    }
+    found
 }
 
 fn collective<S: Source>(rank: &Rank<'_, S>, comm: &Comm, entry: &Entered) -> Option<Collective> {

@@ -5,7 +5,7 @@
 
 mod calls;
 mod collective_objects;
-mod communicators;
+pub(crate) mod communicators;
 mod envelopes;
 pub mod faults;
 pub mod history;

@@ -1,0 +1,117 @@
+//! The timeline of the page: a row for each rank, a cell for each window, darker the more of the rank's time was in MPI. The table behind
+//! it, with all windows, is for those who cannot see it.
+
+use super::sections::windows::share;
+use maud::{Markup, html};
+use mpiscope_job::course::windows::{Window, Windows};
+
+/// Ranks that have a row of their own.
+const MOST_ROWS: usize = 64;
+/// Width of all windows.
+const WIDTH: f64 = 640.0;
+/// Room for names on the left.
+const LEFT: f64 = 70.0;
+/// Height of a row, and of the scale below them.
+const LINE: f64 = 14.0;
+
+/// The figure and its table.
+pub fn timeline(windows: &Windows) -> Option<Markup> {
+    let count = windows.list.len();
+    if count < 2 || windows.ranks.is_empty() {
+        return None;
+    }
+    let ranks = windows.ranks.len().min(MOST_ROWS);
+    let (cell, height) = (WIDTH / count as f64, LINE * ranks as f64);
+    let whole = windows.list.last().map_or(0.0, |last| last.from_s + windows.seconds);
+    Some(html! {
+        figure {
+            svg viewBox=(format!("0 0 {} {}", LEFT + WIDTH + 4.0, height + 18.0)) role="img"
+                aria-label="Share of each rank's time in MPI, by window of time; the table below says the same" {
+                @for (row, rank) in windows.ranks.iter().take(ranks).enumerate() {
+                    text x=(LEFT - 6.0) y=(number(row as f64 * LINE + 11.0)) text-anchor="end" { "rank " (rank) }
+                    @for (column, window) in windows.list.iter().enumerate() {
+                        @if let Some(share) = window.mpi.get(row).copied().flatten() {
+                            rect .cell x=(number(LEFT + column as f64 * cell)) y=(number(row as f64 * LINE + 1.0))
+                                width=(number(cell)) height=(number(LINE - 2.0)) fill-opacity=(number(f64::from(share))) {
+                                title { "rank " (rank) ", from " (seconds(window.from_s)) ": " (percent(Some(f64::from(share)))) " in MPI" }
+                            }
+                        }
+                    }
+                }
+                text x=(LEFT) y=(number(height + 14.0)) { "0 s" }
+                text x=(LEFT + WIDTH) y=(number(height + 14.0)) text-anchor="end" { (seconds(whole)) }
+            }
+            figcaption { "Share of each rank's time in MPI, in windows of " (seconds(windows.seconds)) "; full colour: all of it" }
+        }
+        details {
+            summary { "All " (count) " windows as a table" }
+            div .scroll tabindex="0" role="region" aria-label="All windows" {
+                table {
+                    caption { "All windows" }
+                    thead { tr {
+                        @for head in ["From", "Parallel %", "Load balance %", "Communication %", "% MPI", "Longest"] {
+                            th scope="col" { (head) }
+                        }
+                    } }
+                    tbody { @for window in &windows.list { (row(windows, window)) } }
+                }
+            }
+        }
+    })
+}
+
+fn row(windows: &Windows, window: &Window) -> Markup {
+    let slowest = window.slowest.and_then(|at| windows.ranks.get(at));
+    html! {
+        tr {
+            th scope="row" { (seconds(window.from_s)) }
+            @for part in [window.parallel_efficiency, window.load_balance, window.communication_efficiency, share(window)] {
+                td .n { (percent(part)) }
+            }
+            td { @if let Some(rank) = slowest { "rank " (rank) } }
+        }
+    }
+}
+
+fn seconds(value: f64) -> String {
+    format!("{value:.2} s")
+}
+
+fn percent(part: Option<f64>) -> String {
+    part.map_or_else(|| "-".to_owned(), |part| format!("{:.1}", 100.0 * part))
+}
+
+fn number(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_has_a_row_and_every_window_a_cell_and_a_row_in_the_table() {
+        let window = |at: u32| Window {
+            from_s: f64::from(at),
+            load_balance: Some(0.5),
+            slowest: Some(1),
+            mpi: vec![Some(0.75), (at > 0).then_some(0.25)],
+            ..Window::default()
+        };
+        let windows = Windows {
+            seconds: 1.0,
+            ranks: vec!["0".into(), "<1>".into()],
+            list: (0..3).map(window).collect(),
+            ..Windows::default()
+        };
+        let page = timeline(&windows).unwrap().into_string();
+        let count = |what: &str| page.matches(what).count();
+        assert_eq!(
+            (count("<rect"), count("<tr><th scope=\"row\""), count("role=\"img\"")),
+            (5, 3, 1),
+            "{page}"
+        );
+        assert!(page.contains("rank &lt;1&gt;, from 1.00 s: 25.0 % in MPI"), "{page}");
+        assert!(timeline(&Windows::default()).is_none());
+    }
+}

@@ -1,0 +1,74 @@
+//! Follows the ranks of this host while they run: looks at their images from outside, as often as a hundredth of one processor allows.
+//!
+//! The ranks are neither stopped nor slowed, and do nothing for it. What a look costs is measured, and the next one waits ninety-nine
+//! times as long.
+
+use mpiscope_job::course::{Follow, Followed};
+use rustix::time::{ClockId, clock_gettime};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Of one processor's time, a look takes one part in so many.
+const PARTS: u32 = 100;
+/// Between two looks, however little they cost.
+const LEAST: Duration = Duration::from_millis(10);
+
+/// Looks until it is dropped.
+#[derive(Debug)]
+pub struct Following {
+    images: Sender<OwnedFd>,
+    seen: Arc<Mutex<Followed>>,
+}
+
+impl Following {
+    /// Begins; none if there can be no thread for it.
+    pub fn begin() -> Option<Self> {
+        let (images, new) = channel();
+        let seen = Arc::new(Mutex::new(Followed::default()));
+        let shared = Arc::clone(&seen);
+        thread::Builder::new().name("follow".into()).spawn(move || go(&new, &shared)).ok()?;
+        Some(Self { images, seen })
+    }
+
+    /// One more process.
+    pub fn add(&self, image: OwnedFd) {
+        // The thread lasts as long as we do; if it panicked it has said so.
+        let _gone = self.images.send(image);
+    }
+
+    /// What has been seen until now.
+    pub fn seen(&self) -> Followed {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn go(new: &Receiver<OwnedFd>, seen: &Mutex<Followed>) {
+    let mut follow = Follow::default();
+    // Nobody is there yet.
+    let Ok(first) = new.recv() else { return };
+    follow.add(first);
+    let mut pause = LEAST;
+    loop {
+        let until = Instant::now() + pause;
+        loop {
+            match new.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(image) => follow.add(image),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+        let before = spent();
+        follow.look();
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = follow.followed();
+        pause = (spent().saturating_sub(before) * (PARTS - 1)).max(LEAST);
+    }
+}
+
+/// The processor time of this thread.
+fn spent() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}

@@ -1,0 +1,174 @@
+//! One process that is followed: copies what changes, and reads what does not only when it is new.
+
+use super::windows::Reading;
+use super::{Clocks, places};
+use crate::clock::Moment;
+use crate::image_source::{Bytes, open_fd};
+use crate::process::{Process, ThreadFacts, threads};
+use crate::questions::observation::communicators::members;
+use crate::questions::observation::{Communicator, Observation, Remote, Stage, history};
+use crate::waits::is_collective_that_waits;
+use mpiscope_image::Image;
+use mpiscope_image::derive::Share;
+use mpiscope_image::derive::members::is_inter;
+use mpiscope_image::history::{self as ring, Entered};
+use mpiscope_image::layout::{ClockKind, Module, SectionKind};
+use mpiscope_image::objects::{Comm, Life};
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+
+/// Communicators of one process that are looked at.
+const MOST_COMMS: u64 = 1 << 12;
+
+/// A process, by its image.
+pub struct Follower {
+    file: File,
+    open: Option<Open>,
+}
+
+/// An image as long as it was when it was opened.
+struct Open {
+    bytes: u64,
+    image: Image<Bytes>,
+    process: Process,
+    modules: u64,
+    /// Numbers of the functions that are collectives and wait.
+    collectives: Vec<bool>,
+    /// By identity.
+    comms: HashMap<u64, Communicator>,
+    places: HashMap<u64, Option<String>>,
+}
+
+/// What was copied.
+pub struct Taken {
+    now: Moment,
+    rings: Vec<(u64, u64, Vec<Entered>)>,
+    threads: Vec<ThreadFacts>,
+}
+
+impl Follower {
+    /// Begins.
+    pub fn new(fd: OwnedFd) -> Self {
+        Self { file: File::from(fd), open: None }
+    }
+
+    /// Copies what changes: the last collectives, the counters.
+    pub fn take(&mut self, clocks: &Clocks) -> Option<Taken> {
+        self.open(clocks)?;
+        self.open.as_mut()?.take()
+    }
+
+    /// The image, if the process has called MPI; opened again when it has grown, or the process has gone on.
+    fn open(&mut self, clocks: &Clocks) -> Option<()> {
+        let bytes = self.file.metadata().ok()?.len();
+        if self.open.as_ref().is_some_and(|open| open.bytes == bytes && open.is_current()) {
+            return Some(());
+        }
+        let image = open_fd(self.file.try_clone().ok()?.into(), "image").ok()?;
+        let mut process = Process::read(&image, Some(Moment::now())).ok()?;
+        if !process.called_mpi() || !process.times {
+            return None;
+        }
+        let counts = image.header().ok()?.clock.kind.get() == ClockKind::COUNTER.0;
+        process.clock = if counts { clocks.counter.clone() } else { clocks.plain.clone() };
+        let function = |number| process.functions.get(number).map(|function| function.base.as_str());
+        let collectives = (0..).map_while(function).map(is_collective_that_waits).collect();
+        let before = self.open.take();
+        let (comms, places) = before.map_or_else(Default::default, |open| (open.comms, open.places));
+        let modules = modules(&image);
+        self.open = Some(Open { bytes, image, process, modules, collectives, comms, places });
+        Some(())
+    }
+
+    /// What the copy says.
+    pub fn understand(&mut self, taken: &Taken) -> Option<(Observation, Reading)> {
+        let open = self.open.as_mut()?;
+        Some((open.observation(taken), open.reading(taken)))
+    }
+}
+
+fn modules(image: &Image<Bytes>) -> u64 {
+    image.table::<Module>(SectionKind::MODULES).map_or(0, |table| table.len())
+}
+
+impl Open {
+    fn is_current(&self) -> bool {
+        let state = self.image.header().ok().map(|header| header.state.get());
+        state == Some(self.process.state.0)
+            && self.process.rank.is_some()
+            && modules(&self.image) == self.modules
+    }
+
+    fn take(&mut self) -> Option<Taken> {
+        let image = &self.image;
+        let table = image.table::<Comm>(SectionKind::COMMS).ok()?;
+        let mut rings = Vec::new();
+        for index in 0..table.len().min(MOST_COMMS) {
+            let Ok(record) = image.get::<Comm>(&table, index) else { continue };
+            let comm = record.value;
+            let (identity, newest) = (comm.head.identity.get(), comm.collectives.get());
+            let unused = comm.head.life.get() == Life::EMPTY.0 || comm.history.get() == 0;
+            if record.torn || unused || identity == 0 || newest == 0 || comm.size.get() < 2 {
+                continue;
+            }
+            let Ok(entered) = ring::read(image, comm.history.get(), newest) else { continue };
+            rings.push((identity, newest, entered));
+            self.comms.entry(identity).or_insert_with(|| Communicator {
+                identity,
+                rank: comm.rank.get(),
+                members: members(image, &comm.members),
+                size: comm.size.get(),
+                remote: is_inter(&comm).then(Remote::default),
+                ..Communicator::default()
+            });
+        }
+        let now = Moment::now();
+        Some(Taken { now, rings, threads: threads(image).ok()? })
+    }
+
+    fn observation(&mut self, taken: &Taken) -> Observation {
+        let Self { process, comms, places, .. } = self;
+        comms.retain(|identity, _| taken.rings.iter().any(|(known, ..)| known == identity));
+        let mut place = |address: u64| {
+            let known = places.entry(address).or_insert_with(|| places::noted(&process.modules, address));
+            known.clone()
+        };
+        let history = taken
+            .rings
+            .iter()
+            .map(|(comm, newest, entered)| history::of_entered(*comm, *newest, entered, process, &mut place));
+        Observation {
+            world: process.world.clone(),
+            rank: process.rank,
+            size: process.size,
+            host: process.host.clone(),
+            pid: process.pid,
+            stage: Stage::Running,
+            history: history.collect(),
+            communicators: comms.values().cloned().collect(),
+            ..Observation::default()
+        }
+    }
+
+    fn reading(&self, taken: &Taken) -> Reading {
+        let process = &self.process;
+        let window = process.window(taken.now.monotonic_ns);
+        let share = Share::of_rank(taken.threads.iter().map(ThreadFacts::view), window);
+        let inside = taken.threads.iter().flat_map(|thread| &thread.counters);
+        let inside = inside.filter(|counted| self.collectives.get(counted.function) == Some(&true));
+        let seconds = |ticks: u64| process.clock.seconds(ticks);
+        Reading {
+            world: process.world.clone(),
+            rank: process.rank,
+            pid: process.pid,
+            host: process.host.clone(),
+            wall_s: seconds(window.ticks()),
+            until_ns: process.clock.ns_at(window.end),
+            time_s: seconds(share.time),
+            mpi_s: seconds(share.mpi),
+            polling_s: seconds(share.polling),
+            collectives_s: inside.map(|counted| seconds(counted.ticks)).sum(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The course of a run: looks at the ranks of this host again and again while they run, without stopping or slowing them.
+//!
+//! ```text
+//! images ──► Follower (per process) ──┬─ last collectives ──► waits::Sum ──► Waits of the whole run
+//!                                     └─ time in MPI so far ──► windows::Course ──► Windows
+//! ```
+//!
+//! All rings are copied first, one process right after the other, and understood afterwards: in short cycles a ring is overwritten
+//! within a fraction of a millisecond, and only what all members still have can be compared. Times are converted by one clock for all
+//! processes of the host. Source lines are looked up when the run is over.
+
+mod follow;
+mod places;
+pub mod windows;
+
+use crate::clock::{Moment, TickClock};
+use crate::names::Locate;
+use crate::questions::observation::Observation;
+use crate::waits::{Sum, Time, Waits};
+use follow::Follower;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+use windows::{Course, Windows};
+
+/// Processes that are followed.
+const MOST: usize = 4096;
+/// Between the two moments that the clock is made of.
+const APART: Duration = Duration::from_millis(20);
+
+/// Clocks for images of this host, by what their ticks are.
+#[derive(Debug, Clone)]
+struct Clocks {
+    counter: TickClock,
+    plain: TickClock,
+}
+
+/// Follows the processes of a job on this host.
+pub struct Follow {
+    first: Moment,
+    clocks: Option<Clocks>,
+    processes: Vec<Follower>,
+    sum: Sum,
+    course: Course,
+}
+
+/// What has been seen until now.
+#[derive(Debug, Clone, Default)]
+pub struct Followed {
+    sum: Sum,
+    course: Course,
+}
+
+impl Default for Follow {
+    fn default() -> Self {
+        Self {
+            first: Moment::now(),
+            clocks: None,
+            processes: Vec::new(),
+            sum: Sum::default(),
+            course: Course::default(),
+        }
+    }
+}
+
+impl Follow {
+    /// One more process, by its image.
+    pub fn add(&mut self, image: OwnedFd) {
+        if self.processes.len() < MOST {
+            self.processes.push(Follower::new(image));
+        }
+    }
+
+    /// Whether there is any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+
+    /// Looks at all of them.
+    pub fn look(&mut self) {
+        let Some(clocks) = self.clocks() else { return };
+        let taken: Vec<_> = self.processes.iter_mut().map(|process| process.take(&clocks)).collect();
+        let (mut observations, mut collectives_s) = (Vec::new(), 0.0);
+        for (process, taken) in self.processes.iter_mut().zip(taken) {
+            let Some(taken) = taken else { continue };
+            let Some((observation, reading)) = process.understand(&taken) else { continue };
+            collectives_s += reading.collectives_s;
+            self.course.add(&reading);
+            observations.push(observation);
+        }
+        if !observations.is_empty() {
+            self.sum.add(&observations, collectives_s);
+        }
+    }
+
+    fn clocks(&mut self) -> Option<Clocks> {
+        if self.clocks.is_none() {
+            let (first, now) = (self.first, Moment::now());
+            let apart = Duration::from_nanos(now.monotonic_ns.saturating_sub(first.monotonic_ns));
+            let of = |counts| TickClock::of_host(first, now, counts);
+            self.clocks = (apart >= APART).then(|| Clocks { counter: of(true), plain: of(false) });
+        }
+        self.clocks.clone()
+    }
+
+    /// What has been seen until now.
+    #[must_use]
+    pub fn followed(&self) -> Followed {
+        Followed { sum: self.sum.clone(), course: self.course.clone() }
+    }
+}
+
+impl Followed {
+    /// The waits of the whole run, with the last look.
+    #[must_use]
+    pub fn waits(&self, last: &[Observation], time: Time, symbols: &dyn Locate) -> Waits {
+        self.sum.finish(last, time, &|text| places::in_words(text, symbols))
+    }
+
+    /// The windows of the run.
+    #[must_use]
+    pub fn windows(&self, number: impl Fn(&str) -> usize) -> Option<Windows> {
+        self.course.windows(number)
+    }
+}

@@ -1,0 +1,272 @@
+//! The run in windows of time: how well the ranks worked together in each, and from when on they did not.
+//!
+//! A window is as long as all others. When there would be too many, each two become one, so that their number is bounded however long
+//! the job runs. What a rank did between two looks is spread evenly over that time.
+
+use crate::report::Efficiencies;
+use crate::worlds::Members;
+use serde::{Deserialize, Serialize};
+
+mod change;
+mod words;
+
+use change::segments;
+
+/// Windows that are kept.
+pub const MOST: usize = 128;
+/// Length of the first ones, in nanoseconds.
+const FIRST_NS: u64 = 50_000_000;
+/// Ranks that are kept.
+const MOST_RANKS: usize = 4096;
+
+/// What a rank has done until now, in seconds.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs)]
+pub struct Reading {
+    pub world: String,
+    pub rank: Option<u32>,
+    pub pid: u32,
+    pub host: String,
+    /// Until when, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub until_ns: u64,
+    /// Since `MPI_Init`.
+    pub wall_s: f64,
+    /// Of all threads that call MPI.
+    pub time_s: f64,
+    pub mpi_s: f64,
+    pub polling_s: f64,
+    /// In collectives that have returned.
+    pub collectives_s: f64,
+}
+
+/// What a rank did in one window, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Part {
+    wall: f64,
+    time: f64,
+    mpi: f64,
+    polling: f64,
+}
+
+impl Part {
+    fn of(reading: &Reading) -> Self {
+        Self { wall: reading.wall_s, time: reading.time_s, mpi: reading.mpi_s, polling: reading.polling_s }
+    }
+
+    fn since(self, before: Self) -> Self {
+        let more = |a: f64, b: f64| (b - a).max(0.0);
+        Self {
+            wall: more(before.wall, self.wall),
+            time: more(before.time, self.time),
+            mpi: more(before.mpi, self.mpi),
+            polling: more(before.polling, self.polling),
+        }
+    }
+
+    fn and(self, other: Self, part: f64) -> Self {
+        Self {
+            wall: self.wall + part * other.wall,
+            time: self.time + part * other.time,
+            mpi: self.mpi + part * other.mpi,
+            polling: self.polling + part * other.polling,
+        }
+    }
+
+    fn share(self, of: f64) -> f64 {
+        if self.time > 0.0 { (of / self.time).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    fn useful_s(self) -> f64 {
+        self.wall * self.share(self.time - self.mpi - self.polling)
+    }
+}
+
+/// A rank through the run.
+#[derive(Debug, Clone)]
+struct Track {
+    world: String,
+    rank: Option<u32>,
+    pid: u32,
+    host: String,
+    until_ns: u64,
+    before: Part,
+    windows: Vec<Part>,
+}
+
+/// All ranks through the run.
+#[derive(Debug, Clone)]
+pub struct Course {
+    begin_ns: Option<u64>,
+    width_ns: u64,
+    tracks: Vec<Track>,
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Self { begin_ns: None, width_ns: FIRST_NS, tracks: Vec::new() }
+    }
+}
+
+impl Course {
+    /// What a rank has done until now.
+    pub fn add(&mut self, reading: &Reading) {
+        let from_ns = reading.until_ns.saturating_sub((reading.wall_s * 1e9) as u64);
+        let begin_ns = *self.begin_ns.get_or_insert(from_ns);
+        let same = |track: &Track| {
+            (&track.world, track.rank, track.pid, &track.host)
+                == (&reading.world, reading.rank, reading.pid, &reading.host)
+        };
+        let at = match self.tracks.iter().position(same) {
+            Some(at) => at,
+            None if self.tracks.len() >= MOST_RANKS => return,
+            None => {
+                self.tracks.push(Track::new(reading, from_ns.max(begin_ns)));
+                self.tracks.len() - 1
+            }
+        };
+        while reading.until_ns.saturating_sub(begin_ns) > self.width_ns.saturating_mul(MOST as u64) {
+            self.width_ns = self.width_ns.saturating_mul(2);
+            self.tracks.iter_mut().for_each(Track::halve);
+        }
+        let width_ns = self.width_ns;
+        if let Some(track) = self.tracks.get_mut(at) {
+            track.add(reading, begin_ns, width_ns);
+        }
+    }
+
+    /// The windows; none of a run that was looked at for less than two of them. `number` says which of the job's worlds one is.
+    #[must_use]
+    pub fn windows(&self, number: impl Fn(&str) -> usize) -> Option<Windows> {
+        let count = self.tracks.iter().map(|track| track.windows.len()).max()?;
+        if count < 2 {
+            return None;
+        }
+        let mut tracks: Vec<(usize, &Track)> =
+            self.tracks.iter().map(|track| (number(&track.world), track)).collect();
+        tracks.sort_by_key(|(world, track)| (*world, track.rank, track.pid));
+        let name = |(world, track): &(usize, &Track)| Members::from_iter([(*world, track.rank)]).to_string();
+        let width_s = self.width_ns as f64 / 1e9;
+        let parts = |at: usize| -> Vec<Part> {
+            tracks.iter().map(|(_, track)| track.windows.get(at).copied().unwrap_or_default()).collect()
+        };
+        let all: Vec<Vec<Part>> = (0..count).map(parts).collect();
+        let mut found = Windows {
+            seconds: width_s,
+            ranks: tracks.iter().map(name).collect(),
+            list: (0..).zip(&all).map(|(at, parts)| Window::of(f64::from(at) * width_s, parts)).collect(),
+            said: Vec::new(),
+        };
+        let useful: Vec<Vec<f64>> =
+            all.iter().map(|parts| parts.iter().map(|part| part.useful_s() / width_s).collect()).collect();
+        found.said = words::said(&found, &all, &segments(&useful));
+        Some(found)
+    }
+}
+
+impl Track {
+    fn new(reading: &Reading, from_ns: u64) -> Self {
+        Self {
+            world: reading.world.clone(),
+            rank: reading.rank,
+            pid: reading.pid,
+            host: reading.host.clone(),
+            until_ns: from_ns,
+            before: Part::default(),
+            windows: Vec::new(),
+        }
+    }
+
+    /// Two windows become one.
+    fn halve(&mut self) {
+        let both = |pair: &[Part]| pair.iter().fold(Part::default(), |sum, part| sum.and(*part, 1.0));
+        self.windows = self.windows.chunks(2).map(both).collect();
+    }
+
+    fn add(&mut self, reading: &Reading, begin_ns: u64, width_ns: u64) {
+        let now = Part::of(reading);
+        let more = now.since(self.before);
+        let (from, until) = (self.until_ns.max(begin_ns), reading.until_ns);
+        if until <= from {
+            return;
+        }
+        (self.before, self.until_ns) = (now, until);
+        let place = |ns: u64| (ns - begin_ns) / width_ns.max(1);
+        let last = (place(until - 1) as usize).min(MOST - 1);
+        if self.windows.len() <= last {
+            self.windows.resize(last + 1, Part::default());
+        }
+        for (at, window) in (0u64..).zip(&mut self.windows).skip(place(from) as usize) {
+            let begin = begin_ns + at * width_ns;
+            let common = until.min(begin + width_ns).saturating_sub(from.max(begin));
+            *window = window.and(more, common as f64 / (until - from) as f64);
+        }
+    }
+}
+
+/// The run in windows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Windows {
+    /// Length of each; the last one may not be full.
+    pub seconds: f64,
+    /// The ranks, in the order of [`Window::mpi`].
+    pub ranks: Vec<String>,
+    /// One after the other.
+    pub list: Vec<Window>,
+    /// From when to when the run was alike, and what the ranks did then.
+    pub said: Vec<String>,
+}
+
+/// One window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Since the first rank entered `MPI_Init`.
+    pub from_s: f64,
+    /// After the POP project, as for the whole run; none where nobody worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_balance: Option<f64>,
+    #[allow(missing_docs)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub communication_efficiency: Option<f64>,
+    #[allow(missing_docs)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel_efficiency: Option<f64>,
+    /// Which of [`Windows::ranks`] worked longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest: Option<usize>,
+    /// That rank's useful time over the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_mean: Option<f64>,
+    /// The share of each rank's time that was in MPI; none of ranks that were not there.
+    pub mpi: Vec<Option<f32>>,
+}
+
+impl Window {
+    fn of(from_s: f64, parts: &[Part]) -> Self {
+        let here: Vec<&Part> = parts.iter().filter(|part| part.wall > 0.0).collect();
+        let useful: Vec<f64> = here.iter().map(|part| part.useful_s()).collect();
+        let wall = here.iter().map(|part| part.wall).fold(0.0, f64::max);
+        let found = Efficiencies::of(&useful, wall);
+        let slowest = longest(parts).filter(|_| found.is_some());
+        let mean = useful.iter().sum::<f64>() / useful.len().max(1) as f64;
+        let most = slowest.and_then(|at| parts.get(at)).map(|part| part.useful_s());
+        let rounded = |value: f64| (value * 1000.0).round() as f32 / 1000.0;
+        Self {
+            from_s,
+            load_balance: found.map(|found| found.load_balance),
+            communication_efficiency: found.map(|found| found.communication),
+            parallel_efficiency: found.map(|found| found.parallel),
+            slowest,
+            over_mean: most.map(|most| most / mean),
+            mpi: parts.iter().map(|part| (part.wall > 0.0).then(|| rounded(part.share(part.mpi)))).collect(),
+        }
+    }
+}
+
+/// Who worked longest.
+fn longest(parts: &[Part]) -> Option<usize> {
+    let all = parts.iter().enumerate().filter(|(_, part)| part.wall > 0.0);
+    all.max_by(|(_, a), (_, b)| a.useful_s().total_cmp(&b.useful_s())).map(|(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests;

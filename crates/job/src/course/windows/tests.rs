@@ -1,0 +1,87 @@
+use super::*;
+
+const S: u64 = 1_000_000_000;
+
+/// Looks at ranks every `step` nanoseconds; `useful` gives the part of the time that a rank works at a moment, in seconds.
+fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) -> Course {
+    let mut course = Course::default();
+    let mut mpi = vec![0.0; ranks as usize];
+    for look in 1..=(seconds * S / step) {
+        let until = look * step;
+        for rank in 0..ranks {
+            let middle = (until - step / 2) as f64 / 1e9;
+            let inside = &mut mpi[rank as usize];
+            *inside += step as f64 / 1e9 * (1.0 - useful(rank, middle));
+            let time = until as f64 / 1e9;
+            course.add(&Reading {
+                world: "w".into(),
+                rank: Some(rank),
+                until_ns: 5 * S + until,
+                wall_s: time,
+                time_s: time,
+                mpi_s: *inside,
+                ..Reading::default()
+            });
+        }
+    }
+    course
+}
+
+#[test]
+fn windows_say_from_when_on_which_rank_falls_behind() {
+    let late = |rank: u32, at: f64| if rank == 3 || at < 2.0 { 0.8 } else { 0.4 };
+    let found = run(4, 6, 20_000_000, late).windows(|_| 0).unwrap();
+    assert_eq!(found.said.len(), 2, "{:?}", found.said);
+    assert!(
+        found.said[0].starts_with("the first 40 windows (until 2.0 s) are balanced: "),
+        "{:?}",
+        found.said
+    );
+    let wanted =
+        "then, for 80 windows (from 2.0 s to 6.0 s), rank 3 falls behind: it works 1.6 times the mean";
+    assert!(found.said[1].starts_with(wanted), "{:?}", found.said);
+    let window = &found.list[100];
+    assert!((window.load_balance.unwrap() - 0.625).abs() < 1e-3 && window.slowest == Some(3), "{window:?}");
+    assert!((window.communication_efficiency.unwrap() - 0.8).abs() < 1e-3, "{window:?}");
+    assert_eq!(window.mpi, [0.6, 0.6, 0.6, 0.2].map(Some));
+}
+
+#[test]
+fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
+    for (seconds, step) in [(1000, 300_000_000), (100, 10_000_000), (3, 2_000_000_000)] {
+        let found = run(2, seconds, step, |rank, _| if rank == 0 { 0.5 } else { 0.25 });
+        let windows = found.windows(|_| 0).unwrap();
+        assert!(windows.list.len() <= MOST && windows.list.len() > 2, "{}", windows.list.len());
+        let looked = (seconds * S / step * step) as f64 / 1e9;
+        for track in &found.tracks {
+            let all = track.windows.iter().fold(Part::default(), |sum, part| sum.and(*part, 1.0));
+            assert!((all.wall - looked).abs() < 1e-6 * looked, "{all:?}, not {looked}");
+        }
+        assert_eq!(windows.said.len(), 1, "{:?}", windows.said);
+    }
+}
+
+#[test]
+fn noise_is_no_change() {
+    // Some numbers that look like chance, up to a tenth.
+    let noise =
+        |rank: u32, at: f64| 0.1 * ((at * 7919.0 + f64::from(rank) * 104_729.0).sin() * 43_758.5).fract();
+    let found = run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(|_| 0).unwrap();
+    assert_eq!(found.said.len(), 1, "{:?}", found.said);
+    assert!(found.said[0].starts_with("the whole run is alike and balanced"), "{:?}", found.said);
+}
+
+#[test]
+fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
+    let mut course = Course::default();
+    let mut see = |rank, until: f64, wall: f64| {
+        let until_ns = (until * 1e9) as u64;
+        let rank = Some(rank);
+        course.add(&Reading { rank, until_ns, wall_s: wall, time_s: wall, ..Reading::default() });
+    };
+    (1..=10).for_each(|at| see(0, f64::from(at) * 0.1, f64::from(at) * 0.1));
+    (1..=5).for_each(|at| see(1, 0.5 + f64::from(at) * 0.1, f64::from(at) * 0.1));
+    let found = course.windows(|_| 0).unwrap();
+    assert_eq!(found.list[2].mpi, [Some(0.0), None]);
+    assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
+}

@@ -1,0 +1,51 @@
+//! What the windows say, in sentences.
+
+use super::{Part, Windows, longest};
+use crate::report::Efficiencies;
+use std::ops::Range;
+
+/// Ranks that work alike but for a twentieth are balanced.
+const BALANCED: f64 = 0.95;
+
+/// A sentence for each stretch in which the ranks worked alike.
+pub fn said(windows: &Windows, all: &[Vec<Part>], segments: &[Range<usize>]) -> Vec<String> {
+    let one = segments.len() == 1;
+    segments.iter().filter_map(|range| sentence(windows, all, range, one)).collect()
+}
+
+fn sentence(windows: &Windows, all: &[Vec<Part>], range: &Range<usize>, one: bool) -> Option<String> {
+    let part = all.get(range.clone())?;
+    let ranks = part.first()?.len();
+    let of = |rank: usize| {
+        let parts = part.iter().filter_map(|parts| parts.get(rank));
+        parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
+    };
+    let sums: Vec<Part> = (0..ranks).map(of).collect();
+    let useful: Vec<f64> = sums.iter().map(|part| part.useful_s()).collect();
+    let found = Efficiencies::of(&useful, sums.iter().map(|part| part.wall).fold(0.0, f64::max))?;
+    let who = longest(&sums)?;
+    let mean = useful.iter().sum::<f64>() / useful.len() as f64;
+    let (load, all_of_it) = (found.load_balance, 100.0 * found.parallel);
+    let balance = format!("load balance {:.0} %, parallel efficiency {all_of_it:.0} %", 100.0 * load);
+    let over = useful.get(who)? / mean;
+    let (from, until) = (range.start as f64 * windows.seconds, range.end as f64 * windows.seconds);
+    let count = range.len();
+    let when = match (range.start, one) {
+        (_, true) => "the whole run is alike".to_owned(),
+        (0, _) => format!("the first {count} windows (until {until:.1} s)"),
+        (_, _) => format!("then, for {count} windows (from {from:.1} s to {until:.1} s)"),
+    };
+    let name = windows.ranks.get(who)?;
+    Some(match (load >= BALANCED, one, range.start) {
+        (true, true, _) => format!("{when} and balanced: {balance}"),
+        (true, false, 0) => format!("{when} are balanced: {balance}"),
+        (true, false, _) => format!("{when}, the ranks are balanced: {balance}"),
+        (false, true, _) => format!("{when}: {balance}; rank {name} works longest, {over:.1} times the mean"),
+        (false, false, 0) => {
+            format!("{when}: {balance}; rank {name} works longest, {over:.1} times the mean")
+        }
+        (false, false, _) => {
+            format!("{when}, rank {name} falls behind: it works {over:.1} times the mean; {balance}")
+        }
+    })
+}

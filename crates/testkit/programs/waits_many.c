@@ -1,0 +1,55 @@
+/*
+ * Thousands of collectives, whose waits the program knows: more than a process remembers, so that they can only be seen while it runs.
+ *
+ * In the first half all ranks work alike between two barriers, in the second half rank 1 works longer. "Work" is sleep, so that it takes
+ * as long on a machine that has other things to do. The first rank prints: barriers, seconds that all ranks together waited in them,
+ * the line.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST = 8 };
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
+static void work(long microseconds)
+{
+    struct timespec time = {0, microseconds * 1000};
+    nanosleep(&time, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int half = argc > 1 ? atoi(argv[1]) : 500, rank, size, line = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    double *entered = malloc(2 * half * sizeof *entered), *all = malloc(2 * half * MOST * sizeof *all);
+    for (int i = 0; i < 2 * half; i++) {
+        work(i < half ? 1000 : rank == 1 ? 3000 : 300);
+        entered[i] = now();
+        MPI_Barrier(MPI_COMM_WORLD), line = __LINE__;
+    }
+    MPI_Gather(entered, 2 * half, MPI_DOUBLE, all, 2 * half, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    double waited = 0;
+    for (int i = 0; rank == 0 && i < 2 * half; i++) {
+        double last = 0;
+        for (int who = 0; who < size; who++)
+            last = all[who * 2 * half + i] > last ? all[who * 2 * half + i] : last;
+        for (int who = 0; who < size; who++)
+            waited += last - all[who * 2 * half + i];
+    }
+    if (rank == 0)
+        printf("%d %.6f %d\n", 2 * half, waited, line);
+    free(entered), free(all);
+    MPI_Finalize();
+    return 0;
+}
