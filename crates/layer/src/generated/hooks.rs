@@ -729,7 +729,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::swapped() }
 }
 look_up_hook! {
     MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
@@ -829,7 +829,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
 }
 rare_hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: c_int)
@@ -1521,7 +1521,7 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
 }
 hook! {
     sizes outlined
@@ -1529,7 +1529,7 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
 }
 look_up_hook! {
     MPI_Get_address (location: *const c_void, address: *mut i64)
@@ -2888,7 +2888,7 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
@@ -2896,7 +2896,7 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
