@@ -10,7 +10,8 @@
  *   p z                     room to write into, room with nothing but noughts
  *
  * Each call is made in a process of its own, forked past the C library so that nothing is told to stop, and may take half a second of the
- * processor. One line a call: the class of what it returned, or the signal it died of. */
+ * processor and as many seconds as the second argument says; the first one says what is in memory that was never written. One line a
+ * call: the class of what it returned, or the signal it died of. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <dlfcn.h>
@@ -40,6 +41,7 @@ static char room[1 << 16], noughts[1 << 16];
 static long nothing[8192];
 static int *verdict;
 static word filling;
+static unsigned patience = 1;
 
 static const struct {
     const char *name;
@@ -170,7 +172,7 @@ static void in_a_process_of_its_own(size_t which, int way, function f)
         struct itimerval time = {{0, 0}, {0, 500000}};
         setitimer(ITIMER_PROF, &time, NULL);
         /* Who sleeps uses no processor. */
-        alarm(1);
+        alarm(patience);
         fill_the_stack();
         call(which, way, f);
         _exit(0);
@@ -210,6 +212,7 @@ static void used_again(void)
 int main(int argc, char **argv)
 {
     filling = argc > 1 && !strcmp(argv[1], "address") ? (word)noughts : argc > 1 ? (word)-1 / 255 * (word)atoi(argv[1]) : 0;
+    patience = argc > 2 ? (unsigned)atoi(argv[2]) : patience;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
