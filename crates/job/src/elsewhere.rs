@@ -18,17 +18,14 @@ use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Us
 use crate::discover::{Job, JobImage};
 use crate::evidence::{self, Evidence};
 use crate::questions::observation::Observation;
+use crate::side_by_side;
 use mpiscope_target::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::NamedTempFile;
 
-/// Hosts that are asked at once.
-const AT_ONCE: usize = 32;
 /// What a ZIP archive begins with; shells on other hosts may say good morning first.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
 
@@ -51,7 +48,8 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let remote = hosts.remote();
     let fetch = |host: &str, pid: u32| remote.output(host, &words(&pid.to_string(), pause, stacks), pause);
     let first = |pids: &BTreeSet<u32>| pids.first().copied().unwrap_or_default();
-    let answers = ask(&asked, |host, pids| fetch(host, first(pids)).map_err(|why| why.to_string()));
+    let answers =
+        side_by_side::ask(&asked, |(host, pids)| fetch(host, first(pids)).map_err(|why| why.to_string()));
     for ((host, pids), answer) in asked.iter().zip(answers) {
         // A host is believed of its own ranks only; it may call itself by another name than the tables do.
         let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || pids.contains(&pid));
@@ -103,9 +101,16 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
     let known = |places: &Places| here + places.values().map(BTreeSet::len).sum::<usize>();
     // Only rank 0 knows all others: where it is on another host, that one is asked who there is.
     if known(&places) < size(job, &files) {
-        for (host, pids) in places.clone().into_iter().take(MOST_DIRECTORIES) {
-            let pids: Vec<u32> = pids.into_iter().collect();
-            let Ok(told) = hosts.ask(&host, &pids, &Users::only(job.owner)) else { continue };
+        let directories: Vec<(&String, Vec<u32>)> = places
+            .iter()
+            .take(MOST_DIRECTORIES)
+            .map(|(host, pids)| (host, pids.iter().copied().collect()))
+            .collect();
+        let owner = Users::only(job.owner);
+        for told in side_by_side::ask(&directories, |(host, pids)| hosts.ask(host, pids, &owner))
+            .into_iter()
+            .flatten()
+        {
             let own = told.processes.into_iter().map(|entry| entry.place);
             own.chain(told.elsewhere).for_each(|place| add(&mut places, place));
         }
@@ -125,30 +130,6 @@ fn size(job: &Job, files: &Arc<Files>) -> usize {
     sizes.max().map_or(0, |size| size as usize)
 }
 
-type Answer = Result<Vec<u8>, String>;
-
-/// Asks many hosts side by side; the answers are in the order of the hosts.
-fn ask<T: Sync>(asked: &[(String, T)], fetch: impl Fn(&str, &T) -> Answer + Sync) -> Vec<Answer> {
-    let next = AtomicUsize::new(0);
-    let answers: Vec<Mutex<Option<Answer>>> = asked.iter().map(|_| Mutex::new(None)).collect();
-    thread::scope(|scope| {
-        for _ in 0..asked.len().min(AT_ONCE) {
-            scope.spawn(|| {
-                while let Some(((host, whom), answer)) = {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    asked.get(at).zip(answers.get(at))
-                } {
-                    let found = Some(fetch(host, whom));
-                    *answer.lock().unwrap_or_else(PoisonError::into_inner) = found;
-                }
-            });
-        }
-    });
-    let given = |answer: Mutex<Option<Answer>>| answer.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let nobody = || Err("a host was not asked".to_owned());
-    answers.into_iter().map(|answer| given(answer).unwrap_or_else(nobody)).collect()
-}
-
 /// Reads what a host sent.
 fn open(host: &str, bytes: &[u8]) -> Result<Evidence, String> {
     let fail = |why: String| format!("{host}: {why}");
@@ -164,34 +145,6 @@ fn open(host: &str, bytes: &[u8]) -> Result<Evidence, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hosts(names: &[&str]) -> Vec<(String, BTreeSet<u32>)> {
-        names.iter().map(|name| ((*name).to_owned(), BTreeSet::from([7]))).collect()
-    }
-
-    #[test]
-    fn hosts_are_asked_side_by_side_and_answer_in_their_order() {
-        let barrier = std::sync::Barrier::new(3);
-        let answers = ask(&hosts(&["a", "b", "c"]), |host, pid| {
-            barrier.wait();
-            match host {
-                "b" => Err("down".to_owned()),
-                _ => Ok(format!("{host}{}", pid.len()).into_bytes()),
-            }
-        });
-        let text = |answer: &Answer| {
-            answer.as_ref().map_or_else(Clone::clone, |b| String::from_utf8_lossy(b).into())
-        };
-        assert_eq!(answers.iter().map(text).collect::<Vec<_>>(), ["a1", "down", "c1"]);
-    }
-
-    #[test]
-    fn more_hosts_than_are_asked_at_once_are_all_asked() {
-        let names: Vec<String> = (0..3 * AT_ONCE).map(|number| format!("n{number}")).collect();
-        let asked = hosts(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        let answers = ask(&asked, |host, _| Ok(host.as_bytes().to_vec()));
-        assert!(answers.iter().zip(&names).all(|(answer, name)| answer.as_ref().unwrap() == name.as_bytes()));
-    }
 
     #[test]
     fn what_is_no_evidence_file_is_an_error_that_names_the_host() {

@@ -49,6 +49,7 @@ pub mod scheduler;
 mod schema;
 pub mod setup;
 pub mod shell;
+mod side_by_side;
 pub mod sites;
 pub mod stacks;
 pub mod symbols;

@@ -7,12 +7,11 @@ use crate::scheduler::{self, SlurmId};
 use crate::shell::quoted;
 use mpiscope_target::{Files, Live, Target, procfs};
 use serde::de::DeserializeOwned;
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What [`acquire`](super::acquire) needs of the world; tests have their own.
@@ -70,14 +69,14 @@ pub struct SystemHosts {
     remote: Remote,
     /// What all processes of this host have in common, read once.
     files: Arc<Files>,
-    children: OnceCell<HashMap<u32, Vec<u32>>>,
+    children: OnceLock<HashMap<u32, Vec<u32>>>,
 }
 
 impl SystemHosts {
     /// Asks other hosts by `MPISCOPE_SSH`, or `ssh` if that is not set, to run `program` there.
     pub fn new(program: PathBuf) -> Self {
         let host = procfs::hostname().unwrap_or_default();
-        Self { host, remote: Remote::new(program), files: Arc::default(), children: OnceCell::new() }
+        Self { host, remote: Remote::new(program), files: Arc::default(), children: OnceLock::new() }
     }
 
     /// Other hosts are those of a job that Slurm has started, if it has: they are asked by `srun`, unless `MPISCOPE_SSH` names another

@@ -3,6 +3,7 @@
 use super::images;
 use super::mpi2dd::{self, Block};
 use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
+use crate::side_by_side;
 use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ pub struct Scope {
 ///
 /// # Errors
 /// When nothing at all is found. What could be found in part is no error: see [`Acquired::problems`].
-pub fn acquire(hosts: &dyn Hosts, start: Start, scope: &Scope) -> Result<Acquired, Error> {
+pub fn acquire(hosts: &(dyn Hosts + Sync), start: Start, scope: &Scope) -> Result<Acquired, Error> {
     let mut walk = Walk::new(hosts, scope.users.clone());
     match start {
         Start::Pids(pids) => walk.begin_all(&pids, scope.users.unnamed())?,
@@ -61,7 +62,7 @@ pub fn acquire(hosts: &dyn Hosts, start: Start, scope: &Scope) -> Result<Acquire
 }
 
 struct Walk<'a> {
-    hosts: &'a dyn Hosts,
+    hosts: &'a (dyn Hosts + Sync),
     users: Users,
     /// Everything that any table named, with the program it is to be.
     named: BTreeMap<ProcessLocation, PathBuf>,
@@ -80,7 +81,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(hosts: &'a dyn Hosts, users: Users) -> Self {
+    fn new(hosts: &'a (dyn Hosts + Sync), users: Users) -> Self {
         Self {
             hosts,
             users,
@@ -280,7 +281,7 @@ impl<'a> Walk<'a> {
             while let Some(place) = self.waiting.pop_front() {
                 self.visit(&place);
             }
-            if !remote || !self.ask_next() {
+            if !remote || !self.ask_others() {
                 return;
             }
         }
@@ -306,46 +307,51 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Asks the next host; false if none is left.
-    fn ask_next(&mut self) -> bool {
-        let next = self.abroad.iter().find(|(host, _)| !self.asked.contains(*host));
-        let Some((host, pids)) =
-            next.map(|(host, pids)| (host.clone(), pids.iter().copied().collect::<Vec<_>>()))
-        else {
-            return false;
-        };
-        if self.asked.len() >= MOST_HOSTS {
+    /// Asks all hosts that are known by now, side by side; false if none is left.
+    fn ask_others(&mut self) -> bool {
+        let new = self.abroad.iter().filter(|(host, _)| !self.asked.contains(*host));
+        let mut new: Vec<(String, Vec<u32>)> =
+            new.map(|(host, pids)| (host.clone(), pids.iter().copied().collect())).collect();
+        let room = MOST_HOSTS.saturating_sub(self.asked.len());
+        if new.len() > room {
             self.complain(format!("more than {MOST_HOSTS} hosts are named: the rest is not asked"));
-            return false;
+            new.truncate(room);
         }
-        self.asked.insert(host.clone());
-        match self.hosts.ask(&host, &pids, &self.users) {
-            Ok(found) => {
-                for mut entry in found.processes {
-                    // Seen from there, "here" may have another name.
-                    if self.abroad.get(&host).is_some_and(|pids| pids.contains(&entry.place.pid))
-                        && !self.hosts.here(&entry.place.host)
-                        && !self.named.contains_key(&entry.place)
-                    {
-                        entry.place.host.clone_from(&host);
-                    }
-                    if entry.place.host == host {
-                        self.add(entry);
-                    } else {
-                        self.name(entry.place.clone(), entry.executable.clone());
-                        self.hints.entry(entry.place.clone()).or_insert(entry);
-                    }
-                }
-                for place in found.elsewhere {
-                    self.name(place, PathBuf::new());
-                }
-                for problem in found.problems {
-                    self.complain(format!("{host}: {problem}"));
-                }
+        self.asked.extend(new.iter().map(|(host, _)| host.clone()));
+        let (hosts, users) = (self.hosts, &self.users);
+        let answers = side_by_side::ask(&new, |(host, pids)| hosts.ask(host, pids, users));
+        for ((host, _), answer) in new.iter().zip(answers) {
+            match answer {
+                Ok(found) => self.take_in(host, found),
+                Err(error) => self.complain(error.to_string()),
             }
-            Err(error) => self.complain(error.to_string()),
         }
-        true
+        !new.is_empty()
+    }
+
+    /// What another host knows.
+    fn take_in(&mut self, host: &str, found: Acquired) {
+        for mut entry in found.processes {
+            // Seen from there, "here" may have another name.
+            if self.abroad.get(host).is_some_and(|pids| pids.contains(&entry.place.pid))
+                && !self.hosts.here(&entry.place.host)
+                && !self.named.contains_key(&entry.place)
+            {
+                host.clone_into(&mut entry.place.host);
+            }
+            if entry.place.host == host {
+                self.add(entry);
+            } else {
+                self.name(entry.place.clone(), entry.executable.clone());
+                self.hints.entry(entry.place.clone()).or_insert(entry);
+            }
+        }
+        for place in found.elsewhere {
+            self.name(place, PathBuf::new());
+        }
+        for problem in found.problems {
+            self.complain(format!("{host}: {problem}"));
+        }
     }
 
     /// What images tell about the jobs of the processes that were found.

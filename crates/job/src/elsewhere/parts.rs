@@ -1,9 +1,10 @@
 //! A job without a process on this host: all its hosts are asked by its name.
 
-use super::{Elsewhere, ask, open, words};
+use super::{Elsewhere, open, words};
 use crate::acquire::SystemHosts;
 use crate::discover::{Job, Parts};
 use crate::evidence::Evidence;
+use crate::side_by_side;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -13,12 +14,11 @@ pub const NONE_HERE: &str = "no process of the job is here";
 /// Adds the ranks of all hosts.
 pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let mut elsewhere = Elsewhere::default();
-    let asked: Vec<(String, ())> = parts.hosts.iter().map(|host| (host.clone(), ())).collect();
     let remote = hosts.remote();
     let fetch = |host: &str| remote.output(host, &words(&parts.name, pause, stacks), pause);
-    let answers = ask(&asked, |host, ()| fetch(host).map_err(|why| why.to_string()));
+    let answers = side_by_side::ask(&parts.hosts, |host| fetch(host).map_err(|why| why.to_string()));
     let mut known = BTreeSet::new();
-    for ((host, ()), answer) in asked.iter().zip(answers) {
+    for (host, answer) in parts.hosts.iter().zip(answers) {
         match answer.and_then(|bytes| open(host, &bytes)) {
             Ok(Evidence { manifest, job: there }) => {
                 // A host that has two names is asked twice, and counts once.

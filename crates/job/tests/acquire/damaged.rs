@@ -68,7 +68,7 @@ fn damaged_answer(bytes: &[u8]) -> Result<(), String> {
     let mut fake: Fake = two_jobs("a");
     fake.answer = Some(bytes.to_vec());
     let Ok(found) = acquire(&fake, Start::Pids(vec![10]), true) else { return Ok(()) };
-    let asked: BTreeSet<String> = fake.asked.borrow().iter().cloned().collect();
+    let asked: BTreeSet<String> = fake.asked.lock().unwrap().iter().cloned().collect();
     let foreign = |found: &Acquired| {
         let tabled = [10, 11, 20];
         let vouched =

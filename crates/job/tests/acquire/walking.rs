@@ -3,9 +3,9 @@
 use crate::memory::{Memory, Proc};
 use mpiscope_job::acquire::{self, Acquired, Error, Hosts, ImageEntry, ProcessLocation, Scope, Start, Users};
 use mpiscope_target::{ByteOrder, Target};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Barrier, Mutex};
 
 /// Processes of several hosts, seen from one of them.
 #[derive(Default)]
@@ -15,7 +15,9 @@ pub struct Fake {
     children: BTreeMap<u32, Vec<u32>>,
     /// Users of processes, 7 where nothing is said.
     owners: BTreeMap<u32, u32>,
-    pub asked: RefCell<Vec<String>>,
+    pub asked: Mutex<Vec<String>>,
+    /// As many hosts as have to be asked before any of them answers.
+    pub together: Option<Barrier>,
     /// What every other host answers, instead of the truth.
     pub answer: Option<Vec<u8>>,
 }
@@ -62,7 +64,10 @@ impl Hosts for Fake {
             .then(|| self.owners.get(&pid).copied().unwrap_or(7))
     }
     fn ask(&self, host: &str, pids: &[u32], users: &Users) -> Result<Acquired, Error> {
-        self.asked.borrow_mut().push(host.into());
+        self.asked.lock().unwrap().push(host.into());
+        if let Some(together) = &self.together {
+            together.wait();
+        }
         if let Some(answer) = &self.answer {
             return serde_json::from_slice(answer)
                 .map_err(|error| Error::Remote { host: host.into(), why: error.to_string() });
@@ -132,7 +137,7 @@ fn the_same_set_is_found_from_every_process_of_every_host() {
 fn each_host_is_asked_once_although_tables_lead_in_circles() {
     let fake = two_jobs("a");
     acquire(&fake, Start::Pids(vec![10]), true).unwrap();
-    assert_eq!(*fake.asked.borrow(), ["b"]);
+    assert_eq!(*fake.asked.lock().unwrap(), ["b"]);
 }
 
 #[test]
@@ -240,4 +245,27 @@ fn another_host_names_no_process_here_or_on_a_third_one_that_does_not_say_so_its
     let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
     assert_eq!(pids(&found), [("a".to_owned(), 10), ("b".to_owned(), 30)]);
     assert_eq!(found.processes.iter().map(|p| p.rank).collect::<Vec<_>>(), [Some(0), Some(3)]);
+}
+
+#[test]
+fn hosts_that_are_known_at_once_are_asked_side_by_side() {
+    let mut fake = Fake::on("a");
+    let hosts = ["b", "c", "d"];
+    fake.add("a", 10, |m| {
+        m.meta("a", "/a", 10);
+        m.processes(&[
+            rank("a", "w", 10, 0, None),
+            rank("b", "w", 11, 1, None),
+            rank("c", "w", 12, 2, None),
+            rank("d", "w", 13, 3, None),
+        ]);
+    });
+    for (host, pid) in hosts.into_iter().zip(11..) {
+        fake.add(host, pid, |m| m.meta("a", "/a", 10));
+    }
+    fake.together = Some(Barrier::new(hosts.len()));
+    let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();
+    assert_eq!((found.processes.len(), found.problems.len()), (4, 0));
+    fake.asked.lock().unwrap().sort();
+    assert_eq!(*fake.asked.lock().unwrap(), hosts);
 }

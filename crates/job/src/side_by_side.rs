@@ -1,0 +1,50 @@
+//! Asking many hosts at once: a bounded number at a time, answers in the order of the questions.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Hosts that are asked at once.
+pub const AT_ONCE: usize = 32;
+
+/// Asks about each of these; one that takes long delays the others only when so many of them do.
+pub fn ask<Q: Sync, A: Send>(questions: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
+    let next = AtomicUsize::new(0);
+    let given: Mutex<Vec<(usize, A)>> = Mutex::new(Vec::with_capacity(questions.len()));
+    thread::scope(|scope| {
+        for _ in 0..questions.len().min(AT_ONCE) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(question) = questions.get(at) else { break };
+                    let answer = answer(question);
+                    given.lock().unwrap_or_else(PoisonError::into_inner).push((at, answer));
+                }
+            });
+        }
+    });
+    let mut given = given.into_inner().unwrap_or_else(PoisonError::into_inner);
+    given.sort_unstable_by_key(|(at, _)| *at);
+    given.into_iter().map(|(_, answer)| answer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_asked_side_by_side_and_answer_in_their_order() {
+        let barrier = std::sync::Barrier::new(3);
+        let answers = ask(&["a", "b", "c"], |host| {
+            barrier.wait();
+            host.to_uppercase()
+        });
+        assert_eq!(answers, ["A", "B", "C"]);
+    }
+
+    #[test]
+    fn more_hosts_than_are_asked_at_once_are_all_asked() {
+        let hosts: Vec<usize> = (0..3 * AT_ONCE).collect();
+        assert_eq!(ask(&hosts, |host| *host), hosts);
+    }
+}
