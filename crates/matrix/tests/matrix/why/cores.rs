@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::Needs;
 
 use super::{PYTHON, Scenario, differs};
 use crate::inspected::fortran_waits::core_of;
@@ -12,8 +13,8 @@ use crate::views::cores::without_ages;
 const DUMPED: usize = 2;
 /// The core files of others are more than a gigabyte each.
 const DUMPING: [&str; 5] = ["mpich-4.0", "mpich-5.0", "openmpi-4.1", "openmpi-5.0", "mpich-5.0-abi"];
-/// Core files are taken one after the other, so nothing is known of two looks.
-const SEEN_BY_MOVING: [&str; 2] = ["running", "polling"];
+/// What two looks compare and what only the kernel knows is in no core file.
+const NOT_IN_CORES: [&str; 3] = ["running", "polling", "rank-stopped"];
 
 /// The scenarios whose core files are asked on this library: the libraries take turns.
 pub fn dumped(scenarios: &[Scenario], library: &Library) -> Vec<String> {
@@ -21,9 +22,14 @@ pub fn dumped(scenarios: &[Scenario], library: &Library) -> Vec<String> {
     let mut kinds: Vec<&str> = scenarios.iter().map(|scenario| scenario.kind.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    kinds.retain(|kind| !SEEN_BY_MOVING.contains(kind));
+    kinds.retain(|kind| !NOT_IN_CORES.contains(kind));
     let of_kind = |(turn, kind): (usize, &&str)| {
-        let on_all = |s: &&Scenario| s.kind == **kind && s.without.is_empty() && s.source.file != PYTHON;
+        let on_all = |s: &&Scenario| {
+            s.kind == **kind
+                && s.without.is_empty()
+                && s.source.needs == Needs::Nothing
+                && s.source.file != PYTHON
+        };
         let all: Vec<&Scenario> = scenarios.iter().filter(on_all).take(DUMPED).collect();
         let ours = |(number, scenario): (usize, &Scenario)| {
             ((turn * DUMPED + number) % DUMPING.len() == own).then(|| scenario.name.clone())
@@ -43,7 +49,9 @@ pub fn check(job: &Job, scenario: &Scenario) -> Result<()> {
         ranks.iter().map(|rank| core_of(&rank["pid"], dir.path())).collect::<Result<_>>()?;
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let said = json(&[&["why", "--json"][..], &files].concat())?;
-    let wrong = differs(&said, scenario);
+    // Whether a rank computes or sleeps is not in core files either.
+    let says = scenario.says.clone().filter(|_| scenario.kind != "slow");
+    let wrong = differs(&said, &Scenario { says, ..scenario.clone() });
     ensure!(wrong.is_none(), "of the core files: {wrong:?}\n{said:#}");
     let postmortem = json(&[&["core", "--json"][..], &files].concat())?["why"].take();
     ensure!(without_ages(&postmortem) == without_ages(&said), "core: {postmortem:#}\nwhy: {said:#}");
