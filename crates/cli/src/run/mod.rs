@@ -23,6 +23,7 @@ mod follow;
 mod hosts;
 pub mod launcher;
 mod peers;
+mod preload;
 mod protocol;
 mod rendezvous;
 mod signals;

@@ -71,7 +71,8 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
 const HALF: u64 = 400;
 
 pub fn many(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
-    let name = format!("{}::waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", library.name);
+    let name =
+        format!("{}::waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", library.name);
     let (subject, library) = (Arc::clone(subject), Arc::clone(library));
     Trial::test(name, move || check_many(&subject, &library).map_err(|error| format!("{error:#}").into()))
 }
@@ -84,7 +85,8 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
     let words: Vec<&str> = ran.outcome.stdout.split_whitespace().collect();
     let [count, seconds, line] = words[..] else { anyhow::bail!("not understood: {}", ran.outcome.stdout) };
-    let (count, known, line): (u64, f64, _) = (count.parse()?, seconds.parse()?, format!("waits_many.c:{line}"));
+    let (count, known, line): (u64, f64, _) =
+        (count.parse()?, seconds.parse()?, format!("waits_many.c:{line}"));
     let report = report::read(&ran.out())?;
     let waits = report.waits.context("no waits in the report")?;
     // The program counts its barriers; one more collective brings its times together.
