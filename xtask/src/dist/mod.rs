@@ -16,6 +16,7 @@ use compile::{Architecture, How, Systems};
 
 mod archive;
 mod compile;
+mod crates;
 mod debian;
 mod installed;
 mod man;
@@ -54,6 +55,8 @@ enum What {
     Wheel,
     /// Install the wheel and the archive into fresh folders, and use them
     Check,
+    /// Pack the libraries for tool authors as for a registry, and build what was packed
+    Crates,
     /// Build the archive twice, in two folders, and compare
     Reproducible,
 }
@@ -70,6 +73,7 @@ pub fn run(args: &Args) -> Result<()> {
         What::Deb => debian::run(&out, how),
         What::Wheel => wheel::run(&out, how),
         What::Check => installed::run(&out, how),
+        What::Crates => crates::run(),
         What::Reproducible => reproducible::run(&out, how),
     }
 }
