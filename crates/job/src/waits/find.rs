@@ -1,5 +1,6 @@
 //! Finding waits: the calls of each process that can wait, and what each of them waited for.
 
+use super::merge::UNNAMED;
 use super::{Kind, Span, Wait, is_collective_that_waits};
 use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::{Called, Line, Waited};
@@ -55,7 +56,7 @@ impl Calls {
         }
         match own.range(..span.until).next_back() {
             Some((_, (_, call))) => format!("computing after {}", named(call)),
-            None => "computing".to_owned(),
+            None => UNNAMED.to_owned(),
         }
     }
 }

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// Sentences that are kept, those with most time.
 const MOST: usize = 1000;
 
+/// What a rank did that is not known to have called anything before.
+pub const UNNAMED: &str = "computing";
+
 /// A process, by what it is called at every look: its world, its rank.
 pub type Who = (Arc<str>, Option<u32>);
 
@@ -41,6 +44,23 @@ pub fn add(all: &mut Amounts, key: Alike, amount: Amount) {
     known.ns = known.ns.saturating_add(amount.ns);
     known.times = known.times.saturating_add(amount.times);
     known.estimated_s += amount.estimated_s;
+}
+
+/// The first call that a look still finds has nothing before it: what its rank did is then what it did most often in that place.
+pub fn name_the_unnamed(all: &mut Amounts) {
+    let unnamed: Vec<Alike> = all.keys().filter(|key| key.meanwhile == UNNAMED).cloned().collect();
+    for key in unnamed {
+        let same = |known: &Alike| {
+            let named = known.meanwhile.starts_with(UNNAMED) && known.meanwhile != UNNAMED;
+            named && Alike { meanwhile: UNNAMED.to_owned(), ..known.clone() } == key
+        };
+        let most = all.iter().filter(|(known, _)| same(known)).max_by_key(|(_, amount)| amount.ns);
+        if let Some(named) = most.map(|(known, _)| known.clone())
+            && let Some(amount) = all.remove(&key)
+        {
+            add(all, named, amount);
+        }
+    }
 }
 
 /// Most time first. `number` says which of the job's worlds one is.

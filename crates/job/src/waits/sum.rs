@@ -144,6 +144,7 @@ impl Sum {
             }
         }
         let number = |world: &str| worlds.iter().position(|known| *known == world).unwrap_or(worlds.len());
+        merge::name_the_unnamed(&mut all.found);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {
             seconds: list.iter().map(|lost| lost.seconds).sum(),

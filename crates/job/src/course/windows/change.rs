@@ -13,9 +13,19 @@ const LEAST: f64 = 1e-4;
 /// The median of the squares of normal deviates.
 const MEDIAN: f64 = 0.4549;
 
-/// The windows, cut where something changes; each has one number for every rank. The first and the last one are not full, so they
-/// do not say where.
+/// The windows, cut where something changes; each has one number for every rank. The last one is not full, and goes with those before.
 pub fn segments(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
+    let Some((_, full)) = windows.split_last().filter(|(_, full)| !full.is_empty()) else {
+        return vec![0..windows.len()];
+    };
+    let mut found = cut_all(full);
+    if let Some(last) = found.last_mut() {
+        last.end = windows.len();
+    }
+    found
+}
+
+fn cut_all(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
     let noise = noise(windows);
     let mut found = vec![0..windows.len()];
     while found.len() < MOST {
@@ -31,7 +41,7 @@ pub fn segments(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
 
 /// The variance of a window, all ranks together.
 fn noise(windows: &[Vec<f64>]) -> f64 {
-    let inner = windows.get(1..windows.len().saturating_sub(1)).unwrap_or_default();
+    let inner = windows.get(1..).unwrap_or_default();
     let ranks = windows.first().map_or(0, Vec::len);
     let of = |rank: usize| {
         let value = |window: &Vec<f64>| window.get(rank).copied().unwrap_or(0.0);

@@ -7,22 +7,42 @@ use std::ops::Range;
 /// Ranks that work alike but for a twentieth are balanced.
 const BALANCED: f64 = 0.95;
 
-/// A sentence for each stretch in which the ranks worked alike.
+/// A sentence for each stretch in which the ranks worked alike, or differed in the same way.
 pub fn said(windows: &Windows, all: &[Vec<Part>], segments: &[Range<usize>]) -> Vec<String> {
-    let one = segments.len() == 1;
-    segments.iter().filter_map(|range| sentence(windows, all, range, one)).collect()
+    let mut joined: Vec<(Range<usize>, Option<usize>)> = Vec::new();
+    for range in segments {
+        let behind = behind(all, range);
+        match joined.last_mut() {
+            Some((last, known)) if *known == behind => last.end = range.end,
+            _ => joined.push((range.clone(), behind)),
+        }
+    }
+    let one = joined.len() == 1;
+    joined.iter().filter_map(|(range, _)| sentence(windows, all, range, one)).collect()
 }
 
-fn sentence(windows: &Windows, all: &[Vec<Part>], range: &Range<usize>, one: bool) -> Option<String> {
+/// Who works longest; nobody where they are balanced.
+fn behind(all: &[Vec<Part>], range: &Range<usize>) -> Option<usize> {
+    let (sums, found) = summed(all, range)?;
+    longest(&sums).filter(|_| found.load_balance < BALANCED)
+}
+
+/// What each rank did in a stretch, and how well that went.
+fn summed(all: &[Vec<Part>], range: &Range<usize>) -> Option<(Vec<Part>, Efficiencies)> {
     let part = all.get(range.clone())?;
-    let ranks = part.first()?.len();
     let of = |rank: usize| {
         let parts = part.iter().filter_map(|parts| parts.get(rank));
         parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
     };
-    let sums: Vec<Part> = (0..ranks).map(of).collect();
+    let sums: Vec<Part> = (0..part.first()?.len()).map(of).collect();
     let useful: Vec<f64> = sums.iter().map(|part| part.useful_s()).collect();
     let found = Efficiencies::of(&useful, sums.iter().map(|part| part.wall).fold(0.0, f64::max))?;
+    Some((sums, found))
+}
+
+fn sentence(windows: &Windows, all: &[Vec<Part>], range: &Range<usize>, one: bool) -> Option<String> {
+    let (sums, found) = summed(all, range)?;
+    let useful: Vec<f64> = sums.iter().map(|part| part.useful_s()).collect();
     let who = longest(&sums)?;
     let mean = useful.iter().sum::<f64>() / useful.len() as f64;
     let (load, all_of_it) = (found.load_balance, 100.0 * found.parallel);
