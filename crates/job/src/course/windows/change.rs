@@ -4,6 +4,7 @@
 //! themselves, as the median of the steps from each to the next, and how much it can do at the best of so many places by the criterion
 //! of Schwarz; so there is nothing to adjust.
 
+use std::iter::once;
 use std::ops::Range;
 
 /// Stretches that are told apart at most.
@@ -16,7 +17,7 @@ const MEDIAN: f64 = 0.4549;
 /// The windows, cut where something changes; each has one number for every rank. The last one is not full, and goes with those before.
 pub fn segments(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
     let Some((_, full)) = windows.split_last().filter(|(_, full)| !full.is_empty()) else {
-        return vec![0..windows.len()];
+        return once(0..windows.len()).collect();
     };
     let mut found = cut_all(full);
     if let Some(last) = found.last_mut() {
@@ -27,7 +28,7 @@ pub fn segments(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
 
 fn cut_all(windows: &[Vec<f64>]) -> Vec<Range<usize>> {
     let noise = noise(windows);
-    let mut found = vec![0..windows.len()];
+    let mut found: Vec<Range<usize>> = once(0..windows.len()).collect();
     while found.len() < MOST {
         let best = found.iter().enumerate().filter_map(|(at, range)| Some((at, cut(windows, range, noise)?)));
         let Some((at, (place, _))) = best.max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b)) else { break };
