@@ -108,8 +108,11 @@ impl Default for Course {
 }
 
 impl Course {
-    /// What a rank has done until now.
+    /// What a rank has done until now; nothing of a process that does not know its rank yet.
     pub fn add(&mut self, reading: &Reading) {
+        if reading.rank.is_none() {
+            return;
+        }
         let from_ns = reading.until_ns.saturating_sub((reading.wall_s * 1e9) as u64);
         let begin_ns = *self.begin_ns.get_or_insert(from_ns);
         let same = |track: &Track| {

@@ -177,7 +177,7 @@ pub struct Waits {
 pub struct Estimated {
     #[allow(missing_docs)]
     pub seconds: f64,
-    /// Two standard errors.
+    /// Two standard errors, and a fifth of what was not seen.
     pub error_s: f64,
 }
 

@@ -105,8 +105,11 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(late > 0.0, "nobody waited for the rank that is late: {waits:#?}");
     let windows = report.windows.context("no windows in the report")?;
     ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
-    let last = windows.list.iter().rev().skip(1).find_map(|window| window.slowest);
-    ensure!(last == Some(1), "the last windows name rank {last:?}: {windows:#?}");
+    // Something else may take the processor from a rank in one window, hardly in most of them.
+    let behind = windows.list.iter().skip(windows.list.len() * 3 / 4).filter_map(|window| window.slowest);
+    let mut times = [0; RANKS];
+    behind.for_each(|who| times[who] += 1);
+    ensure!(times[1] > times[0] && times[1] > times[2], "the last windows name {times:?}: {windows:#?}");
     Ok(())
 }
 

@@ -79,6 +79,7 @@ fn noise_is_no_change() {
 #[test]
 fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
     let mut course = Course::default();
+    course.add(&Reading { until_ns: 50_000_000, wall_s: 0.05, ..Reading::default() });
     let mut see = |rank, until: f64, wall: f64| {
         let until_ns = (until * 1e9) as u64;
         let rank = Some(rank);
@@ -87,6 +88,7 @@ fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
     (1..=10).for_each(|at| see(0, f64::from(at) * 0.1, f64::from(at) * 0.1));
     (1..=5).for_each(|at| see(1, 0.5 + f64::from(at) * 0.1, f64::from(at) * 0.1));
     let found = course.windows(|_| 0).unwrap();
+    assert_eq!(found.ranks, ["0", "1"]);
     assert_eq!(found.list[2].mpi, [Some(0.0), None]);
     assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
 }
