@@ -12,7 +12,7 @@ use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
 use mpiscope_image::derive::members::is_inter;
 use mpiscope_image::history::{self as ring, Entered};
-use mpiscope_image::layout::{ClockKind, Module, SectionKind};
+use mpiscope_image::layout::{ClockKind, Module, SectionKind, State};
 use mpiscope_image::objects::{Comm, Life};
 use std::collections::HashMap;
 use std::fs::File;
@@ -95,7 +95,9 @@ fn modules(image: &Image<Bytes>) -> u64 {
 impl Open {
     fn is_current(&self) -> bool {
         let state = self.image.header().ok().map(|header| header.state.get());
+        // Inside of `MPI_Init` it learns who it is, bit by bit.
         state == Some(self.process.state.0)
+            && self.process.state != State::STARTED
             && self.process.rank.is_some()
             && modules(&self.image) == self.modules
     }

@@ -116,8 +116,7 @@ impl Course {
         let from_ns = reading.until_ns.saturating_sub((reading.wall_s * 1e9) as u64);
         let begin_ns = *self.begin_ns.get_or_insert(from_ns);
         let same = |track: &Track| {
-            (&track.world, track.rank, track.pid, &track.host)
-                == (&reading.world, reading.rank, reading.pid, &reading.host)
+            (track.rank, track.pid, &track.host) == (reading.rank, reading.pid, &reading.host)
         };
         let at = match self.tracks.iter().position(same) {
             Some(at) => at,
@@ -193,6 +192,8 @@ impl Track {
             return;
         }
         (self.before, self.until_ns) = (now, until);
+        // It knows its rank before it knows its world.
+        self.world.clone_from(&reading.world);
         let place = |ns: u64| (ns - begin_ns) / width_ns.max(1);
         let last = (place(until - 1) as usize).min(MOST - 1);
         if self.windows.len() <= last {
