@@ -12,6 +12,8 @@ use anyhow::Result;
 use clap::Subcommand;
 use mpiscope_testkit::paths;
 
+use compile::{Architecture, How, Systems};
+
 mod archive;
 mod compile;
 mod debian;
@@ -34,6 +36,10 @@ pub struct Args {
     /// systems like this one only
     #[arg(long, global = true)]
     native: bool,
+    /// The processors that it is for; by default those of this machine. For others the distribution's binary utilities for them
+    /// are needed
+    #[arg(long, global = true, value_enum, default_value_t = Architecture::HERE)]
+    architecture: Architecture,
 }
 
 #[derive(Clone, Copy, Subcommand)]
@@ -56,7 +62,8 @@ pub fn run(args: &Args) -> Result<()> {
     let out = args.out.clone().unwrap_or_else(|| paths::target_dir().join("dist"));
     fs::create_dir_all(&out)?;
     let out = out.canonicalize()?;
-    let how = if args.native { compile::How::Native } else { compile::How::OldSystems };
+    let systems = if args.native { Systems::Native } else { Systems::Old };
+    let how = How { systems, architecture: args.architecture };
     match args.what {
         What::Man => man::run(&out.join("man")),
         What::Archive => archive::run(&out, how).map(|_| ()),
