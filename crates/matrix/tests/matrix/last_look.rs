@@ -1,6 +1,8 @@
 //! What `mpiscope run` says of a job that hangs when somebody ends it.
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
@@ -10,7 +12,7 @@ use mpiscope_testkit::program::{Needs, Program};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::inspected::job::{Job, json};
-use crate::subject::Subject;
+use crate::subject::{LIMIT, Subject};
 
 const HANG: Program = Program { name: "hang", ranks: 2, needs: Needs::Nothing };
 const SAID: &str = "deadlock: 0 -> 1 -> 0";
@@ -45,9 +47,16 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
     })?;
     let run = Pid::from_raw(target.parse()?).context("no process")?;
     kill_process(run, signal)?;
-    job.finish()?;
+    let (said, end) = (format!("mpiscope: before the end: {SAID}"), Instant::now() + LIMIT);
+    while !job.stderr().contains(&said) {
+        ensure!(Instant::now() < end, "not said\n{}", job.stderr());
+        thread::sleep(Duration::from_millis(20));
+    }
+    // What announces the end need not bring it.
+    if signal != Signal::USR1 {
+        job.finish()?;
+    }
     let told = job.stderr();
-    ensure!(told.contains(&format!("mpiscope: before the end: {SAID}")), "{told}");
     ensure!(told.matches(SAID).count() == 1, "said more than once\n{told}");
     Ok(())
 }
