@@ -19,7 +19,7 @@ pub use time::name_of;
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Section {
-    /// Functions, ranks and windows of time: where the time went
+    /// Functions and ranks: where the time went
     Time,
     /// Who waited for whom, and what that rank did meanwhile
     Waits,
