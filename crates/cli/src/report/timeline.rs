@@ -33,7 +33,7 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
                         @if let Some(share) = window.mpi.get(row).copied().flatten() {
                             rect .cell x=(number(LEFT + column as f64 * cell)) y=(number(row as f64 * LINE + 1.0))
                                 width=(number(cell)) height=(number(LINE - 2.0)) fill-opacity=(number(f64::from(share))) {
-                                title { "rank " (rank) ", from " (seconds(window.from_s)) ": " (percent(Some(f64::from(share)))) " in MPI" }
+                                title { "rank " (rank) ", from " (seconds(window.from_s)) ": " (percent(Some(f64::from(share)))) " % in MPI" }
                             }
                         }
                     }
