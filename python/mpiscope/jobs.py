@@ -70,12 +70,8 @@ class Job:
         return Job(Path(file).absolute())
 
     def report(self) -> Report:
-        """What the job did, if it is a directory of ``mpiscope run --out`` or lies in one."""
-        path = Path(self.name)
-        for folder in (path, path.parent):
-            if path.exists() and (folder / "report.json").is_file():
-                return open_report(folder / "report.json")
-        raise Error(f"{self.name}: there is no report yet; `mpiscope run --out DIR` writes one", COULD_NOT_READ)
+        """Where the time went: of a running job until now, of a directory of ``mpiscope run --out`` or a file what was kept."""
+        return Report(ask("report", [self.name]))
 
 
 def _flag(name: str, wanted: bool) -> List[str]:

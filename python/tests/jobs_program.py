@@ -82,12 +82,8 @@ def main():
                 running = ask(job)
                 frames(job)
                 assert len(job.procs().processes) >= 4
-                try:
-                    job.report()
-                except mpiscope.Error as error:
-                    assert "no report yet" in str(error)
-                else:
-                    raise AssertionError("a job that runs has no report")
+                so_far = job.report()
+                assert (so_far.size, len(so_far.ranks)) == (4, 4) and so_far.command.endswith(ring), so_far
                 saved = job.save(Path(folder) / "job.mpiscope", seconds=0.2)
                 ranks = [one.pid for one in job.ps(here=True)]
             finally:
@@ -95,6 +91,7 @@ def main():
         end_of(ranks)
         kept = ask(saved)
         assert kept.verdict == running.verdict, (kept, running)
+        assert saved.report().size == 4
         report = mpiscope.Job(out).report()
         assert (report.size, len(report.ranks)) == (4, 4) and report.command.endswith(ring), report
         assert any(one.rank == 3 and one.function == "MPI_Init" for one in report.calls_by_rank())

@@ -4,11 +4,12 @@ use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::run::ended;
 use crate::{exit, silent};
 use anyhow::{Result, bail};
-use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users};
+use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users, images};
 use mpiscope_job::discover::{HeldImage, LastStage, discover};
+use mpiscope_job::evidence;
 use mpiscope_job::scheduler::SlurmId;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,8 +26,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// 2 no process could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Process ids, or one core file
-    #[arg(value_name = "PID|CORE", required = true)]
+    /// Process ids, one core file, or one evidence file
+    #[arg(value_name = "PID|FILE", required = true)]
     targets: Vec<String>,
     /// Print everything as JSON
     #[arg(long)]
@@ -60,6 +61,11 @@ struct Report<'a> {
 
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
+    if let [file] = options.targets.as_slice()
+        && evidence::is_evidence(Path::new(file))
+    {
+        return of_evidence(Path::new(file), options.json);
+    }
     let first = || look(&options.targets, !options.here, &options.whose);
     let mut found = while_working("finding the processes", first)?;
     let mut watched = Watched::default();
@@ -82,6 +88,23 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     lost.iter().for_each(|line| complain("procs", line));
     let problem =
         !lost.is_empty() || !found.problems.is_empty() || found.processes.iter().any(|entry| entry.gone);
+    Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
+}
+
+/// Lists the processes that an evidence file has kept, as they were then.
+fn of_evidence(file: &Path, json: bool) -> Result<ExitCode> {
+    let kept = evidence::open(file)?;
+    let mut found = images::of_kept(&kept.job);
+    found.problems.extend(kept.manifest.not_seen);
+    if found.processes.is_empty() {
+        bail!("{}: no process in it; {}", file.display(), found.problems.join("; "));
+    }
+    show(&found, json)?;
+    let worlds: BTreeSet<&str> = found.processes.iter().map(|entry| entry.world.as_str()).collect();
+    if worlds.iter().filter(|world| !world.is_empty()).count() > 1 {
+        complain("procs", "who spawned which world is not in evidence files");
+    }
+    let problem = !found.problems.is_empty() || found.processes.iter().any(|entry| entry.gone);
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
@@ -191,9 +214,9 @@ fn start(targets: &[String]) -> Result<(Start, Users)> {
             Ok((Start::core(Path::new(file))?, Users::only(owner)))
         }
         (None, [name]) if !Path::new(name).exists() => {
-            bail!("{name}: no such file; name process ids, or one core file")
+            bail!("{name}: no such file; name process ids, one core file, or one evidence file")
         }
-        _ => bail!("{}: name process ids, or one core file", targets.join(" ")),
+        _ => bail!("{}: name process ids, one core file, or one evidence file", targets.join(" ")),
     }
 }
 

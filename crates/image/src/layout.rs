@@ -360,6 +360,8 @@ codes! {
         MESSAGES = 4 => "messages",
         OBJECTS = 8 => "objects",
         EVENTS = 16 => "events",
+        /// Also the times of functions that only look something up.
+        LOOKUPS = 32 => "lookups",
     }
 }
 

@@ -325,6 +325,11 @@ impl Process {
         counts.fold(0, |sum, counted| sum.saturating_add(counted.count))
     }
 
+    /// Seconds in the calls of a function; none if they were not timed.
+    pub fn seconds_in(&self, function: u32, count: u64, ticks: u64) -> Option<f64> {
+        derive::timed::ticks(self.class(function), count, ticks).map(|ticks| self.clock.seconds(ticks))
+    }
+
     /// Which way the bytes went that a thread moved in one function.
     pub fn moved(&self, counted: &Counted) -> Moved {
         let moves = u32::try_from(counted.function).map_or(Moves::NONE, |number| self.class(number).moves);

@@ -66,14 +66,39 @@ pub struct Observed {
 pub struct Calls {
     /// Completed calls.
     pub count: u64,
-    /// Seconds in them.
-    pub time_s: f64,
+    /// Seconds in them; none if they were not timed.
+    pub time_s: Option<f64>,
     /// Bytes that they moved.
     pub bytes: u64,
     /// Of these, out of the process: messages, into windows and files.
     pub sent: u64,
     /// Into the process. Neither are those of collectives.
     pub received: u64,
+}
+
+impl Calls {
+    /// Seconds that are known to have been spent in them.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.time_s.unwrap_or(0.0)
+    }
+}
+
+impl Extreme {
+    /// Seconds that are known to have been spent.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.time_s.unwrap_or(0.0)
+    }
+}
+
+/// The times of both; none if neither was timed.
+#[must_use]
+pub fn both_times(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
 }
 
 /// One rank.
@@ -201,8 +226,8 @@ pub struct FunctionReport {
 /// The time of one rank.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize)]
 pub struct Extreme {
-    /// Seconds.
-    pub time_s: f64,
+    /// Seconds; none if the calls were not timed.
+    pub time_s: Option<f64>,
     /// Which of [`JobReport::worlds`].
     pub world: usize,
     /// The rank there, if known.
@@ -427,7 +452,8 @@ fn parts<'a>(observed: &'a [Observed], worlds: &Worlds) -> Vec<Part<'a>> {
 
 /// What waits are parts of.
 fn time(ranks: &[RankReport]) -> waits::Time {
-    let waiting = |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.time_s } else { 0.0 };
+    let waiting =
+        |(name, calls): (&String, &Calls)| if waits::can_wait(name) { calls.seconds() } else { 0.0 };
     waits::Time {
         threads: ranks.iter().map(|rank| rank.thread_s).sum(),
         waiting: ranks.iter().flat_map(|rank| rank.calls.iter().map(waiting)).sum(),
@@ -560,7 +586,9 @@ fn calls(process: &Process) -> BTreeMap<String, Calls> {
     for counted in process.threads.iter().flat_map(|t| &t.counters) {
         let entry = calls.entry(process.function(counted.function)).or_default();
         entry.count = entry.count.saturating_add(counted.count);
-        entry.time_s += process.clock.seconds(counted.ticks);
+        let number = u32::try_from(counted.function).unwrap_or(u32::MAX);
+        let time_s = process.seconds_in(number, counted.count, counted.ticks);
+        entry.time_s = both_times(entry.time_s, time_s);
         entry.bytes = entry.bytes.saturating_add(counted.bytes);
         let moved = process.moved(counted);
         entry.sent = entry.sent.saturating_add(moved.sent);
@@ -576,7 +604,7 @@ fn functions(ranks: &[RankReport], times: bool) -> Vec<FunctionReport> {
     let mut functions: Vec<FunctionReport> = names.into_iter().map(|name| function(name, ranks)).collect();
     functions.sort_by(|a, b| {
         let by_time =
-            if times { b.total.time_s.total_cmp(&a.total.time_s) } else { std::cmp::Ordering::Equal };
+            if times { b.total.seconds().total_cmp(&a.total.seconds()) } else { std::cmp::Ordering::Equal };
         by_time.then(b.total.count.cmp(&a.total.count))
     });
     functions
@@ -589,17 +617,22 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
     for rank in ranks {
         let calls = rank.calls.get(name).copied().unwrap_or_default();
         let inside = rank.by_thread.iter().filter(|thread| thread.in_call.as_deref() == Some(name));
-        let open: f64 = inside.map(|thread| thread.in_call_s).sum();
-        let time_s = calls.time_s + open;
+        let open = inside.map(|thread| Some(thread.in_call_s)).fold(None, both_times);
+        let uncalled = (calls.count == 0).then_some(0.0);
+        let time_s = both_times(both_times(calls.time_s, open), uncalled);
         total.count = total.count.saturating_add(calls.count);
-        total.time_s += time_s;
+        total.time_s = both_times(total.time_s, time_s.filter(|_| uncalled.is_none() || open.is_some()));
         total.bytes = total.bytes.saturating_add(calls.bytes);
         total.sent = total.sent.saturating_add(calls.sent);
         total.received = total.received.saturating_add(calls.received);
         per_rank.push(Extreme { time_s, world: rank.world_number, rank: rank.rank });
     }
-    let min = per_rank.iter().copied().min_by(|a, b| a.time_s.total_cmp(&b.time_s)).unwrap_or_default();
-    let max = per_rank.iter().rev().copied().max_by(|a, b| a.time_s.total_cmp(&b.time_s)).unwrap_or_default();
+    if total.time_s.is_none() {
+        per_rank.iter_mut().for_each(|one: &mut Extreme| one.time_s = None);
+    }
+    let by_time = |a: &Extreme, b: &Extreme| a.seconds().total_cmp(&b.seconds());
+    let min = per_rank.iter().copied().min_by(by_time).unwrap_or_default();
+    let max = per_rank.iter().rev().copied().max_by(by_time).unwrap_or_default();
     FunctionReport { name: name.to_owned(), total, min, max }
 }
 

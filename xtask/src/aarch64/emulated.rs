@@ -12,7 +12,7 @@ use mpiscope_testkit::run::{Outcome as Ended, bounded};
 use mpiscope_testkit::{paths, report};
 use tempfile::TempDir;
 
-use super::system::{CC, EMULATOR, Family, TARGET};
+use super::system::{CC, EMULATOR, Family};
 
 const LIMIT: Duration = Duration::from_secs(90);
 
@@ -35,15 +35,20 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub fn new(root: &Path, family: Family, native: &'a Library, mpiscope: &Path) -> Result<Self> {
-        let layer = paths::target_dir().join(TARGET).join("debug/libmpiscope.so");
+    pub fn new(
+        root: &Path,
+        layer: &Path,
+        family: Family,
+        native: &'a Library,
+        mpiscope: &Path,
+    ) -> Result<Self> {
         ensure!(layer.is_file(), "{} is not there", layer.display());
         Ok(Self {
             family,
             native,
             root: root.to_owned(),
             mpiscope: mpiscope.to_owned(),
-            layer,
+            layer: layer.to_owned(),
             dir: tempfile::tempdir()?,
         })
     }

@@ -3,6 +3,8 @@
 //! Ranks are programs for AArch64 under `qemu-aarch64`, with the distribution's MPI libraries for it and our layer; launcher and
 //! `mpiscope` are those of this machine, which reads the images of the emulated processes as it would those of its own.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -20,6 +22,9 @@ mod system;
 pub struct Args {
     /// Only programs whose name holds this
     filter: Option<String>,
+    /// Use the layer of this archive, which `dist archive --architecture aarch64` made, instead of building one
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> Result<()> {
@@ -31,7 +36,11 @@ pub fn run(args: &Args) -> Result<()> {
             return Ok(());
         }
     };
-    compile()?;
+    let unpacked = tempfile::tempdir()?;
+    let layer = match &args.archive {
+        Some(archive) => installed(archive, unpacked.path(), &root)?,
+        None => compile()?,
+    };
     let mpiscope =
         paths::mpiscope().ok_or_else(|| anyhow::anyhow!("build mpiscope first: cargo build -p mpiscope"))?;
     let (libraries, _) = mpi::survey();
@@ -45,7 +54,7 @@ pub fn run(args: &Args) -> Result<()> {
             );
             continue;
         };
-        let subject = emulated::Subject::new(&root, family, native, &mpiscope)?;
+        let subject = emulated::Subject::new(&root, &layer, family, native, &mpiscope)?;
         for program in PROGRAMS.iter().filter(|program| wanted(program.name)) {
             let name = format!("aarch64::{}::{}", family.name, program.name);
             let lacks = program.needs.missing_in(native).or_else(|| program.known_fault(native));
@@ -97,8 +106,8 @@ fn not_emulated(program: &Program) -> Option<&'static str> {
     }
 }
 
-/// The layer and the command for AArch64.
-fn compile() -> Result<()> {
+/// The layer for AArch64, with the command.
+fn compile() -> Result<PathBuf> {
     let mut cargo = build::cargo();
     cargo.args([
         "build",
@@ -110,5 +119,31 @@ fn compile() -> Result<()> {
         "--package",
         "mpiscope",
     ]);
-    build::run(cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", system::CC))
+    build::run(cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", system::CC))?;
+    Ok(paths::target_dir().join(system::TARGET).join("debug/libmpiscope.so"))
+}
+
+/// The layer of an archive, whose command runs under the emulator and finds it.
+fn installed(archive: &Path, folder: &Path, root: &Path) -> Result<PathBuf> {
+    build::run(
+        Command::new("tar")
+            .arg("-xf")
+            .arg(archive)
+            .arg("--strip-components=1")
+            .arg("--directory")
+            .arg(folder),
+    )?;
+    let layer = folder.canonicalize()?.join("lib/mpiscope/libmpiscope.so");
+    let mut command = Command::new(system::EMULATOR);
+    command.arg("-L").arg(root).arg(folder.join("bin/mpiscope")).arg("--version").env("COLUMNS", "400");
+    let output = command.output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(
+        output.status.success() && text.contains(&layer.display().to_string()),
+        "the command of {} does not find its layer: {text}{}",
+        archive.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    println!("{}", text.lines().next().unwrap_or_default());
+    Ok(layer)
 }

@@ -4,6 +4,7 @@
 //! of its settings in turn, round after round, so that a machine that changes its speed hits all settings alike.
 //! Each run gives one value, the best it saw; the table has the minimum and the median over the rounds.
 
+mod calls;
 mod discover;
 mod events;
 mod instructions;
@@ -40,7 +41,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (layer, objects, tool, events, instructions, discover; `why` by itself); all others when none is named.
+    /// Groups to run (calls, layer, objects, tool, events, instructions, discover; `why` by itself); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
@@ -80,7 +81,8 @@ pub struct Case {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let known: Vec<&str> = GROUPS.iter().map(|group| group.0).chain([instructions::GROUP]).collect();
+    let known: Vec<&str> =
+        GROUPS.iter().map(|group| group.0).chain([instructions::GROUP, calls::GROUP]).collect();
     for name in &args.groups {
         let alone = name == why::GROUP || ALONE.iter().any(|(known, _)| known == name);
         let all = || {
@@ -112,9 +114,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     libraries::fetch_all(&LIBRARIES.map(str::to_owned));
     let (found, skipped) = mpi::survey();
-    let chosen: Vec<_> =
-        found.into_iter().filter(|library| LIBRARIES.contains(&library.name.as_str())).collect();
-    if chosen.is_empty() {
+    let is_chosen = |library: &Library| LIBRARIES.contains(&library.name.as_str());
+    if !found.iter().any(is_chosen) {
         libraries::print_skipped(&skipped);
         bail!("none of {} is there", LIBRARIES.join(", "));
     }
@@ -122,10 +123,18 @@ pub fn run(args: &Args) -> Result<()> {
         events::engine()?;
     }
     let dir = tempfile::tempdir()?;
-    for library in &chosen {
+    // What single calls cost differs most between libraries.
+    let all = args.wants(calls::GROUP);
+    for library in found.iter().filter(|library| all || is_chosen(library)) {
         println!("\n{}: {}", library.name, library.version);
         let home = dir.path().join(&library.name);
         std::fs::create_dir_all(&home)?;
+        if args.wants(calls::GROUP) {
+            calls::run(library, &home, args.rounds)?;
+        }
+        if !is_chosen(library) {
+            continue;
+        }
         for (name, group) in GROUPS {
             if args.wants(name) {
                 for case in group(library, &home)? {

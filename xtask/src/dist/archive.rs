@@ -1,4 +1,4 @@
-//! `mpiscope-VERSION-x86_64.tar.xz`, and the same with debug information.
+//! `mpiscope-VERSION-ARCHITECTURE.tar.xz`, and the same with debug information.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub fn run(out: &Path, how: How) -> Result<PathBuf> {
 /// The same from a certain target directory.
 pub fn of_target(out: &Path, how: How, target: &Path) -> Result<PathBuf> {
     let built = compile::run(how, target)?;
-    let name = format!("mpiscope-{}-{}", tree::VERSION, std::env::consts::ARCH);
+    let name = format!("mpiscope-{}-{}", tree::VERSION, how.architecture.name());
     let debug = format!("{name}-debug");
     std::fs::create_dir_all(out)?;
     let folder = out.join("tree");

@@ -12,7 +12,6 @@ use crate::build;
 
 /// The C library of RHEL 7 and everything younger.
 const OLDEST_GLIBC: &str = "2.17";
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Zig's compiler as the linker; it carries the symbol versions of every C library.
 const TOOLS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "auditwheel==6.8.2"];
 const PACKAGES: [&str; 4] =
@@ -20,19 +19,67 @@ const PACKAGES: [&str; 4] =
 
 /// What to build for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    /// Any system with a C library of the last ten years.
-    OldSystems,
-    /// Systems like this one.
+pub struct How {
+    pub systems: Systems,
+    pub architecture: Architecture,
+}
+
+/// On which systems it is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Systems {
+    /// Any with a C library of the last ten years.
+    Old,
+    /// Those like this one.
     Native,
+}
+
+/// On which processors it is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Architecture {
+    #[value(name = "x86_64")]
+    X86,
+    #[value(name = "aarch64")]
+    Arm,
+}
+
+impl Architecture {
+    /// That of this machine.
+    pub const HERE: Self = if cfg!(target_arch = "aarch64") { Self::Arm } else { Self::X86 };
+
+    /// As in names of archives and wheels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86 => "x86_64",
+            Self::Arm => "aarch64",
+        }
+    }
+
+    /// As Debian calls it.
+    pub fn debian(self) -> &'static str {
+        match self {
+            Self::X86 => "amd64",
+            Self::Arm => "arm64",
+        }
+    }
+
+    fn target(self) -> String {
+        format!("{}-unknown-linux-gnu", self.name())
+    }
+
+    /// One of the binary utilities, for files of this architecture.
+    pub fn utility(self, name: &str) -> Command {
+        let foreign = self != Self::HERE;
+        Command::new(if foreign { format!("{}-linux-gnu-{name}", self.name()) } else { name.to_owned() })
+    }
 }
 
 impl How {
     /// The platform tag of a wheel.
-    pub fn platform(self) -> &'static str {
-        match self {
-            Self::OldSystems => "manylinux_2_17_x86_64.manylinux2014_x86_64",
-            Self::Native => "linux_x86_64",
+    pub fn platform(self) -> String {
+        let architecture = self.architecture.name();
+        match self.systems {
+            Systems::Old => format!("manylinux_2_17_{architecture}.manylinux2014_{architecture}"),
+            Systems::Native => format!("linux_{architecture}"),
         }
     }
 }
@@ -41,6 +88,9 @@ impl How {
 pub struct Built {
     /// The folder of the command and the libraries.
     pub folder: PathBuf,
+    /// The command, for this machine: it writes manual pages and completions.
+    pub command: PathBuf,
+    pub architecture: Architecture,
     /// Seconds since 1970: the time of every file that is packed.
     pub epoch: u64,
 }
@@ -48,18 +98,37 @@ pub struct Built {
 /// Builds everything into `target`, a target directory of its own.
 pub fn run(how: How, target: &Path) -> Result<Built> {
     let commit = commit()?;
+    let (old, name) = (how.systems == Systems::Old, how.architecture.target());
     let mut command = build::cargo();
-    command.arg(if how == How::OldSystems { "zigbuild" } else { "build" });
+    command.arg(if old { "zigbuild" } else { "build" });
     command.args(["--quiet", "--profile", "dist", "--locked", "--target-dir"]).arg(target);
-    let triple = if how == How::OldSystems { format!("{TARGET}.{OLDEST_GLIBC}") } else { TARGET.to_owned() };
+    let triple = if old { format!("{name}.{OLDEST_GLIBC}") } else { name.clone() };
     command.args(["--target", &triple]);
     command.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
     command.env("MPISCOPE_COMMIT", &commit).env("RUSTFLAGS", flags(target)).env("CARGO_INCREMENTAL", "0");
-    if how == How::OldSystems {
+    if old {
         command.env("PATH", path_with(&tools()?.join("bin"))?);
     }
+    let here = how.architecture == Architecture::HERE;
+    if !here {
+        let linker = format!("CARGO_TARGET_{}_LINKER", name.to_uppercase().replace('-', "_"));
+        if !old {
+            command.env(linker, format!("{}-linux-gnu-gcc", how.architecture.name()));
+        }
+        build::run(Command::new("rustup").args(["--quiet", "target", "add", &name]))?;
+    }
     build::run(&mut command)?;
-    Ok(Built { folder: target.join(TARGET).join("dist"), epoch: epoch()? })
+    let folder = target.join(name).join("dist");
+    let command = if here { folder.join("mpiscope") } else { command_for_here(&commit)? };
+    Ok(Built { folder, command, architecture: how.architecture, epoch: epoch()? })
+}
+
+/// The command for this machine, where what is shipped is for another.
+fn command_for_here(commit: &str) -> Result<PathBuf> {
+    let mut command = build::cargo();
+    command.args(["build", "--quiet", "--release", "--locked", "--package", "mpiscope"]);
+    build::run(command.env("MPISCOPE_COMMIT", commit))?;
+    Ok(paths::target_dir().join("release/mpiscope"))
 }
 
 /// A virtual environment with what is needed of PyPI.

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use mpiscope_testkit::paths;
 
-use super::compile::{self, How};
+use super::compile::{self, Architecture, How};
 use super::tree;
 use crate::build;
 
@@ -22,9 +22,9 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     tree::fill(&prefix, &built, None)?;
     compress(&prefix, built.epoch)?;
     fs::create_dir_all(folder.join("DEBIAN"))?;
-    fs::write(folder.join("DEBIAN/control"), control(&prefix)?)?;
+    fs::write(folder.join("DEBIAN/control"), control(&prefix, how.architecture)?)?;
     fs::write(folder.join("DEBIAN/md5sums"), sums(&folder)?)?;
-    let package = out.join(format!("mpiscope_{}_amd64.deb", tree::VERSION));
+    let package = out.join(format!("mpiscope_{}_{}.deb", tree::VERSION, how.architecture.debian()));
     let mut command = Command::new("dpkg-deb");
     command.env("SOURCE_DATE_EPOCH", built.epoch.to_string());
     command.args(["--root-owner-group", "-Zxz", "--build"]).arg(&folder).arg(&package);
@@ -53,13 +53,13 @@ fn compress(prefix: &Path, epoch: u64) -> Result<()> {
     build::run(touch.arg(format!("--date=@{epoch}")).args(["{}", "+"]))
 }
 
-fn control(prefix: &Path) -> Result<String> {
+fn control(prefix: &Path, architecture: Architecture) -> Result<String> {
     let mut size = 0;
     for file in tree::files(prefix)? {
         size += file.metadata()?.len();
     }
     Ok(format!(
-        "Package: mpiscope\nVersion: {}\nArchitecture: amd64\nSection: devel\nPriority: optional\n\
+        "Package: mpiscope\nVersion: {}\nArchitecture: {}\nSection: devel\nPriority: optional\n\
          Maintainer: The mpiscope authors <mpiscope@example.org>\nInstalled-Size: {}\n\
          Depends: libc6 (>= 2.17)\nSuggests: gdb\n\
          Description: See inside any MPI job, without rebuilding it\n \
@@ -67,6 +67,7 @@ fn control(prefix: &Path) -> Result<String> {
          doing, where the time went, what is behind a handle. For MPICH and its\n \
          family, Open MPI, and libraries of the MPI standard ABI.\n",
         tree::VERSION,
+        architecture.debian(),
         size.div_ceil(1024)
     ))
 }

@@ -11,7 +11,7 @@ use mpiscope_testkit::mpi::{self, Library, Mpi4py};
 use mpiscope_testkit::paths;
 use mpiscope_testkit::run::bounded;
 
-use super::compile::How;
+use super::compile::{Architecture, How};
 use super::tree::VERSION;
 use crate::build;
 
@@ -21,7 +21,11 @@ const DOCUMENTED: [&str; 2] = ["mpiscope.values", "mpiscope._command"];
 
 pub fn run(out: &Path, how: How) -> Result<()> {
     let wheel = out.join(format!("mpiscope-{VERSION}-py3-none-{}.whl", how.platform()));
-    let archive = out.join(format!("mpiscope-{VERSION}-{}.tar.xz", std::env::consts::ARCH));
+    ensure!(
+        how.architecture == Architecture::HERE,
+        "what is for another architecture is used by `cargo xtask aarch64 --archive FILE`"
+    );
+    let archive = out.join(format!("mpiscope-{VERSION}-{}.tar.xz", how.architecture.name()));
     let work = tempfile::tempdir()?;
     let began = Instant::now();
     let venv = environment(work.path(), &wheel)?;
@@ -52,7 +56,7 @@ fn unpack(archive: &Path, work: &Path) -> Result<PathBuf> {
     build::run(Command::new("tar").arg("-xf").arg(archive).arg("--directory").arg(work))?;
     // Under another name than the one that it was packed with.
     let place = work.join("elsewhere");
-    fs::rename(work.join(format!("mpiscope-{VERSION}-{}", std::env::consts::ARCH)), &place)?;
+    fs::rename(work.join(format!("mpiscope-{VERSION}-{}", Architecture::HERE.name())), &place)?;
     Ok(place)
 }
 

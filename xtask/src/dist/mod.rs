@@ -12,8 +12,11 @@ use anyhow::Result;
 use clap::Subcommand;
 use mpiscope_testkit::paths;
 
+use compile::{Architecture, How, Systems};
+
 mod archive;
 mod compile;
+mod crates;
 mod debian;
 mod installed;
 mod man;
@@ -34,6 +37,10 @@ pub struct Args {
     /// systems like this one only
     #[arg(long, global = true)]
     native: bool,
+    /// The processors that it is for; by default those of this machine. For others the distribution's binary utilities for them
+    /// are needed
+    #[arg(long, global = true, value_enum, default_value_t = Architecture::HERE)]
+    architecture: Architecture,
 }
 
 #[derive(Clone, Copy, Subcommand)]
@@ -48,6 +55,8 @@ enum What {
     Wheel,
     /// Install the wheel and the archive into fresh folders, and use them
     Check,
+    /// Pack the libraries for tool authors as for a registry, and build what was packed
+    Crates,
     /// Build the archive twice, in two folders, and compare
     Reproducible,
 }
@@ -56,13 +65,15 @@ pub fn run(args: &Args) -> Result<()> {
     let out = args.out.clone().unwrap_or_else(|| paths::target_dir().join("dist"));
     fs::create_dir_all(&out)?;
     let out = out.canonicalize()?;
-    let how = if args.native { compile::How::Native } else { compile::How::OldSystems };
+    let systems = if args.native { Systems::Native } else { Systems::Old };
+    let how = How { systems, architecture: args.architecture };
     match args.what {
         What::Man => man::run(&out.join("man")),
         What::Archive => archive::run(&out, how).map(|_| ()),
         What::Deb => debian::run(&out, how),
         What::Wheel => wheel::run(&out, how),
         What::Check => installed::run(&out, how),
+        What::Crates => crates::run(),
         What::Reproducible => reproducible::run(&out, how),
     }
 }

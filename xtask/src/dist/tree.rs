@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::paths;
 
-use super::compile::Built;
+use super::compile::{Architecture, Built};
 use super::{man, notices};
 use crate::build;
 
@@ -31,9 +31,10 @@ pub fn fill(prefix: &Path, built: &Built, debug: Option<&Path>) -> Result<()> {
     if prefix.exists() {
         fs::remove_dir_all(prefix)?;
     }
-    binary(&built.folder.join("mpiscope"), &prefix.join("bin/mpiscope"), debug)?;
+    let of = built.architecture;
+    binary(of, &built.folder.join("mpiscope"), &prefix.join("bin/mpiscope"), debug)?;
     for library in LIBRARIES {
-        binary(&built.folder.join(library), &prefix.join(LIB).join(library), debug)?;
+        binary(of, &built.folder.join(library), &prefix.join(LIB).join(library), debug)?;
     }
     let root = paths::workspace();
     copy_all(&root.join("include/mpiscope"), &prefix.join("include/mpiscope"))?;
@@ -49,7 +50,7 @@ pub fn fill(prefix: &Path, built: &Built, debug: Option<&Path>) -> Result<()> {
         let text = fs::read_to_string(root.join("packaging").join(name))?;
         write(&prefix.join(file), &text.replace("@VERSION@", VERSION))?;
     }
-    made_by_the_command(prefix)
+    made_by_the_command(&built.command, prefix)
 }
 
 fn module_file() -> String {
@@ -57,29 +58,28 @@ fn module_file() -> String {
 }
 
 /// Completions and manual pages.
-fn made_by_the_command(prefix: &Path) -> Result<()> {
-    let mpiscope = prefix.join("bin/mpiscope");
+fn made_by_the_command(mpiscope: &Path, prefix: &Path) -> Result<()> {
     for (shell, file) in COMPLETIONS {
-        let output = Command::new(&mpiscope).args(["completions", shell]).output()?;
+        let output = Command::new(mpiscope).args(["completions", shell]).output()?;
         ensure!(output.status.success(), "mpiscope completions {shell}: {}", output.status);
         write(&prefix.join(file), &String::from_utf8(output.stdout)?)?;
     }
-    man::write(&mpiscope, &prefix.join("share/man/man1"))
+    man::write(mpiscope, &prefix.join("share/man/man1"))
 }
 
 /// Copies a program or library without what only debuggers need; that goes to `debug`.
-fn binary(from: &Path, to: &Path, debug: Option<&Path>) -> Result<()> {
+fn binary(of: Architecture, from: &Path, to: &Path, debug: Option<&Path>) -> Result<()> {
     copy(from, to)?;
     if let Some(debug) = debug {
         let name = to.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = debug.join(format!("{name}.debug"));
         fs::create_dir_all(debug)?;
-        build::run(Command::new("objcopy").arg("--only-keep-debug").arg(from).arg(&kept))?;
-        build::run(Command::new("strip").arg("--strip-unneeded").arg(to))?;
+        build::run(of.utility("objcopy").arg("--only-keep-debug").arg(from).arg(&kept))?;
+        build::run(of.utility("strip").arg("--strip-unneeded").arg(to))?;
         let link = format!("--add-gnu-debuglink={}", kept.display());
-        build::run(Command::new("objcopy").arg(link).arg(to))?;
+        build::run(of.utility("objcopy").arg(link).arg(to))?;
     } else {
-        build::run(Command::new("strip").arg("--strip-unneeded").arg(to))?;
+        build::run(of.utility("strip").arg("--strip-unneeded").arg(to))?;
     }
     fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;
     Ok(())

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use mpiscope_testkit::paths;
 
-use super::compile::{self, How};
+use super::compile::{self, How, Systems};
 use super::tree;
 use crate::build;
 
@@ -25,7 +25,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     tree::copy_all(&root.join("python/mpiscope"), &folder.join("mpiscope"))?;
     let mut pack = Command::new("python3");
     pack.arg(root.join("packaging/pack_wheel.py")).arg(&folder).arg(out);
-    pack.args([tree::VERSION, how.platform(), &built.epoch.to_string()]);
+    pack.args([tree::VERSION, &how.platform(), &built.epoch.to_string()]);
     build::run(&mut pack)?;
     check(out, how)
 }
@@ -34,14 +34,14 @@ pub fn run(out: &Path, how: How) -> Result<()> {
 fn check(out: &Path, how: How) -> Result<()> {
     let wheel = out.join(format!("mpiscope-{}-py3-none-{}.whl", tree::VERSION, how.platform()));
     println!("{} ({} kB)", wheel.display(), wheel.metadata()?.len() / 1000);
-    if how == How::Native {
+    if how.systems == Systems::Native {
         return Ok(());
     }
     let output = Command::new(compile::tools()?.join("bin/auditwheel")).arg("show").arg(&wheel).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     println!("{}", text.trim());
     ensure!(
-        text.replace('\n', " ").contains("\"manylinux_2_17_x86_64\""),
+        text.replace('\n', " ").contains(&format!("\"manylinux_2_17_{}\"", how.architecture.name())),
         "auditwheel does not find the wheel fit for the systems that it names: {}",
         String::from_utf8_lossy(&output.stderr)
     );

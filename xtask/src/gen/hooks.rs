@@ -19,7 +19,7 @@ const HEAD: &str = "\
 
 ";
 
-/// One `hook!` or `rare_hook!` for each function whose hook is not written by hand.
+/// One `hook!`, `rare_hook!` or `look_up_hook!` for each function whose hook is not written by hand.
 pub fn hooks(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
     let mut text = HEAD.to_owned();
     for row in rows.iter().filter(|row| has_hook(row, overlay)) {
@@ -28,6 +28,16 @@ pub fn hooks(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
             .iter()
             .map(|p| Ok(format!("{}: {}", p.ident(), kinds.rust_type(row, p)?)))
             .collect::<Result<_>>()?;
+        if looks_up(row, overlay) {
+            let note = braces(&note(row, overlay));
+            let _ = writeln!(
+                text,
+                "look_up_hook! {{\n    {} ({})\n    note {note}\n}}",
+                row.name,
+                params.join(", ")
+            );
+            continue;
+        }
         let head = match (is_frequent(row), row.properties.class.as_str()) {
             (false, _) => "rare_hook! {\n",
             // They take longer than a function call.
@@ -59,6 +69,12 @@ pub fn stubs(rows: &[Row]) -> String {
 
 fn has_hook(row: &Row, overlay: &Overlay) -> bool {
     row.is_traced() && !row.has("variadic") && overlay.get(row, "skip").is_none()
+}
+
+/// Whether the function only looks something up, and its hook has nothing else to do.
+fn looks_up(row: &Row, overlay: &Overlay) -> bool {
+    let extra = ["before", "after"].iter().any(|field| !overlay.hooks(row, field).is_empty());
+    row.has("lookup") && !extra && notes::bytes(row, overlay).is_empty()
 }
 
 /// Whether programs call the function often and it may return at once, so that every instruction of its hook counts: messages,

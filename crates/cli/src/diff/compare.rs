@@ -142,16 +142,20 @@ fn each(name: &str, a: &Side, b: &Side, of: impl Fn(&JobReport) -> f64) -> Quant
 /// What is outside of MPI in a list of functions.
 pub const OUTSIDE: &str = "(not in MPI)";
 
+/// Those that were timed wherever they were called.
 fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
     let reports = || a.reports.iter().chain(&b.reports);
+    let all = || reports().flat_map(|report| &report.functions);
+    let untimed: BTreeSet<&str> =
+        all().filter(|f| f.total.time_s.is_none()).map(|f| f.name.as_str()).collect();
     let names: BTreeSet<&str> =
-        reports().flat_map(|report| report.functions.iter().map(|f| f.name.as_str())).collect();
+        all().map(|f| f.name.as_str()).filter(|name| !untimed.contains(name)).collect();
     let of_rank = |report: &JobReport| report.ranks.len().max(1) as f64;
     let inside = |report: &JobReport, name: &str| {
-        report.functions.iter().find(|f| f.name == name).map_or(0.0, |f| f.total.time_s) / of_rank(report)
+        report.functions.iter().find(|f| f.name == name).map_or(0.0, |f| f.total.seconds()) / of_rank(report)
     };
     let outside = |report: &JobReport| {
-        let all: f64 = report.functions.iter().map(|f| f.total.time_s).sum();
+        let all: f64 = report.functions.iter().map(|f| f.total.seconds()).sum();
         (report.thread_s - all).max(0.0) / of_rank(report)
     };
     let mut rest = each(OUTSIDE, a, b, outside);
@@ -159,7 +163,7 @@ fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
     let mut found = vec![rest];
     for name in names {
         let mut quantity = each(name, a, b, |report| inside(report, name));
-        quantity.most = most(a, b, |rank| rank.calls.get(name).map_or(0.0, |calls| calls.time_s));
+        quantity.most = most(a, b, |rank| rank.calls.get(name).map_or(0.0, |calls| calls.seconds()));
         found.push(quantity);
     }
     found
@@ -168,16 +172,17 @@ fn functions(a: &Side, b: &Side) -> Vec<Quantity> {
 /// By function and place; objects are told apart in reports, where names are the same in all runs.
 fn sites(a: &Side, b: &Side) -> Vec<Quantity> {
     let reports = || a.reports.iter().chain(&b.reports);
-    let keys: BTreeSet<(&str, &str)> = reports()
-        .flat_map(|report| {
-            report.call_sites.sites.iter().map(|site| (site.function.as_str(), site.place.as_str()))
-        })
-        .filter(|(_, place)| !place.is_empty())
+    let all = || reports().flat_map(|report| &report.call_sites.sites);
+    let untimed: BTreeSet<&str> =
+        all().filter(|site| site.totals.time_s.is_none()).map(|site| site.function.as_str()).collect();
+    let keys: BTreeSet<(&str, &str)> = all()
+        .map(|site| (site.function.as_str(), site.place.as_str()))
+        .filter(|(function, place)| !place.is_empty() && !untimed.contains(function))
         .collect();
     let inside = |report: &JobReport, (function, place): (&str, &str)| {
         let own =
             report.call_sites.sites.iter().filter(|site| site.function == function && site.place == place);
-        own.map(|site| site.totals.time_s).sum::<f64>() / report.ranks.len().max(1) as f64
+        own.map(|site| site.totals.seconds()).sum::<f64>() / report.ranks.len().max(1) as f64
     };
     keys.into_iter()
         .map(|key| each(&format!("{} at {}", key.0, key.1), a, b, |report| inside(report, key)))
@@ -251,7 +256,7 @@ mod tests {
             (report.wall_s, report.thread_s, report.times) = (5.0 + wait, 5.0 + wait, true);
             let function = |name: &str, time_s: f64| FunctionReport {
                 name: name.into(),
-                total: Calls { count: 1, time_s, ..Calls::default() },
+                total: Calls { count: 1, time_s: Some(time_s), ..Calls::default() },
                 min: Default::default(),
                 max: Default::default(),
             };

@@ -121,7 +121,9 @@ impl Families {
             let mut labels = own.clone();
             labels.push(("function".to_owned(), function.name.clone()));
             self.calls.get_or_create(&labels).inc_by(function.total.count);
-            self.call.get_or_create(&labels).inc_by(function.total.time_s);
+            if let Some(time) = function.total.time_s {
+                self.call.get_or_create(&labels).inc_by(time);
+            }
         }
     }
 

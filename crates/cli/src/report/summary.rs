@@ -75,7 +75,7 @@ impl<'a> Summary<'a> {
             top_function: top.map(|f| f.name.as_str()),
             top_function_share: top
                 .filter(|_| report.thread_s > 0.0)
-                .map(|f| f.total.time_s / report.thread_s),
+                .map(|f| f.total.seconds() / report.thread_s),
             peak_resident: peak,
             aborted: report.ranks.iter().any(|rank| rank.abort_code.is_some()),
             findings,

@@ -222,20 +222,21 @@ fn table(report: &JobReport) -> Table {
     }
     let head = ["  function", "calls", "time", "% time", "min", "@rank", "max", "@rank", "bytes"];
     let mut table = Table::new(&head).numbers(&[1, 2, 3, 4, 6, 8]);
-    let total: f64 = report.functions.iter().map(|f| f.total.time_s).sum();
-    let worth = |(at, f): &(usize, &FunctionReport)| *at == 0 || f.total.time_s >= total * LEAST_SHARE;
+    let total: f64 = report.functions.iter().map(|f| f.total.seconds()).sum();
+    let worth = |(at, f): &(usize, &FunctionReport)| *at == 0 || f.total.seconds() >= total * LEAST_SHARE;
     for (_, f) in report.functions.iter().take(MOST_FUNCTIONS).enumerate().filter(worth) {
         // Of the time of all threads that called MPI: the shares add up to that of MPI.
         let all = report.thread_s;
-        let share = if all > 0.0 { f.total.time_s / all * 100.0 } else { 0.0 };
+        let share = if all > 0.0 { f.total.seconds() / all * 100.0 } else { 0.0 };
+        let dash = || "-".to_owned();
         table.push(vec![
             format!("  {}", f.name),
             calls(f, open(f)),
-            duration(f.total.time_s),
-            format!("{share:.1}"),
-            duration(f.min.time_s),
+            f.total.time_s.map_or_else(dash, duration),
+            f.total.time_s.map_or_else(dash, |_| format!("{share:.1}")),
+            f.min.time_s.map_or_else(dash, duration),
             at_rank(&f.min),
-            duration(f.max.time_s),
+            f.max.time_s.map_or_else(dash, duration),
             at_rank(&f.max),
             render::bytes(f.total.bytes),
         ]);
@@ -255,6 +256,7 @@ fn calls(f: &FunctionReport, open: usize) -> String {
 /// Whose an extreme is.
 pub fn at_rank(extreme: &Extreme) -> String {
     match (extreme.world, extreme.rank) {
+        _ if extreme.time_s.is_none() => "-".to_owned(),
         (_, None) => "@?".to_owned(),
         (0, Some(rank)) => format!("@{rank}"),
         (world, Some(rank)) => format!("@{world}.{rank}"),

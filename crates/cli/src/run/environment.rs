@@ -1,13 +1,14 @@
 //! What a program needs in its environment to run under the layer.
 
+use super::preload;
 use anyhow::{Result, bail};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// File name of the layer.
-const LAYER: &str = "libmpiscope.so";
+pub const LAYER: &str = "libmpiscope.so";
 
 /// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib` or `../lib/mpiscope`.
 pub fn find_layer() -> Result<PathBuf> {
@@ -62,16 +63,9 @@ pub struct Environment {
 impl Environment {
     /// Preloads `layer`, and after it what the user preloads already.
     pub fn new(layer: &Path, job: &str) -> Result<Self> {
-        let text = layer.to_string_lossy();
-        if text.contains([' ', ':', '\t', '\n']) {
-            bail!(
-                "{text}: LD_PRELOAD cannot name a path with blanks or colons; copy {LAYER} to another place and \
-                 name it by MPISCOPE_LAYER"
-            );
-        }
         let users = std::env::var_os("LD_PRELOAD").unwrap_or_default();
         Ok(Self {
-            preload: preload(layer.as_os_str(), &users),
+            preload: preload::list(preload::nameable(layer)?.as_os_str(), &users),
             job: job.to_owned(),
             collector: None,
             image: None,
@@ -123,37 +117,13 @@ fn asan_options(users: OsString) -> OsString {
     options
 }
 
-fn preload(layer: &OsStr, users: &OsStr) -> OsString {
-    let mut list = layer.to_owned();
-    let text = users.to_string_lossy();
-    for other in text.split([' ', ':']).filter(|p| !p.is_empty() && *p != layer.to_string_lossy()) {
-        list.push(":");
-        list.push(other);
-    }
-    list
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_layer_comes_first_and_once_and_the_users_libraries_stay() {
-        let list = |users: &str| preload("/l/libmpiscope.so".as_ref(), users.as_ref());
-        assert_eq!(list(""), "/l/libmpiscope.so");
-        assert_eq!(list("/a.so /b.so"), "/l/libmpiscope.so:/a.so:/b.so");
-        assert_eq!(list("/a.so:/l/libmpiscope.so"), "/l/libmpiscope.so:/a.so");
-    }
-
-    #[test]
     fn the_users_sanitizer_options_come_last_and_so_decide() {
         assert_eq!(asan_options("".into()), "verify_asan_link_order=0");
         assert_eq!(asan_options("a=1".into()), "verify_asan_link_order=0:a=1");
-    }
-
-    #[test]
-    fn a_path_that_ld_preload_cannot_name_is_refused() {
-        let error = Environment::new(Path::new("/my files/libmpiscope.so"), "j").unwrap_err();
-        assert!(error.to_string().contains("MPISCOPE_LAYER"));
     }
 }

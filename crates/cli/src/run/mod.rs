@@ -22,6 +22,7 @@ mod evidence;
 mod hosts;
 pub mod launcher;
 mod peers;
+mod preload;
 mod protocol;
 mod rendezvous;
 mod signals;

@@ -1,6 +1,7 @@
 //! What happened between two looks at a job. Times and shares are differences of those of the report.
 
 use crate::ps::rows::call_cells;
+use crate::render::duration;
 use crate::report::sections::name_of;
 use mpiscope_job::RankReport;
 use mpiscope_job::glance::{Glance, Letter};
@@ -56,10 +57,26 @@ pub struct Interval {
 pub struct Function {
     pub name: String,
     pub calls: u64,
-    pub time_s: f64,
+    /// None if its calls were not timed.
+    pub time_s: Option<f64>,
     /// Of the time of all threads that call MPI.
-    pub share: f64,
+    pub share: Option<f64>,
     pub bytes: u64,
+}
+
+impl Function {
+    fn seconds(&self) -> f64 {
+        self.time_s.unwrap_or(0.0)
+    }
+
+    /// Time and share as they are shown.
+    pub fn times(&self) -> [String; 2] {
+        let dash = || "-".to_owned();
+        [
+            self.time_s.map_or_else(dash, duration),
+            self.share.map_or_else(dash, |share| format!("{:.1}", share * 100.0)),
+        ]
+    }
 }
 
 /// A rank in the interval, and what it does at its end.
@@ -200,18 +217,18 @@ fn functions(before: &[FunctionReport], after: &[FunctionReport], thread_s: f64)
     let known: BTreeMap<&str, &FunctionReport> = before.iter().map(|f| (f.name.as_str(), f)).collect();
     let function = |f: &FunctionReport| {
         let was = known.get(f.name.as_str()).map(|f| f.total).unwrap_or_default();
-        let time_s = (f.total.time_s - was.time_s).max(0.0);
+        let time_s = f.total.time_s.map(|now| (now - was.seconds()).max(0.0));
         Function {
             name: f.name.clone(),
             calls: f.total.count.saturating_sub(was.count),
             time_s,
-            share: if thread_s > 0.0 { (time_s / thread_s).min(1.0) } else { 0.0 },
+            share: time_s.map(|time| if thread_s > 0.0 { (time / thread_s).min(1.0) } else { 0.0 }),
             bytes: f.total.bytes.saturating_sub(was.bytes),
         }
     };
     let mut found: Vec<Function> = after.iter().map(function).collect();
-    found.retain(|f| f.calls > 0 || f.time_s > 0.0);
-    found.sort_by(|a, b| b.time_s.total_cmp(&a.time_s).then(b.calls.cmp(&a.calls)));
+    found.retain(|f| f.calls > 0 || f.seconds() > 0.0);
+    found.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()).then(b.calls.cmp(&a.calls)));
     found
 }
 
@@ -233,11 +250,11 @@ fn of_rank(rank: &RankReport, status: &RankStatus, span: &Span, resident: Option
             name: name.clone(),
             calls: calls.count,
             time_s: calls.time_s,
-            share: if rank.thread_s > 0.0 { calls.time_s / rank.thread_s } else { 0.0 },
+            share: calls.time_s.map(|time| if rank.thread_s > 0.0 { time / rank.thread_s } else { 0.0 }),
             bytes: calls.bytes,
         })
         .collect();
-    functions.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
+    functions.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
     Rank {
         rank: name_of(rank),
         host: rank.host.clone(),

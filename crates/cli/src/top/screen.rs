@@ -95,7 +95,7 @@ fn hottest(frame: &mut Frame<'_>, view: &View, latest: &Interval, area: Rect) {
     let [left, right] =
         Layout::horizontal([Constraint::Percentage(45), Constraint::Percentage(55)]).areas(area);
     let functions = latest.functions.iter().take(MOST_HOT);
-    let own = functions.map(|f| format!("{:5.1}  {}", f.share * 100.0, f.name));
+    let own = functions.map(|f| format!("{:>5}  {}", f.times()[1], f.name));
     let own: Vec<String> = std::iter::once("% TIME FUNCTION".to_owned()).chain(own).collect();
     let places = view.places.hottest(MOST_HOT).into_iter();
     let places = places.map(|hot| format!("{:5.1}  {} {}", hot.share * 100.0, hot.function, hot.place));
@@ -134,8 +134,8 @@ fn detail(view: &View, area: Rect) -> Vec<String> {
         format!("{:>12} {:>9} {:>7} {:>9}  FUNCTION, since the start", "CALLS", "TIME", "% TIME", "BYTES"),
     ];
     lines.extend(rank.functions.iter().map(|f| {
-        let share = f.share * 100.0;
-        format!("{:>12} {:>9} {share:>7.1} {:>9}  {}", f.calls, duration(f.time_s), bytes(f.bytes), f.name)
+        let [time, share] = f.times();
+        format!("{:>12} {time:>9} {share:>7} {:>9}  {}", f.calls, bytes(f.bytes), f.name)
     }));
     lines
 }

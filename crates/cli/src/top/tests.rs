@@ -31,7 +31,8 @@ fn rank(number: usize, letter: char) -> Rank {
 
 fn interval(ranks: usize) -> Box<Interval> {
     let letter = |number: usize| if number == ranks - 1 { '.' } else { 'c' };
-    let function = |name: &str| Function { name: name.into(), calls: 7, time_s: 0.4, share: 0.4, bytes: 56 };
+    let function =
+        |name: &str| Function { name: name.into(), calls: 7, time_s: Some(0.4), share: Some(0.4), bytes: 56 };
     Box::new(Interval {
         schema: SCHEMA,
         job: "j-1".into(),

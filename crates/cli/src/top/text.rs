@@ -84,8 +84,8 @@ pub fn legend(view: &View) -> String {
 fn functions(latest: &Interval) -> Table {
     let mut table = Table::new(&["FUNCTION", "CALLS", "TIME", "% TIME", "BYTES"]).numbers(&[1, 2, 3, 4]);
     for f in latest.functions.iter().take(MOST_HOT) {
-        let share = format!("{:.1}", f.share * 100.0);
-        table.push(vec![f.name.clone(), f.calls.to_string(), duration(f.time_s), share, bytes(f.bytes)]);
+        let [time, share] = f.times();
+        table.push(vec![f.name.clone(), f.calls.to_string(), time, share, bytes(f.bytes)]);
     }
     table
 }

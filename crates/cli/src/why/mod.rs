@@ -15,7 +15,7 @@ use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::Observation;
 use mpiscope_job::questions::observation::live::{Look, look};
 use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot, verdict};
-use mpiscope_job::stacks::{self, Stacks, Symbolizer};
+use mpiscope_job::stacks::{self, Stacks, Symbolizer, Taken};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -64,11 +64,8 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
     }
-    let (found, stacks) = while_working("looking twice at the ranks", || {
-        let found = judge(options)?;
-        let stacks = if options.stacks { Some(stacks_of(options)?) } else { None };
-        Ok::<_, anyhow::Error>((found, stacks))
-    })?;
+    let Judged { found, stacks } = while_working("looking twice at the ranks", || judge(options))?;
+    let stacks = stacks.map(|taken| stacks::merge(&taken));
     let problem = found.problem;
     let mut screen = Screen::paged();
     if options.json {
@@ -84,42 +81,22 @@ pub fn why(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
-fn judge(options: &Options) -> Result<Verdict> {
-    let symbols = selection::symbols();
-    let pause = Duration::from_secs_f64(options.seconds);
-    match options.targets.as_slice() {
-        [] => everywhere(job(None)?, pause, options.reach),
-        [one] if !is_path(one) => everywhere(job(Some(one))?, pause, options.reach),
-        [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one)),
-        paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), &*symbols),
-    }
+/// What a look found.
+struct Judged {
+    found: Verdict,
+    /// If they were asked for.
+    stacks: Option<Vec<Taken>>,
 }
 
-/// The stacks of what a user names, merged.
-fn stacks_of(options: &Options) -> Result<Stacks> {
-    let targets = options.targets.as_slice();
-    let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
-    let live = |name| {
-        let mut job = job(name)?;
-        // What cannot be had is part of the verdict already.
-        options.reach.join(&mut job, Duration::ZERO, true);
-        Ok::<_, anyhow::Error>(stacks::of_job(&job, &*job.symbols()))
-    };
-    let taken = match targets {
-        [] => live(None)?,
-        [one] if !is_path(one) => live(Some(one))?,
-        [one] if evidence::is_evidence(Path::new(one)) => {
-            let job = evidence::open(Path::new(one))?.job;
-            stacks::of_job(&job, &*job.symbols())
-        }
-        _ => {
-            let (symbols, words) = (selection::symbols(), Symbolizer::new());
-            let files = files::expand(&paths())?;
-            let opened = files.iter().filter_map(|path| ProcessFile::open(path).ok());
-            opened.map(|file| stacks::of_file(&file, &words, &*symbols)).collect()
-        }
-    };
-    Ok(stacks::merge(&taken))
+fn judge(options: &Options) -> Result<Judged> {
+    let pause = Duration::from_secs_f64(options.seconds);
+    let (reach, stacks) = (options.reach, options.stacks);
+    match options.targets.as_slice() {
+        [] => everywhere(job(None)?, pause, reach, stacks),
+        [one] if !is_path(one) => everywhere(job(Some(one))?, pause, reach, stacks),
+        [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one), stacks),
+        paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
+    }
 }
 
 /// A path is one with a slash, or a file or directory that is there; a job's name has neither.
@@ -138,18 +115,20 @@ fn job(name: Option<&str>) -> Result<Job> {
     }
 }
 
-/// Two looks at a job on all its hosts, and what follows from them.
-fn everywhere(mut job: Job, pause: Duration, reach: Reach) -> Result<Verdict> {
+/// Two looks at a job on all its hosts, and what follows from them. Other hosts are asked once, also for their stacks; those here are
+/// taken after both looks.
+fn everywhere(mut job: Job, pause: Duration, reach: Reach, stacks: bool) -> Result<Judged> {
     let began = Instant::now();
     let mut before = look(&job, &*job.symbols()).observations;
     // Other hosts look twice, while this one waits.
-    let elsewhere = reach.join(&mut job, pause, false);
+    let elsewhere = reach.join(&mut job, pause, stacks);
     before.extend(elsewhere.before);
     thread::sleep(pause.saturating_sub(began.elapsed()));
     let seconds = began.elapsed().as_secs_f64();
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(elsewhere.not_seen);
-    compared(&before, after, seconds, ELSEWHERE)
+    let found = compared(&before, after, seconds, ELSEWHERE)?;
+    Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
 /// Two looks at what of a job is here.
@@ -190,11 +169,12 @@ fn live(name: Option<&str>, reach: Reach) -> Result<Look> {
 }
 
 /// The two looks that an evidence file has kept.
-fn of_evidence(path: &Path) -> Result<Verdict> {
+fn of_evidence(path: &Path, stacks: bool) -> Result<Judged> {
     let Evidence { manifest, job } = evidence::open(path)?;
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(manifest.not_seen);
-    compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")
+    let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;
+    Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 
 /// What follows from two looks; `unseen` says why a rank may not have been seen.
@@ -212,12 +192,20 @@ fn nothing(look: &Look) -> String {
 }
 
 /// The verdict on what core files and saved images have kept.
-fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Verdict> {
-    let seen = kept(paths, symbols)?;
+fn of_files(paths: &[PathBuf], stacks: bool) -> Result<Judged> {
+    let symbols = selection::symbols();
+    let seen = kept(paths, &*symbols)?;
     if seen.observations.is_empty() {
         bail!("{}", seen.errors.join("\nmpiscope: "));
     }
-    Ok(question::of_files(seen.observations, &seen.errors))
+    let stacks = if stacks { Some(stacks_of_files(paths, &*symbols)?) } else { None };
+    Ok(Judged { found: question::of_files(seen.observations, &seen.errors), stacks })
+}
+
+fn stacks_of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Vec<Taken>> {
+    let (files, words) = (files::expand(paths)?, Symbolizer::new());
+    let opened = files.iter().filter_map(|path| ProcessFile::open(path).ok());
+    Ok(opened.map(|file| stacks::of_file(&file, &words, symbols)).collect())
 }
 
 /// One look at core files and saved images.

@@ -19,6 +19,7 @@
 //! * [`shares`]: how the time of threads and ranks divides;
 //! * [`sites`]: what each place of the program did, and what has no record;
 //! * [`losses`]: how many records found no room;
+//! * [`timed`]: whose calls were timed;
 //! * [`totals`]: totals that are words of the records, each a performance variable;
 //! * [`bound`]: variables of single objects that are words of their records;
 //! * [`live`]: which objects count as the program's, and as live;
@@ -35,6 +36,7 @@ pub mod shares;
 pub mod sites;
 pub mod status;
 pub mod threads;
+pub mod timed;
 pub mod totals;
 pub mod unexpected;
 

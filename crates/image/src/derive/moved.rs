@@ -14,15 +14,15 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// What the calls of one function moved: `bytes` in all, of which `received` were messages that came in.
+    /// What the calls of one function moved: `bytes` in all, of which `received` were messages that came in, or fetched.
     #[must_use]
     pub fn of(moves: Moves, bytes: u64, received: u64) -> Self {
         let (sent, received) = match moves {
             Moves::COLLECTIVE => return Self { collective: bytes, ..Self::default() },
             Moves::SEND | Moves::PUT | Moves::WRITE => (bytes, 0),
             Moves::RECEIVE | Moves::GET | Moves::READ => (0, bytes),
-            // As much comes back as goes out.
-            Moves::FETCH => (bytes - bytes / 2, bytes / 2),
+            // An image from before: as much comes back as goes out.
+            Moves::FETCH if received == 0 => (bytes - bytes / 2, bytes / 2),
             // Exchanges, and the start of requests of either kind.
             _ => (bytes.saturating_sub(received), received.min(bytes)),
         };
@@ -50,6 +50,13 @@ mod tests {
             let moved = Moved::of(Moves(moves), 101, 40);
             assert_eq!(moved.sent + moved.received + moved.collective, 101, "{moves}");
         }
+    }
+
+    #[test]
+    fn what_is_fetched_without_combining_only_comes_in() {
+        assert_eq!(Moved::of(Moves::FETCH, 16, 16), Moved { sent: 0, received: 16, collective: 0 });
+        assert_eq!(Moved::of(Moves::FETCH, 24, 16), Moved { sent: 8, received: 16, collective: 0 });
+        assert_eq!(Moved::of(Moves::FETCH, 16, 0), Moved { sent: 8, received: 8, collective: 0 });
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //!   `MPI_Finalize`, else to the end of the process or the moment of the look.
 //! * The time of a **thread** is the part of the window from its own first MPI call on, until it ends. Threads that never
 //!   call MPI are not seen and do not count.
-//! * The **MPI time** of a thread is that of its outermost calls, also of the one that is open.
+//! * The **MPI time** of a thread is that of its outermost calls, also of the one that is open. Calls that are not
+//!   [timed](super::timed) lie outside.
 //! * Its **polling time** lies outside of calls (see [`polling`](super::polling)).
 //! * A **share** is time of one sort over thread time: of one thread, of all threads of a rank, or of all ranks. It is never
 //!   above 1, and the shares of all functions add up to the share of MPI.

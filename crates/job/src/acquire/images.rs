@@ -1,13 +1,14 @@
 //! The third source of processes: the images that processes of a job hold on this host. They know the ranks of a process that
 //! is gone, as long as `mpiscope run` keeps its image.
 
-use super::{Entry, ProcessLocation};
+use super::{Acquired, Entry, ProcessLocation};
 use crate::discover::{self, LastStage};
 use crate::image_source::open_fd;
 use mpiscope_image::layout::{Process, SectionKind};
 use mpiscope_image::{Image, Source};
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 /// What an image says about its process.
 #[derive(Debug, Clone)]
@@ -25,6 +26,36 @@ pub struct ImageEntry {
 pub fn all() -> Vec<ImageEntry> {
     let jobs = discover::discover();
     jobs.iter().flat_map(|job| job.images.iter().filter_map(|found| record(job, found))).collect()
+}
+
+/// The processes of a job that an evidence file has kept. Who spawned a world stands in tables of living processes only.
+#[must_use]
+pub fn of_kept(job: &discover::Job) -> Acquired {
+    let mut found = Acquired::default();
+    for image in &job.images {
+        match image.about() {
+            Some(about) if about.silent => found.processes.push(silent(about.pid)),
+            _ => match image.open() {
+                Ok(_) => found.processes.extend(record(job, image).map(|record| record.entry)),
+                Err(why) => found.problems.push(why.to_string()),
+            },
+        }
+    }
+    found.sort();
+    found
+}
+
+/// One that has not called MPI: its number is known and no more.
+fn silent(pid: u32) -> Entry {
+    Entry {
+        world: String::new(),
+        rank: None,
+        place: ProcessLocation { host: String::new(), pid },
+        executable: PathBuf::new(),
+        spawned: None,
+        gone: false,
+        silent: true,
+    }
 }
 
 fn record(job: &discover::Job, found: &discover::JobImage) -> Option<ImageEntry> {

@@ -3,6 +3,7 @@
 use super::communication::{self, LastMessage, PendingRequest};
 use crate::Error;
 use crate::core::{End, Frame, Stack};
+use crate::evidence::is_evidence;
 use crate::names::Locate;
 use crate::process_file::ProcessFile;
 use crate::questions::observation::{Observation, observe};
@@ -72,6 +73,12 @@ impl Death {
     /// # Errors
     /// When it is no core file, damaged, or holds no image.
     pub fn open(path: &Path, symbols: &dyn Locate, symbolizer: &Symbolizer) -> Result<Self, Error> {
+        if is_evidence(path) {
+            let file = path.display();
+            return Err(Error::NotFound(format!(
+                "{file}: an evidence file; `mpiscope why {file}` has the verdict on it, `mpiscope ps` and `inspect` the ranks"
+            )));
+        }
         let kept = ProcessFile::open_core(path)?;
         let Some(dead) = &kept.dead else {
             return Err(Error::NotFound(format!("{}: not a core file", path.display())));

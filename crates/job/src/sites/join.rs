@@ -133,10 +133,10 @@ fn merge(into: &mut JobSite, other: JobSite) {
     into.totals.add(&other.totals);
     lengths(into, other.least_s, other.greatest_s, &other.durations);
     into.ranks.join(other.ranks);
-    if other.min.time_s < into.min.time_s {
+    if other.min.seconds() < into.min.seconds() {
         into.min = other.min;
     }
-    if other.max.time_s > into.max.time_s {
+    if other.max.seconds() > into.max.seconds() {
         into.max = other.max;
     }
 }

@@ -11,10 +11,10 @@ mod join;
 
 pub use join::{JobRest, JobSite, JobSites, join};
 
-use crate::clock::TickClock;
 use crate::objects::{Hex, Reference};
 use crate::process::Counted;
 use crate::rank::Rank;
+use crate::report::both_times;
 use mpi_abi::Moves;
 use mpiscope_image::derive::Moved;
 use mpiscope_image::derive::sites::{self, Calls, Durations};
@@ -32,8 +32,8 @@ const MOST_RECORDS: u64 = 1 << 22;
 pub struct Totals {
     /// Completed calls.
     pub calls: u64,
-    /// Seconds in them; zero where times are not recorded.
-    pub time_s: f64,
+    /// Seconds in them; zero where times are not recorded, none if these calls were not timed.
+    pub time_s: Option<f64>,
     /// Bytes that they moved out of the process.
     pub sent: u64,
     /// Into it.
@@ -43,15 +43,22 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn of(calls: &Calls, moves: Moves, clock: &TickClock) -> Self {
-        let Moved { sent, received, collective } = calls.moved(moves);
-        Self { calls: calls.count, time_s: clock.seconds(calls.ticks), sent, received, collective }
+    fn of<S: Source>(calls: &Calls, rank: &Rank<'_, S>, function: u32) -> Self {
+        let Moved { sent, received, collective } = calls.moved(moves(rank, function));
+        let time_s = rank.process().seconds_in(function, calls.count, calls.ticks);
+        Self { calls: calls.count, time_s, sent, received, collective }
+    }
+
+    /// Seconds that are known to have been spent in them.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.time_s.unwrap_or(0.0)
     }
 
     /// Adds others.
     pub fn add(&mut self, other: &Self) {
         self.calls = self.calls.saturating_add(other.calls);
-        self.time_s += other.time_s;
+        self.time_s = both_times(self.time_s, other.time_s);
         self.sent = self.sent.saturating_add(other.sent);
         self.received = self.received.saturating_add(other.received);
         self.collective = self.collective.saturating_add(other.collective);
@@ -133,7 +140,7 @@ pub fn of_rank<S: Source>(rank: &Rank<'_, S>) -> Result<RankSites, Error> {
     let rest = counted(process.threads.iter().flat_map(|thread| &thread.counters)).into_iter();
     let rest = rest.filter_map(|(function, all)| {
         let rest = all.without(sums.get(&function).copied().unwrap_or(Calls::NONE));
-        let totals = Totals::of(&rest, moves(rank, function), &process.clock);
+        let totals = Totals::of(&rest, rank, function);
         (!rest.are_none()).then(|| Rest { function: process.function(function as usize), totals })
     });
     Ok(RankSites { sites: found, rest: rest.collect() })
@@ -141,7 +148,7 @@ pub fn of_rank<S: Source>(rank: &Rank<'_, S>) -> Result<RankSites, Error> {
 
 /// Most time first; without times, most calls.
 fn busier(a: &Totals, b: &Totals) -> std::cmp::Ordering {
-    b.time_s.total_cmp(&a.time_s).then(b.calls.cmp(&a.calls))
+    b.seconds().total_cmp(&a.seconds()).then(b.calls.cmp(&a.calls))
 }
 
 /// Address, function, uid of the object.
@@ -193,7 +200,7 @@ fn site<S: Source>(
         address: Hex(from),
         object: rank.objects().reference(object),
         several: object == SEVERAL,
-        totals: Totals::of(calls, moves(rank, function), clock),
+        totals: Totals::of(calls, rank, function),
         extremes_s: durations.extremes.map(|(least, most)| (clock.seconds(least), clock.seconds(most))),
         durations: classes.map(|(class, calls)| Duration { below_s: below(class), calls: *calls }).collect(),
     }

@@ -64,13 +64,9 @@ rare_hook! {
     before { }
     after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Address (location: *const c_void, address: *mut i64)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -266,13 +262,9 @@ rare_hook! {
     before { }
     after { objects::attributes::comm_delete }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Attr_put (comm: A::Handle, keyval: c_int, attribute_val: *const c_void)
@@ -405,13 +397,9 @@ rare_hook! {
     before { }
     after { traffic::nonblocking::cancel }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *mut c_int)
     note { object: comm, peer: rank }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Cart_create (comm_old: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut A::Handle)
@@ -420,37 +408,21 @@ rare_hook! {
     before { traffic::collectives::enter(comm_old) }
     after { objects::comms::arrange(comm_old, comm_cart), traffic::collectives::leave() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Cart_map (comm: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Cart_rank (comm: A::Handle, coords: *const c_int, rank: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Cart_shift (comm: A::Handle, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Cart_sub (comm: A::Handle, remain_dims: *const c_int, newcomm: *mut A::Handle)
@@ -459,13 +431,9 @@ rare_hook! {
     before { traffic::collectives::enter(comm) }
     after { objects::comms::arrange(comm, newcomm), traffic::collectives::leave() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Close_port (port_name: *const c_char)
@@ -502,13 +470,9 @@ rare_hook! {
     before { }
     after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Comm_compare (comm1: A::Handle, comm2: A::Handle, result: *mut c_int)
     note { object: comm1 }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Comm_connect (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
@@ -615,13 +579,9 @@ rare_hook! {
     before { objects::attributes::comm_before_free }
     after { objects::attributes::comm_after_free }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Comm_get_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Comm_get_errhandler (comm: A::Handle, errhandler: *mut A::Handle)
@@ -637,13 +597,9 @@ rare_hook! {
     before { }
     after { objects::infos::comm_get }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Comm_get_name (comm: A::Handle, comm_name: *mut c_char, resultlen: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes inlined
@@ -688,13 +644,9 @@ rare_hook! {
     before { debugger::dynamic::before_join }
     after { objects::comms::join, debugger::dynamic::after_join }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Comm_remote_group (comm: A::Handle, group: *mut A::Handle)
@@ -703,13 +655,9 @@ rare_hook! {
     before { }
     after { objects::groups::comm_remote_group }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Comm_remote_size (comm: A::Handle, size: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Comm_set_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *const c_void)
@@ -739,13 +687,9 @@ rare_hook! {
     before { }
     after { objects::comms::set_name }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Comm_size (comm: A::Handle, size: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Comm_spawn (command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
@@ -775,13 +719,9 @@ rare_hook! {
     before { traffic::collectives::enter(comm) }
     after { objects::comms::split_type, traffic::collectives::leave() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -789,15 +729,11 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::swapped() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Dist_graph_create (comm_old: A::Handle, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
@@ -813,21 +749,13 @@ rare_hook! {
     before { traffic::collectives::enter(comm_old) }
     after { objects::comms::dist_graph(comm_old, info, comm_dist_graph), traffic::collectives::leave() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Dist_graph_neighbors_count (comm: A::Handle, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Errhandler_create (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
@@ -857,21 +785,13 @@ rare_hook! {
     before { }
     after { objects::errhandlers::comm_set }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Error_string (errorcode: c_int, string: *mut c_char, resultlen: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -909,7 +829,7 @@ hook! {
     note { object: win, datatype: datatype, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
 }
 rare_hook! {
     MPI_File_call_errhandler (fh: usize, errorcode: c_int)
@@ -939,29 +859,17 @@ rare_hook! {
     before { }
     after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_File_get_amode (fh: usize, amode: *mut c_int)
     note { object: fh }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_File_get_atomicity (fh: usize, flag: *mut c_int)
     note { object: fh }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_File_get_byte_offset (fh: usize, offset: i64, disp: *mut i64)
     note { object: fh }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_File_get_errhandler (file: usize, errhandler: *mut A::Handle)
@@ -984,13 +892,9 @@ rare_hook! {
     before { }
     after { objects::infos::file_get }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_File_get_position (fh: usize, offset: *mut i64)
     note { object: fh }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_File_get_position_shared (fh: usize, offset: *mut i64)
@@ -1006,21 +910,13 @@ rare_hook! {
     before { }
     after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_File_get_type_extent (fh: usize, datatype: A::Handle, extent: *mut i64)
     note { object: fh, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_File_get_type_extent_c (fh: usize, datatype: A::Handle, extent: *mut i64)
     note { object: fh, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_File_get_view (fh: usize, disp: *mut i64, etype: *mut A::Handle, filetype: *mut A::Handle, datarep: *mut c_char)
@@ -1540,13 +1436,9 @@ rare_hook! {
     before { lifecycle::before_finalize }
     after { lifecycle::after_finalize, traffic::finalizing() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Finalized (flag: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Free_mem (base: *const c_void)
@@ -1629,7 +1521,7 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
 }
 hook! {
     sizes outlined
@@ -1637,15 +1529,11 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Get_address (location: *const c_void, address: *mut i64)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -1655,45 +1543,25 @@ hook! {
     before { }
     after { objects::windows::get(target_rank, win) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Get_count_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Get_elements (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Get_elements_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Get_elements_x (status: *mut c_void, datatype: A::Handle, count: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Get_hw_resource_info (hw_info: *mut A::Handle)
@@ -1702,13 +1570,9 @@ rare_hook! {
     before { }
     after { objects::infos::hardware }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Get_processor_name (name: *mut c_char, resultlen: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Graph_create (comm_old: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut A::Handle)
@@ -1717,45 +1581,25 @@ rare_hook! {
     before { traffic::collectives::enter(comm_old) }
     after { objects::comms::arrange(comm_old, comm_graph), traffic::collectives::leave() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Graph_map (comm: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, newrank: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Graph_neighbors (comm: A::Handle, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int)
     note { object: comm, peer: rank }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Graph_neighbors_count (comm: A::Handle, rank: c_int, nneighbors: *mut c_int)
     note { object: comm, peer: rank }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Graphdims_get (comm: A::Handle, nnodes: *mut c_int, nedges: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Grequest_complete (request: A::Handle)
@@ -1771,13 +1615,9 @@ rare_hook! {
     before { callbacks::grequest_start }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::GENERALIZED, request) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Group_compare (group1: A::Handle, group2: A::Handle, result: *mut c_int)
     note { object: group1 }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Group_difference (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
@@ -1835,29 +1675,17 @@ rare_hook! {
     before { }
     after { objects::groups::part }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Group_rank (group: A::Handle, rank: *mut c_int)
     note { object: group }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Group_size (group: A::Handle, size: *mut c_int)
     note { object: group }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Group_translate_ranks (group1: A::Handle, n: c_int, ranks1: *const c_int, group2: A::Handle, ranks2: *mut c_int)
     note { object: group1 }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Group_union (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
@@ -2189,45 +2017,25 @@ rare_hook! {
     before { objects::infos::before_free }
     after { objects::infos::after_free }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Info_get (info: A::Handle, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int)
     note { object: info }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Info_get_nkeys (info: A::Handle, nkeys: *mut c_int)
     note { object: info }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Info_get_nthkey (info: A::Handle, n: c_int, key: *mut c_char)
     note { object: info }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Info_get_string (info: A::Handle, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int)
     note { object: info }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Info_get_valuelen (info: A::Handle, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int)
     note { object: info }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Info_set (info: A::Handle, key: *const c_char, value: *const c_char)
@@ -2250,13 +2058,9 @@ rare_hook! {
     before { lifecycle::before_init_thread }
     after { lifecycle::after_init_thread, traffic::initialized() }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Initialized (flag: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Intercomm_create (local_comm: A::Handle, local_leader: c_int, peer_comm: A::Handle, remote_leader: c_int, tag: c_int, newintercomm: *mut A::Handle)
@@ -2367,13 +2171,9 @@ hook! {
     before { }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Is_thread_main (flag: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -2682,13 +2482,9 @@ rare_hook! {
     before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
     note { object: op, op: op }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Op_create (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
@@ -2746,37 +2542,21 @@ rare_hook! {
     before { }
     after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Pack_external_size (datarep: *const c_char, incount: c_int, datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Pack_external_size_c (datarep: *const c_char, incount: i64, datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Pack_size (incount: c_int, datatype: A::Handle, comm: A::Handle, size: *mut c_int)
     note { object: comm, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Pack_size_c (incount: i64, datatype: A::Handle, comm: A::Handle, size: *mut i64)
     note { object: comm, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes inlined
@@ -2866,13 +2646,9 @@ hook! {
     before { }
     after { objects::windows::put(target_rank, win) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Query_thread (provided: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -3112,7 +2888,7 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
@@ -3120,7 +2896,7 @@ hook! {
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
-    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
+    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
 hook! {
     sizes outlined
@@ -3398,21 +3174,13 @@ rare_hook! {
     before { }
     after { objects::infos::session_get }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
     note { object: session }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Session_get_num_psets (session: A::Handle, info: A::Handle, npset_names: *mut c_int)
     note { object: session }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Session_get_pset_info (session: A::Handle, pset_name: *const c_char, info: *mut A::Handle)
@@ -3524,13 +3292,9 @@ hook! {
     before { traffic::completion::before_test }
     after { traffic::completion::after_test, traffic::polling::asked(traffic::probes::flag(flag)) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Test_cancelled (status: *mut c_void, flag: *mut c_int)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes inlined
@@ -3556,13 +3320,9 @@ hook! {
     before { traffic::completion::before_some }
     after { traffic::completion::after_some, traffic::polling::asked(traffic::probes::flag(outcount)) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Topo_test (comm: A::Handle, status: *mut c_int)
     note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Type_commit (datatype: *mut A::Handle)
@@ -3739,13 +3499,9 @@ rare_hook! {
     before { }
     after { objects::datatypes::dup }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_extent (datatype: A::Handle, extent: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Type_free (datatype: *mut A::Handle)
@@ -3761,13 +3517,9 @@ rare_hook! {
     before { objects::attributes::type_before_free }
     after { objects::attributes::type_after_free }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Type_get_contents (datatype: A::Handle, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut i64, array_of_datatypes: *mut A::Handle)
@@ -3783,77 +3535,41 @@ rare_hook! {
     before { }
     after { objects::datatypes::get_contents(datatype, max_datatypes, array_of_datatypes) }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_envelope_c (datatype: A::Handle, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut c_int)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_extent (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_extent_c (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_extent_x (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_name (datatype: A::Handle, type_name: *mut c_char, resultlen: *mut c_int)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_true_extent (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_true_extent_c (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_get_true_extent_x (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Type_get_value_index (value_type: A::Handle, index_type: A::Handle, pair_type: *mut A::Handle)
@@ -3890,21 +3606,13 @@ rare_hook! {
     before { }
     after { objects::datatypes::indexed }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_lb (datatype: A::Handle, displacement: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_match_size (typeclass: c_int, size: c_int, datatype: *mut A::Handle)
     note { }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Type_set_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *const c_void)
@@ -3920,29 +3628,17 @@ rare_hook! {
     before { }
     after { objects::datatypes::set_name }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_size (datatype: A::Handle, size: *mut c_int)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_size_c (datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_size_x (datatype: A::Handle, size: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Type_struct (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
@@ -3951,13 +3647,9 @@ rare_hook! {
     before { }
     after { objects::datatypes::structure }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Type_ub (datatype: A::Handle, displacement: *mut i64)
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Type_vector (count: c_int, blocklength: c_int, stride: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
@@ -4193,13 +3885,9 @@ rare_hook! {
     before { objects::attributes::win_before_free }
     after { objects::attributes::win_after_free }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Win_get_attr (win: A::Handle, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
     note { object: win }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Win_get_errhandler (win: A::Handle, errhandler: *mut A::Handle)
@@ -4222,13 +3910,9 @@ rare_hook! {
     before { }
     after { objects::infos::win_get }
 }
-hook! {
-    sizes inlined
+look_up_hook! {
     MPI_Win_get_name (win: A::Handle, win_name: *mut c_char, resultlen: *mut c_int)
     note { object: win }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -4281,21 +3965,13 @@ rare_hook! {
     before { }
     after { objects::windows::set_name }
 }
-hook! {
-    sizes outlined
+look_up_hook! {
     MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void)
     note { object: win, peer: rank }
-    bytes { }
-    before { }
-    after { }
 }
-hook! {
-    sizes outlined
+look_up_hook! {
     MPI_Win_shared_query_c (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void)
     note { object: win, peer: rank }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined

@@ -197,6 +197,53 @@ macro_rules! rare_hook {
     };
 }
 
+/// The object among what is noted of a call; zero without one.
+macro_rules! object {
+    () => {
+        0
+    };
+    (object : $e:expr $(, $($rest:tt)*)?) => {
+        handle_word($e)
+    };
+    ($field:ident : $e:expr $(, $($rest:tt)*)?) => {
+        object!($($($rest)*)?)
+    };
+}
+
+/// The hook of a function that only looks something up. Clock readings would be most of what it costs.
+macro_rules! look_up_hook {
+    (
+        $name:ident ($($p:ident : $t:ty),*)
+        note { $($note:tt)* }
+    ) => {
+        pub unsafe extern "C" fn $name<A: Abi>($($p: $t),*) -> c_int {
+            if observe::look_ups_are_counted_only() {
+                let call = Call::<A>::look_up(f::$name);
+                // SAFETY: the type is the function's own; the arguments are the program's.
+                let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+                observe::looked_up(&call, object!($($note)*));
+                return result;
+            }
+            let call = Call::<A>::enter_rare(f::$name);
+            let _current = &call.thread().call;
+            note_all!(_current, $($note)*);
+            call.published();
+            observe::call_started(&call);
+            // SAFETY: as above.
+            let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+            observe::leave_look_up(&call, result);
+            result
+        }
+    };
+}
+
+/// Stores all that is noted of a call.
+macro_rules! note_all {
+    ($call:ident, $($field:ident : $value:expr),*) => {
+        $( note!($call, $field, $value); )*
+    };
+}
+
 include!("../generated/hooks.rs");
 
 /// `MPI_Pcontrol` has an entry of its own ([`crate::interpose::arch::pcontrol`]) and never comes through the gate.

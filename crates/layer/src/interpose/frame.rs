@@ -4,7 +4,7 @@
 use crate::base::{clock, settings};
 use crate::interpose::tls::Tls;
 use crate::interpose::upcalls::upcalls;
-use mpi_abi::{Abi, FunctionId, Handle};
+use mpi_abi::{Abi, Flags, FunctionId, Handle};
 use mpiscope_image::layout::{Call as Current, Recording, Thread};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -38,6 +38,21 @@ impl<A: Abi> Call<A> {
         let real = tls.real.get();
         let opened = Opened::usual(tls).unwrap_or_else(|| open_unusual());
         Self { real, ..Self::known(tls, opened.thread, function, opened.since, 0) }
+    }
+
+    /// Opens the frame of a function that only looks something up: no clock is read, and nothing is written down until it is
+    /// [counted](look_up_ended).
+    #[inline(always)]
+    pub fn look_up(function: FunctionId) -> Self {
+        let tls = Tls::get();
+        tls.depth.set(1);
+        let real = tls.real.get();
+        // SAFETY: as in `Opened::usual`.
+        let thread = match (unsafe { tls.thread.get().as_ref() }, tls.nested.get()) {
+            (Some(thread), 0) => thread,
+            _ => look_up_unusual(),
+        };
+        Self { real, ..Self::known(tls, thread, function, 0, 0) }
     }
 
     /// Publishes the call; `fill` adds what the function's parameters say.
@@ -269,14 +284,20 @@ impl<A: Abi> Call<A> {
         if self.is_inside() {
             return self.leave_inside();
         }
-        close(self.tls, self.thread, self.function, self.since, until, self.bytes.get());
+        close(self.tls, self.thread, self.function, self.counted_since(), until, self.bytes.get());
+    }
+
+    /// When the call began, if its time counts: that of a look-up does on request only, even if a listener is told of it.
+    pub fn counted_since(&self) -> u64 {
+        let look_up = self.function.properties().flags.has(Flags::LOOKUP);
+        if look_up && !settings::records(Recording::LOOKUPS) { 0 } else { self.since }
     }
 
     /// [`leave`](Self::leave) for a call that a user callback made: its time is part of the outer one's.
     #[cold]
     #[inline(never)]
     fn leave_inside(&self) {
-        count(self.thread, self.function, self.since, self.until.get(), self.bytes.get());
+        count(self.thread, self.function, self.counted_since(), self.until.get(), self.bytes.get());
         resume(self.tls, self.thread);
         self.tls.depth.set(0);
     }
@@ -316,6 +337,16 @@ fn count(thread: &Thread, function: FunctionId, since: u64, until: u64, bytes: u
     if since != 0 {
         counter.ticks.add_mine(until.wrapping_sub(since));
     }
+}
+
+/// Closes the frame of a [look-up](Call::look_up): counts it. The thread's record still says what it was in before.
+#[inline(always)]
+pub fn look_up_ended(tls: &Tls, thread: &Thread, function: FunctionId) {
+    if let Some(counter) = thread.counters.get(usize::from(function.0)) {
+        counter.count.add_mine(1);
+    }
+    thread.call.completed.add_mine(1);
+    tls.depth.set(0);
 }
 
 /// What is known of a call when its frame is opened. Travels in two registers; a call would lie in memory.
@@ -374,6 +405,20 @@ extern "C" fn open_unusual() -> Opened {
         interrupted(tls, thread);
     }
     Opened { thread, since }
+}
+
+/// The record of a thread whose first call looks something up, or does so in a user callback. Such a call is counted like any
+/// other: the one that the callback interrupts stays the one that is seen.
+#[cold]
+#[inline(never)]
+extern "C" fn look_up_unusual() -> &'static Thread {
+    let tls = Tls::get();
+    if tls.nested.get() != 0 && tls.stack_pointer.get() > tls.callback_stack.get() {
+        // As in `interrupted`.
+        tls.nested.set(0);
+    }
+    // SAFETY: as in `Opened::usual`.
+    unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls))
 }
 
 /// Writes down what is known of every call.

@@ -35,7 +35,7 @@ fn records(what: Recording) -> String {
 }
 
 /// All of them.
-pub const VALUES: [Value; 10] = [
+pub const VALUES: [Value; 11] = [
     Value {
         name: "mpiscope_record_calls",
         env: "MPISCOPE_RECORD_CALLS",
@@ -49,6 +49,13 @@ pub const VALUES: [Value; 10] = [
         writable: true,
         desc: "Take the time of MPI calls",
         text: || records(Recording::TIMES),
+    },
+    Value {
+        name: "mpiscope_record_lookups",
+        env: "MPISCOPE_RECORD_LOOKUPS",
+        writable: true,
+        desc: "Take also the time of calls that only look something up",
+        text: || records(Recording::LOOKUPS),
     },
     Value {
         name: "mpiscope_record_messages",

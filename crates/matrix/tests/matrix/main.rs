@@ -33,6 +33,7 @@ mod views;
 mod waits;
 mod watched;
 mod why;
+mod wrong_handles;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -70,6 +71,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     let mut trials = programs::trials(subject, library);
     trials.extend(probing::trials(library));
     trials.extend(misuse::trials(subject, library));
+    trials.push(wrong_handles::trial(library));
     trials.extend(endings::trials(subject, library));
     trials.extend(inspected::trials(subject, library));
     trials.extend(python::trials(subject, library));

@@ -4,6 +4,8 @@
 //! as soon as the ranks are where they stay, which nobody knows from outside: the trial asks again until the verdict is as
 //! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
 
+mod cores;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::process::Command;
@@ -18,7 +20,7 @@ use mpiscope_testkit::run::Outcome;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
-use crate::inspected::job::Job;
+use crate::inspected::job::{Job, json};
 use crate::queue_plugin;
 use crate::subject::{Subject, word};
 
@@ -74,8 +76,10 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return vec![Trial::test("scenarios_of_jobs_that_hang_can_be_read", move || Err(why.into()))];
         }
     };
+    let by_core_files = cores::dumped(&scenarios, library);
     let trial = |scenario: Scenario| {
         let name = format!("{}::why_{}", library.name, scenario.name);
+        let dumped = by_core_files.contains(&scenario.name);
         if scenario.without.contains(&library.name) {
             return crate::skipped(
                 name,
@@ -86,7 +90,9 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return crate::skipped(name, reason);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(name, move || one(&subject, &library, &scenario).map_err(|e| format!("{e:#}").into()))
+        Trial::test(name, move || {
+            one(&subject, &library, &scenario, dumped).map_err(|e| format!("{e:#}").into())
+        })
     };
     let mut trials: Vec<Trial> = scenarios.into_iter().map(trial).collect();
     let queued = (Arc::clone(subject), Arc::clone(library));
@@ -244,6 +250,10 @@ fn stacks(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(saved.code() == 0, "{}", saved.describe());
     let kept = run(&["why".as_ref(), file.as_ref(), "--json".as_ref(), "--stacks".as_ref()])?;
     ensure!(shows_both(&kept.stdout), "of the evidence file: {}", kept.describe());
+    let rank = json(&["ps", &target, "--json"])?["ranks"][0]["pid"].to_string();
+    let (live, kept) =
+        (json(&["procs", &rank, "--json"])?, json(&["procs", &file.display().to_string(), "--json"])?);
+    ensure!(live["processes"] == kept["processes"], "live: {live:#}\nof the evidence file: {kept:#}");
     let state = run(&["why".as_ref(), target.as_ref(), "--json".as_ref(), "--for=0.1".as_ref()])?;
     let said: Value = serde_json::from_str(&state.stdout)?;
     ensure!(HARMLESS.contains(&said["kind"].as_str().unwrap_or_default()), "afterwards: {said:#}");
@@ -323,10 +333,11 @@ fn scenario(source: &'static Source, text: &str, here: &dyn Fn(&str) -> Option<u
     Ok(Scenario { source, line: here(&name), culprit: after("culprit"), says, without, name, ranks, kind })
 }
 
-fn one(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<()> {
+fn one(subject: &Subject, library: &Library, scenario: &Scenario, dumped: bool) -> Result<()> {
     let mut job = started(subject, library, scenario)?;
     if HARMLESS.contains(&scenario.kind.as_str()) {
-        return harmless(&mut job, scenario);
+        harmless(&mut job, scenario)?;
+        return if dumped { cores::check(&job, scenario) } else { Ok(()) };
     }
     let end = Instant::now() + LIMIT;
     loop {
@@ -335,7 +346,8 @@ fn one(subject: &Subject, library: &Library, scenario: &Scenario) -> Result<()> 
         match wrong {
             None => {
                 ensure!(status == 1, "exit status {status} for a problem");
-                return saved(&job, scenario);
+                saved(&job, scenario)?;
+                return if dumped { cores::check(&job, scenario) } else { Ok(()) };
             }
             Some(wrong) => ensure!(Instant::now() < end, "{wrong}\n{said:#?}\n{}", job.stderr()),
         }

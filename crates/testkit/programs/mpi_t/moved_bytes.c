@@ -58,6 +58,11 @@ static void one_sided(int other)
     MPI_Fetch_and_op(&value, result, MPI_INT, other, 30, MPI_SUM, win);
     MPI_Get_accumulate(out, 4, MPI_INT, result, 4, MPI_INT, other, 40, 4, MPI_INT, MPI_SUM, win);
     is("MB-10", 20, 20, "what is fetched moves both ways");
+    MPI_Fetch_and_op(NULL, result, MPI_INT, other, 30, MPI_NO_OP, win);
+    MPI_Get_accumulate(NULL, 0, MPI_INT, result, 4, MPI_INT, other, 40, 4, MPI_INT, MPI_NO_OP, win);
+    is("MB-14", 0, 20, "what is fetched with MPI_NO_OP moves in only");
+    MPI_Compare_and_swap(&value, &value, result, MPI_INT, other, 30, win);
+    is("MB-15", 4, 4, "what is swapped moves both ways");
     MPI_Put(out, 5, MPI_INT, MPI_PROC_NULL, 0, 5, MPI_INT, win);
     MPI_Fetch_and_op(&value, result, MPI_INT, MPI_PROC_NULL, 0, MPI_SUM, win);
     is("MB-4", 0, 0, "nothing moves to or from MPI_PROC_NULL");

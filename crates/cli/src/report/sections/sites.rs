@@ -31,14 +31,15 @@ fn table(report: &JobReport) -> Table {
     let mut table = Table::new(&head).numbers(&[3, 4, 5, 6, 8]);
     for site in report.call_sites.sites.iter().take(MOST) {
         let dash = || "-".to_owned();
+        let timed = |time: Option<f64>| time.filter(|_| report.times);
         table.push(vec![
             format!("  {}", if site.place.is_empty() { "?" } else { &site.place }),
             site.function.clone(),
             if site.object.is_empty() { dash() } else { short(&site.object) },
             site.totals.calls.to_string(),
-            if report.times { duration(site.totals.time_s) } else { dash() },
-            if report.times { percent(site.totals.time_s, report.thread_s) } else { dash() },
-            if report.times { duration(site.max.time_s) } else { dash() },
+            timed(site.totals.time_s).map_or_else(dash, duration),
+            timed(site.totals.time_s).map_or_else(dash, |time| percent(time, report.thread_s)),
+            timed(site.max.time_s).map_or_else(dash, duration),
             at_rank(&site.max),
             bytes(site.totals.bytes()),
         ]);

@@ -37,7 +37,7 @@ fn functions(report: &JobReport) -> Table {
     let head = ["  FUNCTION", "CALLS", "TIME", "% TIME", "MIN", "@RANK", "MAX", "@RANK", "BYTES"];
     let mut table = Table::new(&head).numbers(&[1, 2, 3, 4, 6, 8]);
     let all = report.thread_s;
-    let inside: f64 = report.functions.iter().map(|f| f.total.time_s).sum();
+    let inside: f64 = report.functions.iter().map(|f| f.total.seconds()).sum();
     let outside = (all - inside).max(0.0);
     let dash = || "-".to_owned();
     table.push(vec![
@@ -55,11 +55,11 @@ fn functions(report: &JobReport) -> Table {
         table.push(vec![
             format!("  {}", f.name),
             f.total.count.to_string(),
-            duration(f.total.time_s),
-            percent(f.total.time_s, all),
-            duration(f.min.time_s),
+            f.total.time_s.map_or_else(dash, duration),
+            f.total.time_s.map_or_else(dash, |time| percent(time, all)),
+            f.min.time_s.map_or_else(dash, duration),
             at_rank(&f.min),
-            duration(f.max.time_s),
+            f.max.time_s.map_or_else(dash, duration),
             at_rank(&f.max),
             bytes(f.total.bytes),
         ]);
@@ -71,7 +71,7 @@ fn ranks(report: &JobReport) -> Table {
     let head = ["  RANK", "HOST", "WALL", "USEFUL", "% MPI", "% POLLING", "OUT", "IN", "MOST TIME IN"];
     let mut table = Table::new(&head).numbers(&[2, 3, 4, 5, 6, 7]);
     for rank in chosen(report) {
-        let most = rank.calls.iter().max_by(|(_, a), (_, b)| a.time_s.total_cmp(&b.time_s));
+        let most = rank.calls.iter().max_by(|(_, a), (_, b)| a.seconds().total_cmp(&b.seconds()));
         let most = most.map_or_else(|| "-".to_owned(), |(name, _)| name.clone());
         table.push(vec![
             format!("  {}", name_of(rank)),

@@ -1,26 +1,31 @@
-//! What may be done with memory, changed without the C library's `mprotect`, which may be somebody else's.
-#![allow(unsafe_code)]
+//! What may be done with memory, changed without the C library: its `mprotect` may be somebody else's, and where a linker has put our
+//! own relocations first (LLVM's and Zig's on AArch64) none of its functions can be called yet.
 
 use crate::interpose::arch;
 
-/// Whole pages.
+/// How large pages may be here, smallest first: the kernel refuses an address that does not begin one.
+#[cfg(target_arch = "x86_64")]
+const SIZES: [usize; 1] = [4 << 10];
+#[cfg(not(target_arch = "x86_64"))]
+const SIZES: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
+
+/// The pages of a range of bytes.
 pub struct Pages {
     start: usize,
-    len: usize,
+    end: usize,
 }
 
 impl Pages {
     /// Those that have the bytes from `start` to before `end`.
     pub fn around(start: usize, end: usize) -> Self {
-        // SAFETY: reads what the kernel said when the program started.
-        let size = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize;
-        let size = if size.is_power_of_two() { size } else { 4096 };
-        let first = start & !(size - 1);
-        Self { start: first, len: (end.wrapping_sub(first).wrapping_add(size - 1)) & !(size - 1) }
+        Self { start, end }
     }
 
     /// Sets the rights (`PROT_…`); false if the kernel refuses.
     pub fn allow(&self, rights: i32) -> bool {
-        arch::mprotect(self.start, self.len, rights)
+        SIZES.iter().any(|size| {
+            let first = self.start & !(size - 1);
+            arch::mprotect(first, self.end.wrapping_sub(first), rights)
+        })
     }
 }

@@ -160,7 +160,8 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
     add(registry.add_pvar(
         timer(
             "mpiscope_time_total",
-            "Seconds that all threads spent in completed MPI calls. About 20 ns per call",
+            "Seconds that all threads spent in completed MPI calls that were timed: not in those that only look something up \
+             unless mpiscope_record_lookups is set. About 20 ns per call",
         ),
         Scalar(time_total, Interest::new(TIMES)),
     ));
@@ -204,7 +205,8 @@ pub fn publish_arrays(registry: &Registry, categories: &mut Categories) {
         timer(
             "mpiscope_time",
             "Seconds spent in completed MPI calls by function: element i is item i of the enumeration \
-             'mpiscope_function'; a call made by a user callback counts for both functions. About 20 ns per call",
+             'mpiscope_function'; a call made by a user callback counts for both functions. Functions that only look something \
+             up are not timed unless mpiscope_record_lookups is set, and stay 0. About 20 ns per call",
         )
         .verbosity(Verbosity::USER_ALL),
         Sum { count: COUNT, of: ticks_of, interest: Interest::new(TIMES), unit: ticks::units },

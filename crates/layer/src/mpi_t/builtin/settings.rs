@@ -78,9 +78,15 @@ fn switch(
 }
 
 /// What can be recorded: name, bit, meaning.
-const RECORDINGS: [(&str, Recording, &str); 4] = [
+const RECORDINGS: [(&str, Recording, &str); 5] = [
     ("calls", Recording::CALLS, "Count MPI calls, about 5 ns each; 0 switches all recording off"),
     ("times", Recording::TIMES, "Take the time of MPI calls, about 15 ns each"),
+    (
+        "lookups",
+        Recording::LOOKUPS,
+        "Take also the time of calls that only look something up (MPI_Comm_rank, MPI_Type_size, ...), which are counted only \
+         otherwise, about 20 ns each",
+    ),
     ("messages", Recording::MESSAGES, "Write down every message, about 10 ns each"),
     (
         "objects",

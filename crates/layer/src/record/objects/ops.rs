@@ -9,6 +9,7 @@ use mpiscope_image::Writer;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Head, Op};
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// All operations.
 pub static OPS: Table<Op> = Table::new(SectionKind::OPS, 32);
@@ -23,10 +24,22 @@ impl Object for Op {
     }
 }
 
+/// The handle of `MPI_NO_OP`; zero before it is known.
+static NO_OP: AtomicU64 = AtomicU64::new(0);
+
+/// Whether this is `MPI_NO_OP`.
+#[inline(always)]
+pub fn is_no_op(raw: u64) -> bool {
+    raw != 0 && raw == NO_OP.load(Ordering::Relaxed)
+}
+
 /// Enters a predefined operation. Only `MPI_REPLACE` is not commutative; `MPI_NO_OP` combines nothing.
 pub fn predefined(writer: &'static Writer, raw: u64, name: &str) {
     if OPS.find(raw).is_some() {
         return;
+    }
+    if name == "MPI_NO_OP" {
+        NO_OP.store(raw, Ordering::Relaxed);
     }
     let commutes = !matches!(name, "MPI_REPLACE" | "MPI_NO_OP");
     let record = OPS.insert(writer, raw, Site::NONE, |record| {

@@ -1,7 +1,7 @@
 //! Calls: their beginning and end, and what is known from a call alone.
 
 use super::number;
-use crate::base::image;
+use crate::base::{image, settings};
 use crate::events::types::{
     CallEnded, CallStarted, ErrorRaised, FileRead, FileWritten, ProcessesDisconnected, RecordsLost,
     RmaOperation, ThreadSeen,
@@ -13,7 +13,7 @@ use crate::interpose::tls::Tls;
 use crate::record::objects::{files, table::Object, windows};
 use crate::record::sites;
 use mpi_abi::{Abi, FunctionId, Moves, f};
-use mpiscope_image::layout::Thread;
+use mpiscope_image::layout::{Recording, Thread};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -79,6 +79,26 @@ pub extern "C" fn leave_rare<A: Abi>(
     leave(&call, result);
 }
 
+/// Whether a call that only looks something up is counted and no more: nobody wants its time, nor to hear of it.
+#[inline(always)]
+pub fn look_ups_are_counted_only() -> bool {
+    let timed = settings::records(Recording::LOOKUPS) && settings::records(Recording::TIMES);
+    !timed && !events::anybody()
+}
+
+/// A look-up with the object `handle` has returned, of which nothing but its number is recorded.
+#[inline(always)]
+pub fn looked_up<A: Abi>(call: &Call<A>, handle: u64) {
+    sites::close_look_up(call.tls(), call.thread(), call.function(), handle);
+}
+
+/// [`leave`] for a look-up that was recorded as other calls are.
+#[inline(always)]
+pub fn leave_look_up<A: Abi>(call: &Call<A>, result: c_int) {
+    let (since, until) = call.times();
+    leave_unusual::<A>(call.thread(), call.function(), since, until, 0, result);
+}
+
 /// [`leave`] while somebody wants events, in a user callback, or by the system's clock.
 #[cold]
 #[inline(never)]
@@ -92,7 +112,8 @@ extern "C" fn leave_unusual<A: Abi>(
 ) {
     let call = Call::<A>::again(thread, function, since, until);
     call.name_bytes(bytes);
-    sites::count_rarely(call.tls(), thread, function, since, call.returned(), bytes);
+    let until = call.returned();
+    sites::count_rarely(call.tls(), thread, function, call.counted_since(), until, bytes);
     if events::anybody() {
         leave_heard(&call, result);
     } else {

@@ -7,7 +7,9 @@ mod calls;
 mod messages;
 mod objects;
 
-pub use calls::{call_started, leave, leave_rare, thread_seen};
+pub use calls::{
+    call_started, leave, leave_look_up, leave_rare, look_ups_are_counted_only, looked_up, thread_seen,
+};
 pub use messages::{
     Collective, collective_entered, collective_left, partition_arrived, partitions_ready, receive_cancelled,
     receive_matched, receive_posted, received, request_completed, request_freed, request_started,

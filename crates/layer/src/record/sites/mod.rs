@@ -81,10 +81,8 @@ pub extern "C" fn close(
     until: u64,
     bytes: u64,
 ) {
-    let place = place_of(thread, function, tls.return_address.get());
-    let index = threads::local(tls).and_then(|local| local.sites.get());
-    let near = index.and_then(|index| index.near(HANDLES.load(Ordering::Relaxed), &place));
-    let Some(site) = near.filter(|_| !bindings::exist()) else {
+    let place = place_of(thread.call.object.get(), function, tls.return_address.get());
+    let Some(site) = near(tls, &place) else {
         return close_rarely(tls, thread, function, since, until, bytes);
     };
     count(tls, site, since, until, bytes);
@@ -92,6 +90,51 @@ pub extern "C" fn close(
         return close_traced(tls, thread, function, since, until, bytes, site);
     }
     frame::close(tls, thread, function, since, until, bytes);
+}
+
+/// A call that only looked something up has ended: counts it for its place, with the object `handle`, and closes the frame.
+#[inline(never)]
+pub extern "C" fn close_look_up(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    handle: u64,
+) {
+    let place = place_of(handle, function, tls.return_address.get());
+    let Some(site) = near(tls, &place) else {
+        return close_look_up_rarely(tls, thread, function, place.handle);
+    };
+    site.count.add_mine(1);
+    frame::look_up_ended(tls, thread, function);
+}
+
+/// [`close_look_up`] for a call from a place that is not near, or from a program with Fortran bindings.
+#[inline(never)]
+extern "C" fn close_look_up_rarely(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    handle: u64,
+) {
+    if let Some(site) = anywhere(tls, place_of(handle, function, tls.return_address.get())) {
+        site.count.add_mine(1);
+    }
+    frame::look_up_ended(tls, thread, function);
+}
+
+/// The record of a place, if it is near and no Fortran binding can be what made the call.
+#[inline(always)]
+fn near(tls: &'static Tls, place: &Place) -> Option<&'static Site> {
+    let index = threads::local(tls)?.sites.get()?;
+    index.near(HANDLES.load(Ordering::Relaxed), place).filter(|_| !bindings::exist())
+}
+
+/// The record of the place in the program behind `place`, which may be one in a Fortran binding.
+#[inline(always)]
+fn anywhere(tls: &'static Tls, place: Place) -> Option<&'static Site> {
+    let index = threads::local(tls)?.sites.get()?;
+    let from = fortran_call_site::of(place.from, || tls.stack_pointer.get());
+    find(tls, index, Place { from, ..place })
 }
 
 /// [`close`] for a call from a place that is not near, or from a program with Fortran bindings.
@@ -118,9 +161,8 @@ pub extern "C" fn count_rarely(
     until: u64,
     bytes: u64,
 ) {
-    let Some(index) = threads::local(tls).and_then(|local| local.sites.get()) else { return };
-    let from = fortran_call_site::of(tls.return_address.get(), || tls.stack_pointer.get());
-    match find(tls, index, place_of(thread, function, from)) {
+    let place = place_of(thread.call.object.get(), function, tls.return_address.get());
+    match anywhere(tls, place) {
         Some(site) => {
             count(tls, site, since, until, bytes);
             if trace::is_on() {
@@ -130,6 +172,7 @@ pub extern "C" fn count_rarely(
         None => {
             frame::take_received(tls);
             if trace::is_on() {
+                let from = fortran_call_site::of(place.from, || tls.stack_pointer.get());
                 traced(tls, thread, function, (since, until), bytes, (from, SEVERAL));
             }
         }
@@ -160,14 +203,14 @@ fn traced(
     bytes: u64,
     (from, object): (u64, u64),
 ) {
-    let uid = || uid_of(&place_of(thread, function, from));
+    let uid = || uid_of(&place_of(thread.call.object.get(), function, from));
     let object = if object == SEVERAL { uid() } else { object };
     trace::write(tls, thread, function, times, bytes, (from, object));
 }
 
 #[inline(always)]
-fn place_of(thread: &Thread, function: FunctionId, from: u64) -> Place {
-    let handle = if kind_of(function) == 0 { 0 } else { thread.call.object.get() };
+fn place_of(handle: u64, function: FunctionId, from: u64) -> Place {
+    let handle = if kind_of(function) == 0 { 0 } else { handle };
     Place { from, handle, function }
 }
 

@@ -1,8 +1,8 @@
 //! One-sided operations: how many, and how many are not known to be complete.
 
 use super::{WINDOWS, find};
-use crate::interpose::frame::Call;
-use crate::record::objects::{arena, comms, succeeded};
+use crate::interpose::frame::{Call, handle_word};
+use crate::record::objects::{arena, comms, ops, succeeded};
 use mpi_abi::Abi;
 use mpiscope_image::objects::Window;
 use mpiscope_image::{W64, Writer};
@@ -53,4 +53,25 @@ pub fn get<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
 /// `MPI_Accumulate` and all others that combine.
 pub fn accumulate<A: Abi>(_: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     operation::<A>(result, win, rank, |window| &window.accumulates);
+}
+
+/// `MPI_Fetch_and_op`, `MPI_Get_accumulate`, `MPI_Rget_accumulate`: what is fetched comes in, and as much goes out unless nothing is
+/// combined.
+pub fn fetched<A: Abi>(call: &Call<A>, result: c_int, op: A::Handle) {
+    came_in(call, result, !ops::is_no_op(handle_word(op)));
+}
+
+/// `MPI_Compare_and_swap`: as much goes out as comes in.
+pub fn swapped<A: Abi>(call: &Call<A>, result: c_int) {
+    came_in(call, result, true);
+}
+
+/// Half of the call's bytes are those that come in; the others count if they went `out`.
+#[inline(always)]
+fn came_in<A: Abi>(call: &Call<A>, result: c_int, out: bool) {
+    if result == A::SUCCESS {
+        let half = call.bytes() / 2;
+        call.name_bytes(if out { half } else { 0 });
+        call.add_received(half);
+    }
 }

@@ -1,0 +1,111 @@
+//! What `LD_PRELOAD` is to name: the layer, and after it what the user preloads already.
+//!
+//! The dynamic linker separates names by blanks and colons and knows no way to quote them. A layer that lies below such a path is named
+//! through a link to its folder in the private folder of its user; the plug-ins, which the layer finds beside itself, are found through it
+//! as well. The link stays: it is the same for every job.
+
+use super::environment::LAYER;
+use anyhow::{Context, Result, bail};
+use mpiscope_job::runtime;
+use rustix::process::geteuid;
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// What separates names.
+const SEPARATORS: [u8; 4] = *b" :\t\n";
+
+/// A path of the layer that can be preloaded.
+///
+/// # Errors
+/// When no link to it can be made.
+pub fn nameable(layer: &Path) -> Result<PathBuf> {
+    if can_be_named(layer) {
+        return Ok(layer.to_owned());
+    }
+    let user = geteuid().as_raw();
+    let named = std::env::var_os(runtime::VARIABLE).filter(|name| !name.is_empty());
+    let linked = runtime::folder(user, named.as_ref().map(Path::new)).and_then(|folder| link(layer, &folder));
+    let advice = || {
+        format!(
+            "{}: LD_PRELOAD cannot name a path with blanks or colons, and no link to it can be made; copy {LAYER} to another place and \
+             name it by MPISCOPE_LAYER",
+            layer.display()
+        )
+    };
+    let linked = linked.with_context(advice)?;
+    if !can_be_named(&linked) {
+        bail!("{}, which has some itself", advice());
+    }
+    Ok(linked)
+}
+
+fn can_be_named(path: &Path) -> bool {
+    !path.as_os_str().as_bytes().iter().any(|byte| SEPARATORS.contains(byte))
+}
+
+/// The layer through a link in `folder`.
+fn link(layer: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let layer = fs::canonicalize(layer)?;
+    let (Some(home), Some(name)) = (layer.parent(), layer.file_name()) else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
+    let mut hasher = DefaultHasher::new();
+    home.hash(&mut hasher);
+    let link = folder.join(format!("layer-{:016x}", hasher.finish()));
+    match symlink(home, &link) {
+        Err(why) if why.kind() != ErrorKind::AlreadyExists => return Err(why),
+        _ => {}
+    }
+    // Two paths with one number are as good as impossible, and would be two layers in one job.
+    if fs::read_link(&link)? != home {
+        return Err(io::Error::other(format!("{} leads elsewhere", link.display())));
+    }
+    Ok(link.join(name))
+}
+
+/// The layer first, then what the user preloads.
+pub fn list(layer: &OsStr, users: &OsStr) -> OsString {
+    let mut list = layer.to_owned();
+    let text = users.to_string_lossy();
+    for other in text.split([' ', ':']).filter(|p| !p.is_empty() && *p != layer.to_string_lossy()) {
+        list.push(":");
+        list.push(other);
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layer_comes_first_and_once_and_the_users_libraries_stay() {
+        let list = |users: &str| list("/l/libmpiscope.so".as_ref(), users.as_ref());
+        assert_eq!(list(""), "/l/libmpiscope.so");
+        assert_eq!(list("/a.so /b.so"), "/l/libmpiscope.so:/a.so:/b.so");
+        assert_eq!(list("/a.so:/l/libmpiscope.so"), "/l/libmpiscope.so:/a.so");
+    }
+
+    #[test]
+    fn a_path_with_blanks_is_named_through_a_link_that_leads_to_what_lies_beside_it_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("my files: new");
+        fs::create_dir(&home).unwrap();
+        let layer = home.join("libmpiscope.so");
+        fs::write(&layer, "layer").unwrap();
+        fs::write(home.join("plug-in"), "plug-in").unwrap();
+        let one = link(&layer, dir.path()).unwrap();
+        assert!(can_be_named(&one) && !can_be_named(&layer));
+        assert_eq!(fs::read(&one).unwrap(), b"layer");
+        assert_eq!(fs::read(one.with_file_name("plug-in")).unwrap(), b"plug-in");
+        assert_eq!(link(&layer, dir.path()).unwrap(), one, "the second job uses the same link");
+        fs::remove_file(one.parent().unwrap()).unwrap();
+        symlink("/elsewhere", one.parent().unwrap()).unwrap();
+        assert!(link(&layer, dir.path()).is_err(), "a link that leads elsewhere is not followed");
+    }
+}

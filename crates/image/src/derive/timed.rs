@@ -1,0 +1,26 @@
+//! Whose calls were timed.
+
+use mpi_abi::{Flags, Properties};
+
+/// The ticks in `count` calls of a function; none if they were counted and not timed, as functions are by default that only
+/// look something up. Time in these counts as time outside of MPI.
+#[must_use]
+pub fn ticks(function: Properties, count: u64, ticks: u64) -> Option<u64> {
+    let untimed = ticks == 0 && count != 0 && function.flags.has(Flags::LOOKUP);
+    (!untimed).then_some(ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpi_abi::f;
+
+    #[test]
+    fn calls_that_look_something_up_have_no_time_unless_it_was_taken() {
+        let of = |function: mpi_abi::FunctionId, count, given| ticks(function.properties(), count, given);
+        assert_eq!(of(f::MPI_Comm_rank, 3, 0), None);
+        assert_eq!(of(f::MPI_Comm_rank, 3, 70), Some(70));
+        assert_eq!(of(f::MPI_Comm_rank, 0, 0), Some(0), "never called: no time was spent");
+        assert_eq!(of(f::MPI_Barrier, 3, 0), Some(0));
+    }
+}

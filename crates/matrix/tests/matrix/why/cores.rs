@@ -1,0 +1,59 @@
+//! What is said of a job that hangs is also said of core files of its ranks.
+
+use anyhow::{Context, Result, ensure};
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::Needs;
+
+use super::{PYTHON, Scenario, differs};
+use crate::inspected::fortran_waits::core_of;
+use crate::inspected::job::{Job, json};
+use crate::views::cores::without_ages;
+
+/// Of each kind of verdict so many are asked of core files too, each on one library.
+const DUMPED: usize = 2;
+/// The core files of others are more than a gigabyte each.
+const DUMPING: [&str; 5] = ["mpich-4.0", "mpich-5.0", "openmpi-4.1", "openmpi-5.0", "mpich-5.0-abi"];
+/// What two looks compare and what only the kernel knows is in no core file.
+const NOT_IN_CORES: [&str; 3] = ["running", "polling", "rank-stopped"];
+
+/// The scenarios whose core files are asked on this library: the libraries take turns.
+pub fn dumped(scenarios: &[Scenario], library: &Library) -> Vec<String> {
+    let Some(own) = DUMPING.iter().position(|name| *name == library.name) else { return Vec::new() };
+    let mut kinds: Vec<&str> = scenarios.iter().map(|scenario| scenario.kind.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.retain(|kind| !NOT_IN_CORES.contains(kind));
+    let of_kind = |(turn, kind): (usize, &&str)| {
+        let on_all = |s: &&Scenario| {
+            s.kind == **kind
+                && s.without.is_empty()
+                && s.source.needs == Needs::Nothing
+                && s.source.file != PYTHON
+        };
+        let all: Vec<&Scenario> = scenarios.iter().filter(on_all).take(DUMPED).collect();
+        let ours = |(number, scenario): (usize, &Scenario)| {
+            ((turn * DUMPED + number) % DUMPING.len() == own).then(|| scenario.name.clone())
+        };
+        all.into_iter().enumerate().filter_map(ours).collect::<Vec<_>>()
+    };
+    kinds.iter().enumerate().flat_map(of_kind).collect()
+}
+
+/// Core files of all ranks have the same answer, and `core` says it too.
+pub fn check(job: &Job, scenario: &Scenario) -> Result<()> {
+    let ranks = json(&["ps", &job.target(), "--here", "--json"])?["ranks"].take();
+    let ranks =
+        ranks.as_array().filter(|ranks| ranks.len() == scenario.ranks).context("ranks are missing")?;
+    let dir = tempfile::tempdir()?;
+    let files: Vec<String> =
+        ranks.iter().map(|rank| core_of(&rank["pid"], dir.path())).collect::<Result<_>>()?;
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let said = json(&[&["why", "--json"][..], &files].concat())?;
+    // Whether a rank computes or sleeps is not in core files either.
+    let says = scenario.says.clone().filter(|_| scenario.kind != "slow");
+    let wrong = differs(&said, &Scenario { says, ..scenario.clone() });
+    ensure!(wrong.is_none(), "of the core files: {wrong:?}\n{said:#}");
+    let postmortem = json(&[&["core", "--json"][..], &files].concat())?["why"].take();
+    ensure!(without_ages(&postmortem) == without_ages(&said), "core: {postmortem:#}\nwhy: {said:#}");
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! Every function that takes a handle, given one that is wrong: what it returns is what it returns without the layer.
+//!
+//! The calls are made from the table of functions; `programs/misuse/every_function.c` says how. What a library answers alike in
+//! three runs, with different things in memory that was never written, is certain, and has to be the same under the layer. What it dies
+//! of, or answers by chance, is its own business.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpi_abi::{Class, Dir, Function, Kind, Len, ObjectKind, Param};
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::{paths, run};
+
+const NAME: &str = "every_function_does_with_a_wrong_handle_what_it_does_without_the_layer";
+
+/// What is in memory that was never written: bytes, or words that are addresses of something.
+const FILLINGS: [&str; 3] = ["0", "85", "address"];
+/// The program takes some ten seconds, most of which it waits for calls that hang.
+const LIMIT: Duration = Duration::from_secs(120);
+
+pub fn trial(library: &Arc<Library>) -> Trial {
+    let name = format!("{}::{NAME}", library.name);
+    if library.family == Family::Intel {
+        return crate::skipped(name, "Intel's library hangs without the layer too");
+    }
+    let library = Arc::clone(library);
+    Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into()))
+}
+
+fn check(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    fs::write(dir.path().join("cases.inc"), cases()?)?;
+
+    let program = dir.path().join("every_function");
+    let include = format!("-I{}", dir.path().display());
+    let source = paths::programs().join("misuse/every_function.c");
+    library.cc_with(&[&source], &program, &["-O1", &include, "-ldl"])?;
+    let run = |layer: bool, filling| lines(library, &program, layer, filling);
+    let (bare, seen) = thread::scope(|scope| -> Result<_> {
+        let bare = FILLINGS.map(|filling| scope.spawn(move || run(false, filling)));
+        let seen = run(true, "85");
+        let joined = |thread: thread::ScopedJoinHandle<'_, Result<_>>| {
+            thread.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a thread panicked")))
+        };
+        Ok((bare.map(joined).into_iter().collect::<Result<Vec<_>>>()?, seen?))
+    })?;
+    let wanted: BTreeSet<&String> = bare.iter().flatten().filter(|line| is_certain(line, &bare)).collect();
+    ensure!(wanted.len() > 300, "only {} calls do the same each time", wanted.len());
+    let of = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
+    let changed: Vec<_> = wanted.iter().filter(|line| !seen.contains(**line)).collect();
+    let instead: Vec<_> =
+        changed.iter().filter_map(|line| seen.iter().find(|other| of(other) == of(line))).collect();
+    ensure!(changed.is_empty(), "not so under the layer: {changed:#?}\nbut {instead:#?}");
+    Ok(())
+}
+
+/// Whether an answer is the library's own and no chance. A freed handle that it neither takes nor refuses like one that never was an
+/// object has led it into freed memory.
+fn is_certain(line: &str, bare: &[BTreeSet<String>]) -> bool {
+    let alike = |line: &str| bare.iter().all(|run| run.contains(line));
+    let refused = |way: &str| alike(&line.replace(" freed:", way));
+    let known =
+        !line.contains(" freed:") || line.ends_with(": class 0") || refused(" null:") || refused(" none:");
+    alike(line) && known && !line.contains(": signal")
+}
+
+/// What one run says, without a launcher: nobody else is needed.
+fn lines(library: &Library, program: &Path, layer: bool, filling: &str) -> Result<BTreeSet<String>> {
+    let folder = tempfile::tempdir()?;
+    let mut command = Command::new(program);
+    library.set_environment(&mut command);
+    command
+        .arg(filling)
+        .env("MALLOC_PERTURB_", if filling == "0" { "0" } else { "85" })
+        .current_dir(folder.path());
+    if layer {
+        let file = paths::libmpiscope().context("no libmpiscope.so; run `cargo xtask test`")?;
+        command.env("LD_PRELOAD", file).env("MPISCOPE_RECORD_MESSAGES", "1");
+    }
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.stdout.contains("all: asked"), "layer {layer}: {}", outcome.describe());
+    Ok(outcome.stdout.lines().filter(|line| line.contains(": ")).map(str::to_owned).collect())
+}
+
+/// A row for each function and handle of it.
+fn cases() -> Result<String> {
+    let mut text = String::new();
+    for function in mpi_abi::FUNCTIONS.iter().filter(|f| can_be_asked(f)) {
+        let letters: String = function.params.iter().map(|p| letter(function, p)).collect();
+        for (at, param) in function.params.iter().enumerate() {
+            if let Some(kind) = handle(function, param).filter(|_| param.dir != Dir::Out) {
+                writeln!(text, "CASE({}, {at}, '{kind}', \"{letters}\")", function.name)?;
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// Functions that end processes, or start and meet others, are left out, and those that return no code.
+fn can_be_asked(function: &Function) -> bool {
+    function.returns == Kind::ERROR_CODE
+        && function.is_traced()
+        && function.properties.class != Class::DYNAMIC
+        && function.name != "MPI_Abort"
+}
+
+/// The letter of a handle that goes in.
+fn handle(function: &Function, param: &Param) -> Option<char> {
+    const LETTERS: [(ObjectKind, char); 11] = [
+        (ObjectKind::COMM, 'C'),
+        (ObjectKind::GROUP, 'G'),
+        (ObjectKind::DATATYPE, 'D'),
+        (ObjectKind::REQUEST, 'Q'),
+        (ObjectKind::MESSAGE, 'M'),
+        (ObjectKind::OP, 'O'),
+        (ObjectKind::ERRHANDLER, 'E'),
+        (ObjectKind::INFO, 'I'),
+        (ObjectKind::FILE, 'F'),
+        (ObjectKind::WIN, 'W'),
+        (ObjectKind::SESSION, 'S'),
+    ];
+    let kind = ObjectKind::from_c_type(param.kind.c_type(function.flags()))?;
+    LETTERS.iter().find(|(each, _)| *each == kind).map(|(_, letter)| *letter)
+}
+
+/// What stands in the word of a parameter.
+fn letter(function: &Function, param: &Param) -> char {
+    let (kind, address) = (param.kind.name(), param.shape.contains('*'));
+    match handle(function, param) {
+        Some(letter) if param.dir != Dir::Out => {
+            return if address { letter.to_ascii_lowercase() } else { letter };
+        }
+        _ => {}
+    }
+    match kind {
+        "STRING" if param.dir == Dir::In && param.len == Len::One => 'k',
+        _ if address && param.dir == Dir::In => 'z',
+        _ if address => 'p',
+        "TAG" => 't',
+        "RANK" if matches!(param.name, "dest" | "source") => 'P',
+        _ if kind.contains("NUM_ELEM") || kind.contains("ARRAY_LENGTH") => '1',
+        _ => '0',
+    }
+}

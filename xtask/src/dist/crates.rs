@@ -1,0 +1,18 @@
+//! What tool authors use as libraries, packed as for a registry and built from what was packed.
+
+use anyhow::Result;
+
+use crate::build;
+
+/// In the order of their dependencies.
+const LIBRARIES: [&str; 6] =
+    ["mpi-abi", "mpiscope-image", "mpiscope-target", "mpiscope-debug-interfaces", "mpiscope-job", "mpit"];
+
+/// Publishes nothing.
+pub fn run() -> Result<()> {
+    let mut command = build::cargo();
+    command.args(["publish", "--dry-run", "--quiet", "--locked"]);
+    build::run(command.args(LIBRARIES.iter().flat_map(|library| ["--package", library])))?;
+    println!("ready to be published: {}", LIBRARIES.join(", "));
+    Ok(())
+}
