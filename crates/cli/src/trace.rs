@@ -64,8 +64,10 @@ pub fn trace(options: &Options) -> Result<ExitCode> {
     }
     let Looked { trace, mut errors } = while_working("reading the ranks", || read(options))?;
     if trace.ranks.iter().all(|rank| rank.threads.is_empty()) {
-        let why = if errors.is_empty() { String::new() } else { format!(" ({})", errors.join("; ")) };
-        bail!("no rank of it keeps a trace: start the job with `mpiscope run --trace`{why}");
+        if trace.ranks.is_empty() && !errors.is_empty() {
+            bail!("{}", errors.join("; "));
+        }
+        bail!("no rank of it keeps a trace: start the job with `mpiscope run --trace`");
     }
     say(options, &trace);
     match &options.output {
@@ -100,7 +102,10 @@ fn say(options: &Options, trace: &JobTrace) {
         complain("trace", &format!("{gone} not in it: a larger `run --trace=SIZE` keeps more"));
     }
     if trace.ranks.iter().any(|rank| rank.messages_gone) {
-        complain("trace", "the oldest messages have no arrows: MPISCOPE_LEDGER=N before the start keeps more");
+        complain(
+            "trace",
+            "the oldest messages have no arrows: MPISCOPE_LEDGER=N before the start keeps more",
+        );
     }
     if trace.hosts > 1 {
         complain("trace", jsonl::CLOCKS);

@@ -26,7 +26,7 @@ pub enum Kind {
     /// Processes of a job.
     Job {
         #[allow(missing_docs)]
-        job: Job,
+        job: Box<Job>,
         /// How they ended.
         ends: Ends,
         /// What could not be seen of it.
@@ -66,7 +66,7 @@ fn live(verb: &str, name: Option<&str>, reach: Reach) -> Result<Kind> {
         Target::File(path) => bail!("{}: not a running job", path.display()),
     };
     let elsewhere = reach.join(&mut job, Duration::ZERO, false);
-    Ok(Kind::Job { job, ends: Ends::default(), errors: elsewhere.not_seen })
+    Ok(Kind::Job { job: Box::new(job), ends: Ends::default(), errors: elsewhere.not_seen })
 }
 
 fn made(job: &Job, ends: &Ends, mut errors: Vec<String>) -> Result<Source> {
@@ -112,7 +112,7 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
             whole.take_in(found.job, |_| true);
         }
     }
-    Ok(Kind::Job { job: whole, ends, errors })
+    Ok(Kind::Job { job: Box::new(whole), ends, errors })
 }
 
 /// The evidence files in the folder of a run, one for each host, and its `report.json`.

@@ -104,7 +104,9 @@ fn size_in_bytes(text: &str) -> Option<u64> {
 /// What is said before the run. The ledger has a message of 128 bytes for every fourth call of 64, sent and received.
 fn traces_need(size: &str) -> String {
     let bytes = crate::render::bytes(size_in_bytes(size).unwrap_or(0));
-    format!("the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of a process")
+    format!(
+        "the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of a process"
+    )
 }
 
 impl Options {

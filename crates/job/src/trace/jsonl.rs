@@ -81,7 +81,8 @@ fn is_zero(number: &u16) -> bool {
 }
 
 /// What is said of times of several hosts.
-pub const CLOCKS: &str = "each host has a clock of its own: times of different hosts are as far apart as their clocks";
+pub const CLOCKS: &str =
+    "each host has a clock of its own: times of different hosts are as far apart as their clocks";
 
 /// Bytes that the lines will have, about.
 #[must_use]

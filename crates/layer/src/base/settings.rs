@@ -136,8 +136,7 @@ mod tests {
     fn a_trace_has_a_size_or_the_usual_one_or_is_off() {
         let sizes = ["64K", "2m", "1", "on", "off", "5000", "", "M", "1X"].map(trace_bytes);
         let usual = Some(TRACE_BYTES);
-        let wanted =
-            [Some(64 << 10), Some(2 << 20), usual, usual, Some(0), Some(5000), Some(0), None, None];
+        let wanted = [Some(64 << 10), Some(2 << 20), usual, usual, Some(0), Some(5000), Some(0), None, None];
         assert_eq!(sizes, wanted);
     }
 

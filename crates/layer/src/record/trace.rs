@@ -61,9 +61,9 @@ pub fn of_thread(record: u64) -> Option<Tracer> {
             .then(|| new_ring(record, capacity))
             .flatten()
             .or_else(|| {
-                writer.lose(Loss::TRACE, 1);
-                None
-            })?,
+            writer.lose(Loss::TRACE, 1);
+            None
+        })?,
     };
     // SAFETY: the writer gave this many neighbouring records, all zero, for as long as the process lives.
     let calls = unsafe { std::slice::from_raw_parts(first?, capacity) };
