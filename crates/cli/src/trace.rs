@@ -24,7 +24,7 @@ pub struct Options {
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<String>,
     /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them
-    #[arg(long, value_name = "FORMAT", value_enum)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "jsonl")]
     format: Format,
     /// The file to write; without, standard output
     #[arg(long, short, value_name = "FILE")]
