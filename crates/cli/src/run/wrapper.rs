@@ -34,7 +34,7 @@ const HELD: Duration = Duration::from_secs(20);
 
 /// Runs one rank; gives its exit status.
 pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Result<ExitCode> {
-    let job = job_of_uplink().unwrap_or_else(|| job_name(place));
+    let job = job_of_outer().unwrap_or_else(|| job_name(place));
     let mut environment = Environment::new(layer, &job)?;
     let (name, socket) = match find_or_become_collector(&job, options) {
         Ok((name, socket)) => (Some(name), Some(socket)),
@@ -102,9 +102,10 @@ fn released(socket: &UnixStream) {
     let _gone = socket.set_read_timeout(Some(HELD)).and_then(|()| io::Read::read(&mut &*socket, &mut word));
 }
 
-/// The name that `mpiscope run srun ...` has given to the job on all hosts.
-fn job_of_uplink() -> Option<String> {
-    std::env::var("MPISCOPE_JOB").ok().filter(|job| uplink::wanted() && !job.is_empty())
+/// The name that the `mpiscope run` around the launcher has given to the job, on all hosts: it collects, and watches the job by its name.
+fn job_of_outer() -> Option<String> {
+    let collects = || std::env::var_os("MPISCOPE_COLLECTOR").is_some_and(|place| Path::new(&place).exists());
+    std::env::var("MPISCOPE_JOB").ok().filter(|job| !job.is_empty() && (uplink::wanted() || collects()))
 }
 
 /// A name that all ranks of the job on this host find: what the launcher calls the job, or which process

@@ -17,6 +17,7 @@ mod findings;
 mod imb;
 mod inert;
 mod inspected;
+mod last_look;
 mod misuse;
 mod mock;
 mod probing;
@@ -88,6 +89,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(why::trials(subject, library));
     trials.extend(views::trials(subject, library));
     trials.push(watched::trial(subject, library));
+    trials.extend(last_look::trials(subject, library));
     trials.push(waits::trial(subject, library));
     trials
 }
