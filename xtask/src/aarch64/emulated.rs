@@ -24,31 +24,40 @@ pub enum Outcome {
     NotFor(String),
 }
 
+/// What is tested, for AArch64.
+#[derive(Debug, Clone)]
+pub struct Tested {
+    pub layer: PathBuf,
+    pub command: PathBuf,
+}
+
 /// A library, and what is needed to run programs on it.
 pub struct Subject<'a> {
     pub family: Family,
     native: &'a Library,
     root: PathBuf,
     mpiscope: PathBuf,
-    layer: PathBuf,
+    tested: Tested,
     dir: TempDir,
 }
 
 impl<'a> Subject<'a> {
     pub fn new(
         root: &Path,
-        layer: &Path,
+        tested: &Tested,
         family: Family,
         native: &'a Library,
         mpiscope: &Path,
     ) -> Result<Self> {
-        ensure!(layer.is_file(), "{} is not there", layer.display());
+        for file in [&tested.layer, &tested.command] {
+            ensure!(file.is_file(), "{} is not there", file.display());
+        }
         Ok(Self {
             family,
             native,
             root: root.to_owned(),
             mpiscope: mpiscope.to_owned(),
-            layer: layer.to_owned(),
+            tested: tested.clone(),
             dir: tempfile::tempdir()?,
         })
     }
@@ -76,7 +85,7 @@ impl<'a> Subject<'a> {
         words.extend(self.family.prefix.map(|name| format!("{name}={}/usr", self.root.display()).into()));
         words.extend([EMULATOR.into(), "-L".into(), self.root.clone().into_os_string()]);
         if layer {
-            words.extend(["-E".into(), format!("LD_PRELOAD={}", self.layer.display()).into()]);
+            words.extend(["-E".into(), format!("LD_PRELOAD={}", self.tested.layer.display()).into()]);
         }
         words.push(program.into());
         words
@@ -108,7 +117,7 @@ impl<'a> Subject<'a> {
     /// The command `mpiscope` for AArch64.
     pub fn command(&self) -> Command {
         let mut command = Command::new(EMULATOR);
-        command.arg("-L").arg(&self.root).arg(self.layer.with_file_name("mpiscope"));
+        command.arg("-L").arg(&self.root).arg(&self.tested.command);
         command
     }
 

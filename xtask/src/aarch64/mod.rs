@@ -12,6 +12,7 @@ use mpiscope_testkit::program::{Needs, PROGRAMS, Program};
 use mpiscope_testkit::{mpi, paths};
 
 use crate::build;
+use emulated::Tested;
 
 mod emulated;
 mod questions;
@@ -37,7 +38,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
     };
     let unpacked = tempfile::tempdir()?;
-    let layer = match &args.archive {
+    let tested = match &args.archive {
         Some(archive) => installed(archive, unpacked.path(), &root)?,
         None => compile()?,
     };
@@ -54,7 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
             );
             continue;
         };
-        let subject = emulated::Subject::new(&root, &layer, family, native, &mpiscope)?;
+        let subject = emulated::Subject::new(&root, &tested, family, native, &mpiscope)?;
         for program in PROGRAMS.iter().filter(|program| wanted(program.name)) {
             let name = format!("aarch64::{}::{}", family.name, program.name);
             let lacks = program.needs.missing_in(native).or_else(|| program.known_fault(native));
@@ -107,7 +108,7 @@ fn not_emulated(program: &Program) -> Option<&'static str> {
 }
 
 /// The layer for AArch64, with the command.
-fn compile() -> Result<PathBuf> {
+fn compile() -> Result<Tested> {
     let mut cargo = build::cargo();
     cargo.args([
         "build",
@@ -120,11 +121,12 @@ fn compile() -> Result<PathBuf> {
         "mpiscope",
     ]);
     build::run(cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", system::CC))?;
-    Ok(paths::target_dir().join(system::TARGET).join("debug/libmpiscope.so"))
+    let folder = paths::target_dir().join(system::TARGET).join("debug");
+    Ok(Tested { layer: folder.join("libmpiscope.so"), command: folder.join("mpiscope") })
 }
 
 /// The layer of an archive, whose command runs under the emulator and finds it.
-fn installed(archive: &Path, folder: &Path, root: &Path) -> Result<PathBuf> {
+fn installed(archive: &Path, folder: &Path, root: &Path) -> Result<Tested> {
     build::run(
         Command::new("tar")
             .arg("-xf")
@@ -133,17 +135,19 @@ fn installed(archive: &Path, folder: &Path, root: &Path) -> Result<PathBuf> {
             .arg("--directory")
             .arg(folder),
     )?;
-    let layer = folder.canonicalize()?.join("lib/mpiscope/libmpiscope.so");
+    let folder = folder.canonicalize()?;
+    let tested =
+        Tested { layer: folder.join("lib/mpiscope/libmpiscope.so"), command: folder.join("bin/mpiscope") };
     let mut command = Command::new(system::EMULATOR);
-    command.arg("-L").arg(root).arg(folder.join("bin/mpiscope")).arg("--version").env("COLUMNS", "400");
+    command.arg("-L").arg(root).arg(&tested.command).arg("--version").env("COLUMNS", "400");
     let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(
-        output.status.success() && text.contains(&layer.display().to_string()),
+        output.status.success() && text.contains(&tested.layer.display().to_string()),
         "the command of {} does not find its layer: {text}{}",
         archive.display(),
         String::from_utf8_lossy(&output.stderr)
     );
     println!("{}", text.lines().next().unwrap_or_default());
-    Ok(layer)
+    Ok(tested)
 }
