@@ -25,6 +25,7 @@ mod save;
 mod selection;
 mod silent;
 mod top;
+mod trace;
 mod vars;
 mod version;
 mod why;
@@ -58,6 +59,7 @@ Start with:
   mpiscope top                    live: who computes, who waits, where the time goes
   mpiscope report                 where the time goes, who talks to whom
   mpiscope diff DIR DIR           two runs, or several of each: what became slower
+  mpiscope trace DIR              each call and message, for Perfetto and pandas
   mpiscope save job.mpiscope      all of this in one file, to look at elsewhere
   mpiscope inspect                its communicators, datatypes, requests, leaks
   mpiscope vars                   its control and performance variables
@@ -79,6 +81,7 @@ enum Verb {
     Report(report::Options),
     Top(top::Options),
     Diff(diff::Options),
+    Trace(trace::Options),
     Metrics(metrics::Options),
     Procs(procs::Options),
     Attach(attach::Options),
@@ -138,6 +141,7 @@ fn execute(cli: Cli) -> ExitCode {
         Verb::Report(options) => report::report(&options),
         Verb::Top(options) => top::top(&options),
         Verb::Diff(options) => diff::diff(&options),
+        Verb::Trace(options) => trace::trace(&options),
         Verb::Metrics(options) => metrics::metrics(&options),
         Verb::Procs(options) => procs::procs(&options),
         Verb::Attach(options) => attach::attach(&options),

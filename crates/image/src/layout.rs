@@ -103,6 +103,10 @@ codes! {
         VARIABLES = 32 => "variables",
         /// [`crate::sites::Site`]: what each place of the program did.
         SITES = 33 => "call sites",
+        /// [`crate::trace::Ring`]: where the calls of each thread are, if a trace was asked for.
+        TRACE_RINGS = 34 => "rings of the trace",
+        /// [`crate::trace::Called`]: the last calls of each thread.
+        TRACE = 35 => "trace",
     }
 }
 
@@ -147,6 +151,8 @@ codes! {
         NOTES = 8 => "notes",
         /// Calls from places for which no record was left: they count for their function only.
         SITES = 9 => "calls without a call site",
+        /// Threads for which the trace had no room.
+        TRACE = 10 => "threads that are not in the trace",
     }
 }
 
@@ -163,6 +169,7 @@ impl Loss {
             Self::CALLBACKS => "more user functions than an image has room for",
             Self::EVENTS => "no callback took them in time",
             Self::SITES => "MPISCOPE_SITES=N before the start keeps more call sites",
+            Self::TRACE => "a smaller MPISCOPE_TRACE=SIZE needs less room for each thread",
             Self::NOTES => "more sentences than are kept",
             _ => "",
         }

@@ -41,6 +41,7 @@ pub mod runtime;
 pub mod signature;
 pub mod sites;
 mod text;
+pub mod trace;
 pub mod traffic;
 pub mod variables;
 mod write;

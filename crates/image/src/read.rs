@@ -127,6 +127,7 @@ records! {
     true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
     false Peer, Traffic, Recent, crate::faults::Fault, crate::sites::Site;
+    false crate::trace::Ring, crate::trace::Called;
 }
 
 // SAFETY: as all of the above.

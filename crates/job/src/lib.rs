@@ -54,6 +54,7 @@ mod side_by_side;
 pub mod sites;
 pub mod stacks;
 pub mod symbols;
+pub mod trace;
 mod unwind;
 pub mod variables;
 pub mod waits;

@@ -9,7 +9,7 @@
 mod figures;
 mod html;
 pub mod sections;
-mod source;
+pub mod source;
 mod summary;
 mod timeline;
 

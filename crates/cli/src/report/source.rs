@@ -21,26 +21,52 @@ pub struct Source {
     pub errors: Vec<String>,
 }
 
+/// What the user means.
+pub enum Kind {
+    /// Processes of a job.
+    Job {
+        #[allow(missing_docs)]
+        job: Box<Job>,
+        /// How they ended.
+        ends: Ends,
+        /// What could not be seen of it.
+        errors: Vec<String>,
+    },
+    /// Core files and saved images.
+    Files(Vec<PathBuf>),
+}
+
 /// Reads what the user means.
 pub fn read(targets: &[String], reach: Reach) -> Result<Source> {
+    match find("report", targets, reach)? {
+        Kind::Job { job, ends, errors } => made(&job, &ends, errors),
+        Kind::Files(files) => {
+            let Looked { report, errors } = of_files(&files, &*selection::symbols());
+            some(Source { job: String::new(), report, errors })
+        }
+    }
+}
+
+/// Finds what the user means; `verb` is what was called.
+pub fn find(verb: &str, targets: &[String], reach: Reach) -> Result<Kind> {
     match targets {
-        [] => live(None, reach),
-        [one] if !one.contains('/') && !Path::new(one).exists() => live(Some(one), reach),
+        [] => live(verb, None, reach),
+        [one] if !one.contains('/') && !Path::new(one).exists() => live(verb, Some(one), reach),
         paths => kept(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()),
     }
 }
 
-fn live(name: Option<&str>, reach: Reach) -> Result<Source> {
+fn live(verb: &str, name: Option<&str>, reach: Reach) -> Result<Kind> {
     let mut job = match selection::find(name)? {
         Target::Job(job) => job,
         Target::Jobs(jobs) => {
             let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-            bail!("several jobs run here; name one: mpiscope report {}", names.join(" | "));
+            bail!("several jobs run here; name one: mpiscope {verb} {}", names.join(" | "));
         }
         Target::File(path) => bail!("{}: not a running job", path.display()),
     };
     let elsewhere = reach.join(&mut job, Duration::ZERO, false);
-    made(&job, &Ends::default(), elsewhere.not_seen)
+    Ok(Kind::Job { job: Box::new(job), ends: Ends::default(), errors: elsewhere.not_seen })
 }
 
 fn made(job: &Job, ends: &Ends, mut errors: Vec<String>) -> Result<Source> {
@@ -61,7 +87,7 @@ fn some(source: Source) -> Result<Source> {
 }
 
 /// Files of one job, and folders with such files.
-fn kept(paths: &[PathBuf]) -> Result<Source> {
+fn kept(paths: &[PathBuf]) -> Result<Kind> {
     let mut files = Vec::new();
     let mut ends = Ends::default();
     for path in paths {
@@ -74,8 +100,7 @@ fn kept(paths: &[PathBuf]) -> Result<Source> {
         }
     }
     if files.iter().all(|path| !evidence::is_evidence(path)) {
-        let Looked { report, errors } = of_files(&files, &*selection::symbols());
-        return some(Source { job: String::new(), report, errors });
+        return Ok(Kind::Files(files));
     }
     let (mut whole, mut errors) = (Job::default(), Vec::new());
     for (number, path) in files.iter().enumerate() {
@@ -87,7 +112,7 @@ fn kept(paths: &[PathBuf]) -> Result<Source> {
             whole.take_in(found.job, |_| true);
         }
     }
-    made(&whole, &ends, errors)
+    Ok(Kind::Job { job: Box::new(whole), ends, errors })
 }
 
 /// The evidence files in the folder of a run, one for each host, and its `report.json`.

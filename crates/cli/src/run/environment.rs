@@ -52,6 +52,8 @@ pub struct Environment {
     pub hold: bool,
     /// Ranks write down every message, for its ends to be compared.
     pub check: bool,
+    /// How much memory the trace of each thread gets; none without a trace.
+    pub trace: Option<String>,
     /// Where hosts send what they know, and the secret that they need for it.
     pub uplink: Vec<(&'static str, OsString)>,
     /// Only the ranks of this world are known to run under the layer: what they spawn is not.
@@ -69,6 +71,7 @@ impl Environment {
             image: None,
             hold: false,
             check: false,
+            trace: None,
             uplink: Vec::new(),
             world_only: false,
         })
@@ -96,6 +99,7 @@ impl Environment {
         if self.hold {
             variables.push(("MPISCOPE_HOLD", "1".into()));
         }
+        variables.extend(self.trace.iter().map(|size| ("MPISCOPE_TRACE", size.into())));
         if self.check {
             variables.push(("MPISCOPE_RECORD_MESSAGES", "1".into()));
         }

@@ -54,6 +54,9 @@ pub struct Options {
     /// Also compare both ends of every message, which costs some nanoseconds for each
     #[arg(long)]
     pub check: bool,
+    /// Also keep the last calls of every thread, for `mpiscope trace`, in so much memory for each, such as 64M
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "16M", value_parser = trace_size)]
+    pub trace: Option<String>,
     /// Hold every rank at the end of MPI_Init until a debugger lets it go
     #[arg(long)]
     pub hold: bool,
@@ -80,6 +83,31 @@ pub struct Options {
 fn hang_after(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 60".to_owned())?;
     if (0.0..=1e9).contains(&seconds) { Ok(seconds) } else { Err("write 0 or more seconds".to_owned()) }
+}
+
+/// What the layer reads in `MPISCOPE_TRACE`.
+fn trace_size(text: &str) -> Result<String, String> {
+    let wrong = || "write a size from 4K to 4G, such as 64M".to_owned();
+    let bytes = size_in_bytes(text).ok_or_else(wrong)?;
+    if (1 << 12..=1 << 32).contains(&bytes) { Ok(text.to_owned()) } else { Err(wrong()) }
+}
+
+fn size_in_bytes(text: &str) -> Option<u64> {
+    let (number, unit) = match text.char_indices().last()? {
+        (at, 'k' | 'K') => (text.get(..at)?, 1 << 10),
+        (at, 'm' | 'M') => (text.get(..at)?, 1 << 20),
+        (at, 'g' | 'G') => (text.get(..at)?, 1 << 30),
+        _ => (text, 1),
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// What is said before the run. The ledger has a message of 128 bytes for every fourth call of 64, sent and received.
+fn traces_need(size: &str) -> String {
+    let bytes = crate::render::bytes(size_in_bytes(size).unwrap_or(0));
+    format!(
+        "the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of a process"
+    )
 }
 
 impl Options {
@@ -185,6 +213,7 @@ fn inner(options: &Options) -> Result<Vec<OsString>> {
     }
     let flags =
         [("--check", options.check), ("--hold", options.hold || options.debug), ("--quiet", options.quiet)];
+    words.extend(options.trace.iter().map(|size| format!("--trace={size}").into()));
     words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).into()));
     Ok(words)
 }
@@ -214,6 +243,10 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     environment.collector = Some(collector.place().to_owned());
     environment.hold = options.hold || options.debug || starter::being_debugged();
     environment.check = options.check;
+    environment.trace = options.trace.clone();
+    if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
+        complain("run", &traces_need(size));
+    }
     // Before there are threads: they inherit it, and no signal is lost to one of them.
     let signals = signals::Signals::block()?;
     let (program, gather) = across(options, &mut environment)?;

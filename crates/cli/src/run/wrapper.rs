@@ -50,6 +50,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     environment.world_only = true;
     environment.hold = options.hold || options.debug;
     environment.check = options.check;
+    environment.trace = options.trace.clone();
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());
     let lost = Cell::new(None);

@@ -8,7 +8,7 @@ mod corpus;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 19] = [
     "run",
     "ps",
     "why",
@@ -18,6 +18,7 @@ const VERBS: [&str; 18] = [
     "report",
     "top",
     "diff",
+    "trace",
     "metrics",
     "procs",
     "attach",

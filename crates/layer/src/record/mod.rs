@@ -9,4 +9,5 @@ pub mod observe;
 pub mod process;
 pub mod sites;
 pub mod threads;
+pub mod trace;
 pub mod traffic;

@@ -7,6 +7,7 @@ use crate::interpose::frame::Interrupted;
 use crate::interpose::tls::Tls;
 use crate::record::observe;
 use crate::record::sites::{self, Index};
+use crate::record::trace::{self, Tracer};
 use mpiscope_image::derive::ThreadView;
 use mpiscope_image::layout::{Loss, SectionKind, State, Thread};
 use mpit::Shards;
@@ -24,6 +25,8 @@ pub struct Local {
     pub traffic: crate::record::traffic::scratch::Stack,
     /// Its call sites; none if the image had no room for the thread.
     pub sites: Cell<Option<&'static Index>>,
+    /// Its ring of the trace; none without a trace, and if the image had no room.
+    pub trace: Cell<Option<Tracer>>,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
 }
@@ -98,6 +101,9 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     let local: &'static Local = Box::leak(Box::default());
     local.index.store(index, Ordering::Relaxed);
     local.sites.set((index != u64::MAX).then(|| sites::of_thread(index)));
+    if index != u64::MAX {
+        local.trace.set(trace::of_thread(index));
+    }
     // SAFETY: no arguments; the kernel always answers.
     let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     thread.tid.set(tid);

@@ -29,6 +29,7 @@ mod reported;
 mod scribbled;
 mod subject;
 mod tool;
+mod traced;
 mod variables;
 mod views;
 mod waits;
@@ -78,6 +79,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(python::trials(subject, library));
     trials.extend(python_suite::trials(subject, library));
     trials.extend(reported::trials(library));
+    trials.extend(traced::trials(library));
     trials.extend(scribbled::trials(subject, library));
     trials.extend(imb::trials(subject, library));
     trials.extend(tool::trials(library));

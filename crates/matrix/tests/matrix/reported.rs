@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::subject::LIMIT;
 use crate::tool::build;
 
-const RANKS: usize = 4;
+pub const RANKS: usize = 4;
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let name = format!("{}::report_has_the_matrix_and_the_sizes_of_a_random_traffic", library.name);
@@ -25,9 +25,9 @@ pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
 }
 
 /// Messages and bytes, as the sender and as the receiver say.
-type Moved = [u64; 4];
+pub type Moved = [u64; 4];
 /// By ranks of the world, over all communicators.
-type Matrix = BTreeMap<(usize, usize), Moved>;
+pub type Matrix = BTreeMap<(usize, usize), Moved>;
 
 fn random_traffic(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
@@ -87,7 +87,7 @@ fn shown(report: &Value) -> Result<Matrix> {
 }
 
 /// What all ranks say of their messages, and how many they received by the least size of the class.
-fn told(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
+pub fn told(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
     let (mut matrix, mut sizes) = (Matrix::new(), BTreeMap::new());
     for rank in 0..RANKS {
         let text = fs::read_to_string(dir.join(format!("told.{rank}")))?;

@@ -16,10 +16,10 @@ use crate::interpose::tls::Tls;
 use crate::record::fortran_call_site::{self, bindings};
 use crate::record::objects::lock::Guarded;
 use crate::record::objects::{comms, files, table::Object, windows};
-use crate::record::threads;
+use crate::record::{threads, trace};
 use mpi_abi::{FunctionId, ObjectKind};
 use mpiscope_image::layout::{Loss, MAX_FUNCTIONS, SectionKind, Thread};
-use mpiscope_image::sites::{Site, duration_class};
+use mpiscope_image::sites::{SEVERAL, Site, duration_class};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 pub use index::Index;
@@ -86,6 +86,9 @@ pub extern "C" fn close(
         return close_rarely(tls, thread, function, since, until, bytes);
     };
     count(tls, site, since, until, bytes);
+    if trace::is_on() {
+        return close_traced(tls, thread, function, since, until, bytes, site);
+    }
     frame::close(tls, thread, function, since, until, bytes);
 }
 
@@ -158,10 +161,51 @@ pub extern "C" fn count_rarely(
     until: u64,
     bytes: u64,
 ) {
-    match anywhere(tls, place_of(thread.call.object.get(), function, tls.return_address.get())) {
-        Some(site) => count(tls, site, since, until, bytes),
-        None => _ = frame::take_received(tls),
+    let place = place_of(thread.call.object.get(), function, tls.return_address.get());
+    match anywhere(tls, place) {
+        Some(site) => {
+            count(tls, site, since, until, bytes);
+            if trace::is_on() {
+                traced(tls, thread, function, (since, until), bytes, (site.from.get(), site.object.get()));
+            }
+        }
+        None => {
+            frame::take_received(tls);
+            if trace::is_on() {
+                let from = fortran_call_site::of(place.from, || tls.stack_pointer.get());
+                traced(tls, thread, function, (since, until), bytes, (from, SEVERAL));
+            }
+        }
     }
+}
+
+/// The end of [`close`] with a trace.
+#[inline(never)]
+extern "C" fn close_traced(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    until: u64,
+    bytes: u64,
+    site: &'static Site,
+) {
+    traced(tls, thread, function, (since, until), bytes, (site.from.get(), site.object.get()));
+    frame::close(tls, thread, function, since, until, bytes);
+}
+
+/// Writes a call into the trace, with the object itself where its place has several.
+fn traced(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    times: (u64, u64),
+    bytes: u64,
+    (from, object): (u64, u64),
+) {
+    let uid = || uid_of(&place_of(thread.call.object.get(), function, from));
+    let object = if object == SEVERAL { uid() } else { object };
+    trace::write(tls, thread, function, times, bytes, (from, object));
 }
 
 #[inline(always)]

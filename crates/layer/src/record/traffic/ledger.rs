@@ -4,6 +4,7 @@
 use super::state::State;
 use crate::base::settings;
 use crate::record::objects::datatypes;
+use crate::record::trace;
 use mpi_abi::Abi;
 use mpiscope_image::W64;
 use mpiscope_image::layout::{Loss, Recording, SectionKind};
@@ -13,6 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Entries of a ring unless `MPISCOPE_LEDGER` says otherwise.
 pub const DEFAULT_CAPACITY: usize = 4096;
+/// With a trace, a ring has room for one message in so many calls of a thread, if that is more.
+const MESSAGES_OF_TRACE: usize = 4;
 /// More than this is not believed.
 pub const MOST: usize = 1 << 26;
 
@@ -165,7 +168,7 @@ pub fn capacity() -> usize {
     }
     let wanted = settings::variable(c"MPISCOPE_LEDGER")
         .and_then(|v| v.to_str().ok()?.parse::<usize>().ok())
-        .unwrap_or(DEFAULT_CAPACITY);
+        .unwrap_or_else(|| DEFAULT_CAPACITY.max(trace::capacity() / MESSAGES_OF_TRACE));
     if wanted == 0 { 0 } else { wanted.min(MOST).next_power_of_two() }
 }
 

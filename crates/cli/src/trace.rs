@@ -1,0 +1,130 @@
+//! `mpiscope trace`: the calls of a job one by one, for other programs to look at.
+
+use crate::exit;
+use crate::reach::Reach;
+use crate::render::{self, complain, while_working};
+use crate::report::source::{self, Kind};
+use crate::selection;
+use anyhow::{Context, Result, bail};
+use mpiscope_job::trace::{self, JobTrace, Looked, jsonl, perfetto};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Write the calls and messages of a job one by one, for Perfetto or as lines of JSON
+///
+/// Of a job that was started with `mpiscope run --trace`: while it runs, or from what `run --out DIR` and `mpiscope save` have
+/// written. Each thread keeps its last calls; how many older ones are gone is said. Exit status: 0 written, 1 written but for
+/// some ranks, 2 nothing could be read.
+#[derive(clap::Args)]
+pub struct Options {
+    /// A job, a process id of one of its ranks, the DIR of `run --out`, evidence files, saved images or core
+    /// files; not needed if there is only one job
+    #[arg(value_name = "JOB|PID|DIR|FILE")]
+    targets: Vec<String>,
+    /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "jsonl")]
+    format: Format,
+    /// The file to write; without, standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// Protocol buffers: tracks, slices, arrows
+    Perfetto,
+    /// One JSON object per line (schema mpiscope.trace/1)
+    Jsonl,
+}
+
+impl Format {
+    fn predicted(self, trace: &JobTrace) -> u64 {
+        match self {
+            Self::Perfetto => perfetto::predicted(trace),
+            Self::Jsonl => jsonl::predicted(trace),
+        }
+    }
+
+    fn write(self, trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Perfetto => perfetto::write(trace, out),
+            Self::Jsonl => jsonl::write(trace, out),
+        }
+    }
+}
+
+/// Writes the trace.
+pub fn trace(options: &Options) -> Result<ExitCode> {
+    if options.output.is_none() && options.format == Format::Perfetto && io::stdout().is_terminal() {
+        bail!("this format is not for a terminal: name a file with --output FILE");
+    }
+    let Looked { trace, mut errors } = while_working("reading the ranks", || read(options))?;
+    if trace.ranks.iter().all(|rank| rank.threads.is_empty()) {
+        if trace.ranks.is_empty() && !errors.is_empty() {
+            bail!("{}", errors.join("; "));
+        }
+        bail!("no rank of it keeps a trace: start the job with `mpiscope run --trace`");
+    }
+    say(options, &trace);
+    match &options.output {
+        Some(path) => file(path, options.format, &trace).with_context(|| path.display().to_string())?,
+        None => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            options.format.write(&trace, &mut out)?;
+            out.flush()?;
+        }
+    }
+    errors.sort();
+    errors.iter().for_each(|why| complain("trace", why));
+    Ok(ExitCode::from(if errors.is_empty() { exit::FINE } else { exit::PROBLEM }))
+}
+
+/// What will be written, and what is not in it.
+fn say(options: &Options, trace: &JobTrace) {
+    let count = |number: u64, noun: &str| render::count(usize::try_from(number).unwrap_or(usize::MAX), noun);
+    let to = options.output.as_ref().map_or_else(String::new, |path| format!("{}: ", path.display()));
+    complain(
+        "trace",
+        &format!(
+            "{to}about {}, {} and {} of {}",
+            render::bytes(options.format.predicted(trace)),
+            count(trace.calls(), "call"),
+            count(trace.messages.len() as u64, "message"),
+            count(trace.ranks.len() as u64, "rank"),
+        ),
+    );
+    if trace.gone() > 0 {
+        let gone = count(trace.gone(), "older call");
+        complain("trace", &format!("{gone} not in it: a larger `run --trace=SIZE` keeps more"));
+    }
+    if trace.ranks.iter().any(|rank| rank.messages_gone) {
+        complain(
+            "trace",
+            "the oldest messages have no arrows: MPISCOPE_LEDGER=N before the start keeps more",
+        );
+    }
+    if trace.hosts > 1 {
+        complain("trace", jsonl::CLOCKS);
+    }
+}
+
+fn read(options: &Options) -> Result<Looked> {
+    Ok(match source::find("trace", &options.targets, options.reach)? {
+        Kind::Job { job, errors: mut not_seen, .. } => {
+            let mut looked = trace::of_job(&job);
+            looked.errors.append(&mut not_seen);
+            looked
+        }
+        Kind::Files(files) => trace::of_files(&files, &*selection::symbols()),
+    })
+}
+
+fn file(path: &Path, format: Format, trace: &JobTrace) -> io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    format.write(trace, &mut out)?;
+    out.flush()
+}

@@ -1,0 +1,112 @@
+//! The trace: each call of a thread, in a ring of its own, if `MPISCOPE_TRACE` asks for one. See `mpiscope_image::trace`.
+//!
+//! A call is written down where it is counted for its place ([`sites`](crate::record::sites)), which knows what else is to be
+//! said of it. Messages are paired by the ledger, which is kept together with a trace.
+#![allow(unsafe_code)]
+
+use crate::base::{complaint::complain, image, settings};
+use crate::interpose::tls::Tls;
+use crate::record::threads;
+use mpi_abi::{Flags, FunctionId};
+use mpiscope_image::layout::{Loss, SectionKind, Thread};
+use mpiscope_image::trace::{Called, MOST_CALLS, MOST_RINGS, Ring};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Calls in each ring, a power of two; zero while there is no trace.
+static CAPACITY: AtomicUsize = AtomicUsize::new(0);
+/// Fewer calls than this in a ring are not worth it.
+const LEAST: usize = 64;
+
+/// The ring of a thread.
+#[derive(Clone, Copy)]
+pub struct Tracer {
+    ring: &'static Ring,
+    calls: &'static [Called],
+}
+
+/// Learns whether a trace is wanted. Called when the library was found.
+pub fn start() {
+    let Some(text) = settings::variable(c"MPISCOPE_TRACE") else { return };
+    match settings::trace_bytes(&text.to_string_lossy()) {
+        Some(0) => {}
+        Some(bytes) => {
+            let calls = (bytes / size_of::<Called>()).clamp(LEAST, MOST_CALLS as usize);
+            CAPACITY.store(1 << calls.ilog2(), Ordering::Relaxed);
+        }
+        None => complain("MPISCOPE_TRACE: write a size, such as 16M; there is no trace"),
+    }
+}
+
+/// How many calls each ring has room for; zero without a trace.
+#[inline(always)]
+pub fn capacity() -> usize {
+    CAPACITY.load(Ordering::Relaxed)
+}
+
+/// Whether there is a trace.
+#[inline(always)]
+pub fn is_on() -> bool {
+    capacity() != 0
+}
+
+/// The ring of a thread that has just got this record: that of the former thread with it, else a new one.
+pub fn of_thread(record: u64) -> Option<Tracer> {
+    let capacity = capacity();
+    let writer = image::writer().filter(|_| capacity != 0)?;
+    let rings = (0..MOST_RINGS).map_while(|index| writer.record::<Ring>(SectionKind::TRACE_RINGS, index));
+    let former = rings.clone().find(|ring| ring.thread.get() == record.wrapping_add(1));
+    let (ring, first) = match former {
+        Some(ring) => (ring, writer.record::<Called>(SectionKind::TRACE, ring.first.get())),
+        None => (rings.clone().count() < MOST_RINGS as usize)
+            .then(|| new_ring(record, capacity))
+            .flatten()
+            .or_else(|| {
+            writer.lose(Loss::TRACE, 1);
+            None
+        })?,
+    };
+    // SAFETY: the writer gave this many neighbouring records, all zero, for as long as the process lives.
+    let calls = unsafe { std::slice::from_raw_parts(first?, capacity) };
+    Some(Tracer { ring, calls })
+}
+
+fn new_ring(record: u64, capacity: usize) -> Option<(&'static Ring, Option<&'static Called>)> {
+    let writer = image::writer()?;
+    let (index, first) = writer.new_array::<Called>(SectionKind::TRACE, capacity, capacity)?;
+    let (_, ring) = writer.new_record::<Ring>(SectionKind::TRACE_RINGS, 64)?;
+    ring.first.set(index);
+    ring.capacity.set(capacity as u64);
+    ring.thread.atomic().store(record.wrapping_add(1), Ordering::Release);
+    Some((ring, Some(first)))
+}
+
+/// A call has ended. `place` is the address behind it in the program and the uid of its object. Calls that only look something up
+/// are left out: they would be most of a trace and tell least.
+#[inline(never)]
+pub fn write(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    (since, until): (u64, u64),
+    bytes: u64,
+    (from, object): (u64, u64),
+) {
+    let Some(tracer) = threads::local(tls).and_then(|local| local.trace.get()) else { return };
+    if since == 0 || function.properties().flags.has(Flags::LOOKUP) {
+        return;
+    }
+    let noted = &thread.call;
+    let [.., collective] = &noted.extra;
+    tracer.ring.write(tracer.calls, |call| {
+        call.from.set(from);
+        call.began.set(since);
+        call.ended.set(until);
+        call.object.set(object);
+        call.bytes.set(bytes);
+        call.peer.set(noted.peer.get() as u32);
+        call.tag.set(noted.tag.get() as u32);
+        call.collective.set(collective.get() as u32);
+        call.function.set(function.0 + 1);
+        call.nested.set(tls.nested.get() as u16);
+    });
+}

@@ -1,0 +1,114 @@
+//! `mpiscope run --trace` and `mpiscope trace`: calls and messages one by one, held against what a program of random traffic says
+//! that it sent and received, and against the report of the same run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+
+use crate::reported::{RANKS, told};
+use crate::subject::LIMIT;
+use crate::tool::build;
+
+pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
+    let name = format!("{}::a_trace_has_every_call_and_message_of_a_random_traffic", library.name);
+    let library = Arc::clone(library);
+    vec![Trial::test(name, move || random_traffic(&library).map_err(|error| format!("{error:#}").into()))]
+}
+
+fn random_traffic(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let binary = dir.path().join("traffic");
+    build(library, &paths::programs().join("traffic.c"), &binary, &[])?;
+    let whole = traced(library, dir.path(), "--trace=4M")?;
+    messages(&whole, dir.path())?;
+    calls(&whole, dir.path())?;
+    // Room for 64 calls of each thread: what is there are the last ones, and the others are counted.
+    let last = traced(library, dir.path(), "--trace=4K")?;
+    calls(&last, dir.path())?;
+    let threads: Vec<&Value> = of(&last, "thread").collect();
+    ensure!(threads.len() >= RANKS, "{threads:?}");
+    for thread in threads {
+        let (calls, gone) = (thread["calls"].as_u64().unwrap_or(0), thread["gone"].as_u64().unwrap_or(0));
+        ensure!(calls <= 64 && (gone == 0 || calls == 64), "{thread}");
+    }
+    ensure!(last[0]["gone"].as_u64().is_some_and(|gone| gone > 0), "{}", last[0]);
+    Ok(())
+}
+
+/// The lines of the trace of one run.
+fn traced(library: &Library, dir: &Path, size: &str) -> Result<Vec<Value>> {
+    let mpiscope = paths::mpiscope().context("no mpiscope command")?;
+    let out = dir.join("out");
+    let mut command = Command::new(&mpiscope);
+    command.args(["run", "--quiet", size, "--out"]).arg(&out);
+    library.set_environment(&mut command);
+    command.env("TRAFFIC_OUT", dir.join("told"));
+    let arguments = library.launch_arguments(RANKS);
+    command.arg(&library.mpirun).args(arguments).arg(dir.join("traffic")).args(["11", "3"]);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let mut command = Command::new(&mpiscope);
+    let outcome = run::bounded(command.args(["trace", "--format", "jsonl"]).arg(&out), LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    outcome.stdout.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+fn of<'a>(lines: &'a [Value], event: &'a str) -> impl Iterator<Item = &'a Value> {
+    lines.iter().filter(move |line| line["event"] == event)
+}
+
+/// Messages and bytes from rank to rank.
+fn messages(lines: &[Value], dir: &Path) -> Result<()> {
+    let mut found = BTreeMap::new();
+    for message in of(lines, "message") {
+        let number = |name: &str| message[name].as_u64().with_context(|| format!("{message}"));
+        let slot: &mut [u64; 2] =
+            found.entry((number("rank")? as usize, number("to_rank")? as usize)).or_default();
+        slot[0] += 1;
+        slot[1] += number("bytes")?;
+        // Ticks of each rank are converted for themselves.
+        let late = number("end_ns")? + 1_000_000;
+        ensure!(number("begin_ns")? <= late, "received before it was sent: {message}");
+    }
+    let (told, _) = told(dir)?;
+    let told: BTreeMap<_, _> = told.into_iter().map(|(key, [.., n, bytes])| (key, [n, bytes])).collect();
+    ensure!(found == told, "the trace has {found:?}, and the program says {told:?}");
+    Ok(())
+}
+
+/// As many calls of each function as the report has, together with those that are gone; but for look-ups, which have no times.
+fn calls(lines: &[Value], dir: &Path) -> Result<()> {
+    let report: Value = serde_json::from_slice(&std::fs::read(dir.join("out/report.json"))?)?;
+    let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut collectives: BTreeMap<(&str, u64), u64> = BTreeMap::new();
+    for call in of(lines, "call") {
+        *found.entry(call["function"].as_str().context("no function")?).or_default() += 1;
+        ensure!(call["begin_ns"].as_u64() <= call["end_ns"].as_u64(), "{call}");
+        if let (Some("MPI_COMM_WORLD"), Some(number)) = (call["object"].as_str(), call["collective"].as_u64())
+        {
+            *collectives.entry(("MPI_COMM_WORLD", number)).or_default() += 1;
+        }
+    }
+    let functions = report["functions"].as_array().context("no functions")?;
+    let reported = functions.iter().filter_map(|function| {
+        let (name, total) = (function["name"].as_str()?, &function["total"]);
+        total["time_s"].as_f64().and(Some((name, total["count"].as_u64()?)))
+    });
+    let reported: BTreeMap<&str, u64> = reported.filter(|(_, count)| *count > 0).collect();
+    // Loops that poll may have filled a ring, however large it is; then some are gone, and as many as is said.
+    let gone = lines[0]["gone"].as_u64().context("no count")?;
+    let fits = found.iter().all(|(name, count)| reported.get(name).is_some_and(|all| count <= all));
+    ensure!(fits, "the trace has {found:?}, the report {reported:?}");
+    let (kept, all) = (found.values().sum::<u64>(), reported.values().sum::<u64>());
+    ensure!(kept + gone == all, "{kept} calls and {gone} that are gone are not {all}");
+    let alike = |count: &u64| *count as usize == RANKS;
+    ensure!(gone > 0 || !collectives.is_empty() && collectives.values().all(alike), "{collectives:?}");
+    Ok(())
+}
