@@ -13,7 +13,8 @@
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -36,11 +37,48 @@ pub use crate::trial;
 pub fn trial(name: &str, requirements: &[Requirement], test: impl FnOnce() + Send + 'static) -> Trial {
     match requirements.iter().find_map(|requirement| requirement()) {
         Some(reason) => ignored(name, &reason),
-        None => Trial::test(name, || {
+        None => checked(name, || {
             test();
             Ok(())
         }),
     }
+}
+
+/// A test that fails with the error that it returns.
+pub fn checked(
+    name: impl Into<String>,
+    check: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
+) -> Trial {
+    let name = name.into();
+    let noted = name.clone();
+    Trial::test(name, move || {
+        let begun = Instant::now();
+        let ended = check();
+        lock(&TIMES).push((begun.elapsed(), noted));
+        ended.map_err(|error| format!("{error:#}").into())
+    })
+}
+
+/// How long each test has taken that has come to its end.
+static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
+/// Tests that are named as the slowest ones.
+const SLOWEST: usize = 15;
+
+/// Shows which tests took longest, if there were many.
+fn print_slowest() {
+    let mut times = std::mem::take(&mut *lock(&TIMES));
+    if times.len() < 2 * SLOWEST {
+        return;
+    }
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    println!("slowest:");
+    for (time, name) in times.iter().take(SLOWEST) {
+        println!("  {:6.1} s  {name}", time.as_secs_f64());
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A test that cannot be run, and why.
@@ -50,7 +88,9 @@ pub fn ignored(name: &str, reason: &str) -> Trial {
 
 /// Runs what the arguments of the program choose.
 pub fn run(trials: Vec<Trial>) -> ExitCode {
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
+    print_slowest();
+    conclusion.exit_code()
 }
 
 /// An ignored test for each library that is not here, for files whose tests go through all libraries.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -16,14 +17,14 @@ use crate::subject::{LIMIT, Subject};
 /// The trials of a library, among all that are there.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>, all: &[Library]) -> Vec<Trial> {
     let name = |what: &str| format!("{}::{what}", library.name);
-    let (checked, own) = (Arc::clone(subject), Arc::clone(library));
-    let fine = move || its_own_launcher(&checked, &own).map_err(|e| format!("{e:#}").into());
-    let mut trials = vec![Trial::test(name("doctor_finds_nothing_wrong_with_its_own_launcher"), fine)];
+    let (checks, own) = (Arc::clone(subject), Arc::clone(library));
+    let fine = move || its_own_launcher(&checks, &own);
+    let mut trials = vec![checked(name("doctor_finds_nothing_wrong_with_its_own_launcher"), fine)];
     let open = |library: &Library| library.family == Family::OpenMpi;
     if let Some(other) = all.iter().find(|other| open(other) != open(library)).cloned() {
-        let (checked, own) = (Arc::clone(subject), Arc::clone(library));
-        let wrong = move || another_launcher(&checked, &own, &other).map_err(|e| format!("{e:#}").into());
-        trials.push(Trial::test(name("doctor_names_a_launcher_of_another_library"), wrong));
+        let (subject, own) = (Arc::clone(subject), Arc::clone(library));
+        let wrong = move || another_launcher(&subject, &own, &other);
+        trials.push(checked(name("doctor_names_a_launcher_of_another_library"), wrong));
     }
     trials
 }

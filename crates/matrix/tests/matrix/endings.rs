@@ -8,6 +8,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::report;
+use mpiscope_testkit::trials::checked;
 
 use crate::programs::{compared, same_behaviour, same_calls};
 use crate::subject::{Form, Ran, Subject, word};
@@ -43,9 +44,7 @@ const ENDINGS: [(&str, &[&str], After); 8] = [
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let make = |(name, arguments, after): (&str, &'static [&'static str], After)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(format!("{}::{name}", library.name), move || {
-            check(&subject, &library, arguments, after).map_err(|error| format!("{error:#}").into())
-        })
+        checked(format!("{}::{name}", library.name), move || check(&subject, &library, arguments, after))
     };
     ENDINGS.into_iter().map(make).collect()
 }

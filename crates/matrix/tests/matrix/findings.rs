@@ -12,6 +12,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::run::Outcome;
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
 
 use crate::subject::Subject;
@@ -36,10 +37,7 @@ struct Expected {
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let all = match expected() {
         Ok(all) => all,
-        Err(error) => {
-            let why = format!("{error:#}");
-            return vec![Trial::test("programs_with_findings_can_be_read", move || Err(why.into()))];
-        }
+        Err(error) => return vec![checked("programs_with_findings_can_be_read", move || Err(error))],
     };
     let trial = |expected: Expected| {
         let name = format!("{}::a_finding_is_made_of_{}", library.name, expected.name);
@@ -47,7 +45,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return crate::skipped(name, "this library refuses the program, or hangs");
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(name, move || one(&subject, &library, &expected).map_err(|e| format!("{e:#}").into()))
+        checked(name, move || one(&subject, &library, &expected))
     };
     all.into_iter().map(trial).collect()
 }

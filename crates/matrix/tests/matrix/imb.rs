@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
 
 use crate::subject::{Form, LIMIT, Subject, word};
@@ -27,17 +28,16 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     }
     let make = |benchmark: &'static str| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(
-            format!("{}::imb_{}_runs_to_the_end", library.name, benchmark.to_lowercase()),
-            move || check(&subject, &library, benchmark).map_err(|error| format!("{error:#}").into()),
-        )
+        checked(format!("{}::imb_{}_runs_to_the_end", library.name, benchmark.to_lowercase()), move || {
+            check(&subject, &library, benchmark)
+        })
     };
     let mut trials: Vec<Trial> = BENCHMARKS.into_iter().map(make).collect();
     for ranks in [2, 5] {
         let library = Arc::clone(library);
-        trials.push(Trial::test(
+        trials.push(checked(
             format!("{}::imb_{ranks}_ranks_are_counted_as_a_tool_counts_them", library.name),
-            move || counted(&library, ranks).map_err(|error| format!("{error:#}").into()),
+            move || counted(&library, ranks),
         ));
     }
     trials

@@ -10,6 +10,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::paths;
 use mpiscope_testkit::run::{Outcome, bounded};
+use mpiscope_testkit::trials::checked;
 
 use crate::subject::Subject;
 
@@ -39,9 +40,7 @@ pub fn trials(_subject: &Arc<Subject>, libraries: &[Library]) -> Vec<Trial> {
     cases
         .into_iter()
         .map(|(name, words, env)| {
-            Trial::test(format!("inert::{name}_runs_as_without_the_layer"), move || {
-                check(&words, &env).map_err(|error| format!("{error:#}").into())
-            })
+            checked(format!("inert::{name}_runs_as_without_the_layer"), move || check(&words, &env))
         })
         .collect()
 }

@@ -9,6 +9,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::inspected::job::{Job, json};
@@ -31,7 +32,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let trial = |(signal, name): (Signal, &str)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         let name = format!("{}::a_job_that_hangs_is_judged_once_before_it_is_ended_by_{name}", library.name);
-        Trial::test(name, move || check(&subject, &library, signal).map_err(|e| format!("{e:#}").into()))
+        checked(name, move || check(&subject, &library, signal))
     };
     SIGNALS.map(trial).into_iter().collect()
 }

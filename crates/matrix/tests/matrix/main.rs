@@ -7,7 +7,7 @@ use std::env;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Trial;
 use mpiscope_testkit::{mpi, paths, trials};
 
 mod doctor;
@@ -38,7 +38,6 @@ mod why;
 mod wrong_handles;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
     let wanted = env::var_os("MPISCOPE_MATRIX").is_some();
     let subject = Arc::new(subject::Subject::new());
     let libraries = if wanted { trials::survey().0.clone() } else { Vec::new() };
@@ -65,7 +64,7 @@ fn main() -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials::run(trials)
 }
 
 /// All trials of one library.

@@ -9,6 +9,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
 
 use crate::subject::{Form, Subject, word};
 
@@ -30,9 +31,7 @@ const LIMITS: [(&str, &str); 6] = [
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let trial = |name: String, check: Box<dyn FnOnce() -> Result<()> + Send>| {
-        Trial::test(format!("{}::{name}", library.name), move || {
-            check().map_err(|error| format!("{error:#}").into())
-        })
+        checked(format!("{}::{name}", library.name), check)
     };
     let (s, l) = (Arc::clone(subject), Arc::clone(library));
     let name = "a_wrong_handle_does_what_it_does_without_the_layer";

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
 
 use crate::subject::{LIMIT, Subject};
 
 pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
-    vec![Trial::test("mock::every_function_is_counted_once", || {
-        check().map_err(|error| format!("{error:#}").into())
-    })]
+    vec![checked("mock::every_function_is_counted_once", check)]
 }
 
 fn check() -> Result<()> {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use tempfile::TempDir;
 
@@ -60,9 +61,7 @@ const CASES: [Case; 6] = [
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let make = |case: &'static Case| {
         let library = Arc::clone(library);
-        Trial::test(format!("{}::probing::{}", library.name, case.name), move || {
-            check(case, &library).map_err(|error| format!("{error:#}").into())
-        })
+        checked(format!("{}::probing::{}", library.name, case.name), move || check(case, &library))
     };
     CASES.iter().map(make).collect()
 }

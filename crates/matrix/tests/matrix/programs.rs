@@ -8,6 +8,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{PROGRAMS, Program};
 use mpiscope_testkit::report;
+use mpiscope_testkit::trials::checked;
 
 use crate::skipped;
 use crate::subject::{Form, Ran, Subject, word};
@@ -19,9 +20,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return skipped(name, reason);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(name, move || {
-            check(&subject, &library, &program).map_err(|error| format!("{error:#}").into())
-        })
+        checked(name, move || check(&subject, &library, &program))
     };
     PROGRAMS.into_iter().map(trial).collect()
 }

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{self, Abi, Library, Mpi4py};
 use mpiscope_testkit::paths;
+use mpiscope_testkit::trials::checked;
 
 use crate::programs::{same_behaviour, same_calls};
 use crate::skipped;
@@ -23,9 +24,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         return vec![skipped(name, reason)];
     }
     let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-    vec![Trial::test(name, move || {
-        check(&subject, &library, &mpi4py).map_err(|error| format!("{error:#}").into())
-    })]
+    vec![checked(name, move || check(&subject, &library, &mpi4py))]
 }
 
 /// Why mpi4py's wheel does not run on the library.

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{self, Library, Mpi4py};
 use mpiscope_testkit::paths;
+use mpiscope_testkit::trials::checked;
 
 use crate::python::unusable;
 use crate::skipped;
@@ -52,9 +53,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return skipped(name, "mpi4py or its tests were not fetched");
         };
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(name, move || {
-            check(&subject, &library, &mpi4py, &tests, ranks).map_err(|error| format!("{error:#}").into())
-        })
+        checked(name, move || check(&subject, &library, &mpi4py, &tests, ranks))
     };
     RANKS.map(make).into()
 }

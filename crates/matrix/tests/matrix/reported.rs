@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ pub const RANKS: usize = 4;
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let name = format!("{}::report_has_the_matrix_and_the_sizes_of_a_random_traffic", library.name);
     let library = Arc::clone(library);
-    vec![Trial::test(name, move || random_traffic(&library).map_err(|error| format!("{error:#}").into()))]
+    vec![checked(name, move || random_traffic(&library))]
 }
 
 /// Messages and bytes, as the sender and as the receiver say.

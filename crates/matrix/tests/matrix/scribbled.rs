@@ -11,6 +11,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, PROGRAMS, Program};
+use mpiscope_testkit::trials::checked;
 
 use crate::programs::{compared, same_behaviour};
 use crate::skipped;
@@ -29,9 +30,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return skipped(name, reason);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(name, move || {
-            check(&subject, &library, &program).map_err(|error| format!("{error:#}").into())
-        })
+        checked(name, move || check(&subject, &library, &program))
     };
     PROGRAMS.into_iter().chain([TOOL]).map(trial).collect()
 }

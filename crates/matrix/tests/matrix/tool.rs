@@ -12,6 +12,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Abi, Family, Library};
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 
 use crate::subject::LIMIT;
@@ -57,7 +58,7 @@ pub type Check = Box<dyn Fn(&Library) -> Result<()> + Send>;
 pub fn trial(library: &Arc<Library>, name: &str, check: Check) -> Trial {
     let library = Arc::clone(library);
     let name = format!("{}::mpi_t_{name}", library.name);
-    Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into()))
+    checked(name, move || check(&library))
 }
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {

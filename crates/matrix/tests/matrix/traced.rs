@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use crate::tool::build;
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let name = format!("{}::a_trace_has_every_call_and_message_of_a_random_traffic", library.name);
     let library = Arc::clone(library);
-    vec![Trial::test(name, move || random_traffic(&library).map_err(|error| format!("{error:#}").into()))]
+    vec![checked(name, move || random_traffic(&library))]
 }
 
 fn random_traffic(library: &Library) -> Result<()> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Abi, Family, Library};
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -59,9 +60,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     }
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(format!("{}::vars_{name}", library.name), move || {
-            check(&subject, &library).map_err(|error| format!("{error:#}").into())
-        })
+        checked(format!("{}::vars_{name}", library.name), move || check(&subject, &library))
     };
     checks.into_iter().map(trial).collect()
 }
@@ -82,8 +81,7 @@ pub fn refusals() -> Vec<Trial> {
         }
         Ok(())
     };
-    let trial = move || refuse().map_err(|error| format!("{error:#}").into());
-    vec![Trial::test("vars_refuses_what_is_no_mpi_library", trial)]
+    vec![checked("vars_refuses_what_is_no_mpi_library", refuse)]
 }
 
 fn items(report: &Value) -> Result<&Vec<Value>> {

@@ -12,6 +12,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::paths;
 use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
 use serde_json::Value;
 
 use crate::inspected::job::{Job, json, text};
@@ -36,17 +37,17 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         ("a_rank_that_has_not_called_mpi_is_shown_beside_one_that_waits_for_it", late),
         (CORES, cores::check),
     ];
-    let trial = |(checked, check): (&'static str, Check)| {
+    let trial = |(what, check): (&'static str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        let missing = paths::in_path("gcore").is_none() && checked == CORES;
-        let name = format!("{}::views::{checked}", library.name);
+        let missing = paths::in_path("gcore").is_none() && what == CORES;
+        let name = format!("{}::views::{what}", library.name);
         if missing {
             return crate::skipped(name, "there is no gcore, which comes with gdb");
         }
-        if checked == CORES && library.family == Family::Intel {
+        if what == CORES && library.family == Family::Intel {
             return crate::skipped(name, "its ranks end while a debugger takes core files of them");
         }
-        Trial::test(name, move || check(&subject, &library).map_err(|error| format!("{error:#}").into()))
+        checked(name, move || check(&subject, &library))
     };
     checks.into_iter().map(trial).collect()
 }

@@ -7,6 +7,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::report;
+use mpiscope_testkit::trials::checked;
 
 use crate::subject::{Form, Subject, word};
 
@@ -27,7 +28,7 @@ struct Known {
 pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
     let name = format!("{}::waits_are_as_long_as_the_program_says_and_name_line_and_culprit", library.name);
     let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-    Trial::test(name, move || check(&subject, &library).map_err(|error| format!("{error:#}").into()))
+    checked(name, move || check(&subject, &library))
 }
 
 fn check(subject: &Subject, library: &Library) -> Result<()> {
@@ -74,7 +75,7 @@ pub fn many(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
     let name =
         format!("{}::waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", library.name);
     let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-    Trial::test(name, move || check_many(&subject, &library).map_err(|error| format!("{error:#}").into()))
+    checked(name, move || check_many(&subject, &library))
 }
 
 fn check_many(subject: &Subject, library: &Library) -> Result<()> {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -23,7 +24,7 @@ pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
         return crate::skipped(name, "a launcher that is ended leaves processes that hold the output");
     }
     let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-    Trial::test(name, move || loses_a_rank(&subject, &library).map_err(|e| format!("{e:#}").into()))
+    checked(name, move || loses_a_rank(&subject, &library))
 }
 
 fn loses_a_rank(subject: &Subject, library: &Library) -> Result<()> {

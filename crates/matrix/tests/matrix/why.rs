@@ -17,6 +17,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{self, Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::run::Outcome;
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
@@ -71,10 +72,7 @@ struct Scenario {
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     let scenarios = match scenarios() {
         Ok(scenarios) => scenarios,
-        Err(error) => {
-            let why = format!("{error:#}");
-            return vec![Trial::test("scenarios_of_jobs_that_hang_can_be_read", move || Err(why.into()))];
-        }
+        Err(error) => return vec![checked("scenarios_of_jobs_that_hang_can_be_read", move || Err(error))],
     };
     let by_core_files = cores::dumped(&scenarios, library);
     let trial = |scenario: Scenario| {
@@ -90,30 +88,28 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return crate::skipped(name, reason);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(name, move || {
-            one(&subject, &library, &scenario, dumped).map_err(|e| format!("{e:#}").into())
-        })
+        checked(name, move || one(&subject, &library, &scenario, dumped))
     };
     let mut trials: Vec<Trial> = scenarios.into_iter().map(trial).collect();
     let queued = (Arc::clone(subject), Arc::clone(library));
-    trials.push(Trial::test(
-        format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name),
-        move || queues(&queued.0, &queued.1).map_err(|e| format!("{e:#}").into()),
-    ));
+    trials
+        .push(checked(format!("{}::queues_show_both_ends_of_what_does_not_fit", library.name), move || {
+            queues(&queued.0, &queued.1)
+        }));
     let lacking = (Arc::clone(subject), Arc::clone(library));
-    trials.push(Trial::test(
+    trials.push(checked(
         format!("{}::why_names_a_rank_without_the_layer_and_proves_nothing_of_it", library.name),
-        move || without_layer(&lacking.0, &lacking.1).map_err(|e| format!("{e:#}").into()),
+        move || without_layer(&lacking.0, &lacking.1),
     ));
     let stripped = Arc::clone(library);
-    trials.push(Trial::test(
+    trials.push(checked(
         format!("{}::why_names_functions_of_an_optimised_program_without_debug_information", library.name),
-        move || without_lines(&stripped).map_err(|e| format!("{e:#}").into()),
+        move || without_lines(&stripped),
     ));
     let walked = (Arc::clone(subject), Arc::clone(library));
-    trials.push(Trial::test(
+    trials.push(checked(
         format!("{}::stacks_of_ranks_inside_and_outside_of_mpi_are_one_tree", library.name),
-        move || stacks(&walked.0, &walked.1).map_err(|e| format!("{e:#}").into()),
+        move || stacks(&walked.0, &walked.1),
     ));
     let checks: [(&str, Check); 2] = [
         ("run_says_by_itself_that_a_job_hangs_and_calls_a_command", says_so),
@@ -125,7 +121,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         if library.family == Family::Intel {
             return crate::skipped(name, "a launcher that is ended leaves processes that hold the output");
         }
-        Trial::test(name, move || check(&subject, &library).map_err(|e| format!("{e:#}").into()))
+        checked(name, move || check(&subject, &library))
     }));
     trials
 }

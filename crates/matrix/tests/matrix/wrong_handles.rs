@@ -17,6 +17,7 @@ use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpi_abi::{Class, Dir, Function, Kind, Len, ObjectKind, Param};
 use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 
 const NAME: &str = "every_function_does_with_a_wrong_handle_what_it_does_without_the_layer";
@@ -32,7 +33,7 @@ pub fn trial(library: &Arc<Library>) -> Trial {
         return crate::skipped(name, "Intel's library hangs without the layer too");
     }
     let library = Arc::clone(library);
-    Trial::test(name, move || check(&library).map_err(|error| format!("{error:#}").into()))
+    checked(name, move || check(&library))
 }
 
 fn check(library: &Library) -> Result<()> {

@@ -16,6 +16,7 @@ use anyhow::Result;
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
 
 use crate::skipped;
 use crate::subject::Subject;
@@ -44,7 +45,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
             return skipped(name, why);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        Trial::test(name, move || check(&subject, &library).map_err(|error| format!("{error:#}").into()))
+        checked(name, move || check(&subject, &library))
     };
     checks.into_iter().map(trial).collect()
 }
