@@ -57,6 +57,29 @@ pub struct Called {
     pub nested: W16,
 }
 
+/// Bytes of a thread's trace where nothing but that there is to be one is said.
+pub const USUAL: u64 = 16 << 20;
+
+/// Reads how many bytes the trace of each thread is to have, as `MPISCOPE_TRACE` and `mpiscope run --trace=SIZE` say it: a number,
+/// with K, M or G behind it; `on`; or `off`, which is zero. Nothing for anything else.
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
+    let unit = |letter: char| match letter.to_ascii_uppercase() {
+        'K' => Some(1 << 10),
+        'M' => Some(1 << 20),
+        'G' => Some(1 << 30),
+        _ => None,
+    };
+    match text.trim() {
+        "" | "0" | "off" => Some(0),
+        "1" | "on" => Some(USUAL),
+        text => match text.chars().last().and_then(unit) {
+            Some(unit) => text.get(..text.len() - 1)?.parse::<u64>().ok()?.checked_mul(unit),
+            None => text.parse().ok(),
+        },
+    }
+}
+
 impl Ring {
     /// Writes the next call over the oldest one. Only the thread that the ring is of may do so; `calls` are the ring's.
     #[inline(always)]
@@ -125,3 +148,16 @@ const _: () = {
     assert!(offset_of!(Called, function) == 60);
     assert!(size_of::<Called>() == 64);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_has_a_size_or_the_usual_one_or_is_off() {
+        let sizes = ["64K", "2m", "1", "on", "off", "5000", "", "M", "1X", "99999999999G"].map(size);
+        let usual = Some(USUAL);
+        let (k64, m2) = (Some(64 << 10), Some(2 << 20));
+        assert_eq!(sizes, [k64, m2, usual, usual, Some(0), Some(5000), Some(0), None, None, None]);
+    }
+}

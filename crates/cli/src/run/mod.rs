@@ -55,7 +55,7 @@ pub struct Options {
     #[arg(long)]
     pub check: bool,
     /// Also keep the last calls of every thread, for `mpiscope trace`, in so much memory for each, such as 64M
-    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "16M", value_parser = trace_size)]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = trace_size)]
     pub trace: Option<String>,
     /// Hold every rank at the end of MPI_Init until a debugger lets it go
     #[arg(long)]
@@ -88,23 +88,13 @@ fn hang_after(text: &str) -> Result<f64, String> {
 /// What the layer reads in `MPISCOPE_TRACE`.
 fn trace_size(text: &str) -> Result<String, String> {
     let wrong = || "write a size from 4K to 4G, such as 64M".to_owned();
-    let bytes = size_in_bytes(text).ok_or_else(wrong)?;
+    let bytes = mpiscope_job::trace::size(text).ok_or_else(wrong)?;
     if (1 << 12..=1 << 32).contains(&bytes) { Ok(text.to_owned()) } else { Err(wrong()) }
-}
-
-fn size_in_bytes(text: &str) -> Option<u64> {
-    let (number, unit) = match text.char_indices().last()? {
-        (at, 'k' | 'K') => (text.get(..at)?, 1 << 10),
-        (at, 'm' | 'M') => (text.get(..at)?, 1 << 20),
-        (at, 'g' | 'G') => (text.get(..at)?, 1 << 30),
-        _ => (text, 1),
-    };
-    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// What is said before the run. The ledger has a message of 128 bytes for every fourth call of 64, sent and received.
 fn traces_need(size: &str) -> String {
-    let bytes = crate::render::bytes(size_in_bytes(size).unwrap_or(0));
+    let bytes = crate::render::bytes(mpiscope_job::trace::size(size).unwrap_or(0));
     format!(
         "the trace needs up to {bytes} for each thread that calls MPI, and as much again for the messages of a process"
     )

@@ -16,6 +16,7 @@ mod rank;
 mod tests;
 
 pub use arrows::{End, Message};
+pub use mpiscope_image::trace::size;
 
 use crate::discover::Job;
 use crate::living::Reader;

@@ -3,6 +3,7 @@
 
 use crate::base::complaint::complain;
 use mpiscope_image::layout::Recording;
+use mpiscope_image::trace;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What is recorded: bits of [`Recording`].
@@ -44,7 +45,7 @@ pub fn start() {
         DEFAULT_RECORDING
     });
     // A trace is of times, and its messages are paired by the ledger.
-    let traced = variable(c"MPISCOPE_TRACE").and_then(|value| trace_bytes(&value.to_string_lossy()));
+    let traced = variable(c"MPISCOPE_TRACE").and_then(|value| trace::size(&value.to_string_lossy()));
     let more = Recording::CALLS.0 | Recording::TIMES.0 | Recording::OBJECTS.0 | Recording::MESSAGES.0;
     set_recording(with_switches(if traced.unwrap_or(0) == 0 { recording } else { recording | more }));
 }
@@ -69,27 +70,6 @@ pub fn parse_recording(text: &str) -> Result<u32, String> {
     }
     // Everything else hangs on the calls being hooked.
     Ok(if bits == 0 { 0 } else { bits | Recording::CALLS.0 })
-}
-
-/// Bytes of a thread's trace, if `MPISCOPE_TRACE` only says that there is to be one.
-const TRACE_BYTES: usize = 16 << 20;
-
-/// Reads `MPISCOPE_TRACE`: bytes, with K, M or G behind the number; `on`; or `off`, which is zero. Nothing for anything else.
-pub fn trace_bytes(text: &str) -> Option<usize> {
-    let unit = |letter: char| match letter.to_ascii_uppercase() {
-        'K' => Some(1usize << 10),
-        'M' => Some(1 << 20),
-        'G' => Some(1 << 30),
-        _ => None,
-    };
-    match text.trim() {
-        "" | "0" | "off" => Some(0),
-        "1" | "on" => Some(TRACE_BYTES),
-        text => match text.chars().last().and_then(unit) {
-            Some(unit) => text.get(..text.len() - 1)?.parse::<usize>().ok()?.checked_mul(unit),
-            None => text.parse().ok(),
-        },
-    }
 }
 
 /// A number that an environment variable says. Nothing if it is not set or says something else.
@@ -130,14 +110,6 @@ mod tests {
         let messages = Recording::CALLS.0 | Recording::MESSAGES.0 | Recording::OBJECTS.0;
         assert_eq!(parse_recording("messages"), Ok(messages));
         assert_eq!(parse_recording("default"), Ok(DEFAULT_RECORDING));
-    }
-
-    #[test]
-    fn a_trace_has_a_size_or_the_usual_one_or_is_off() {
-        let sizes = ["64K", "2m", "1", "on", "off", "5000", "", "M", "1X"].map(trace_bytes);
-        let usual = Some(TRACE_BYTES);
-        let wanted = [Some(64 << 10), Some(2 << 20), usual, usual, Some(0), Some(5000), Some(0), None, None];
-        assert_eq!(sizes, wanted);
     }
 
     #[test]

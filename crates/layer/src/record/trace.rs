@@ -9,13 +9,13 @@ use crate::interpose::tls::Tls;
 use crate::record::threads;
 use mpi_abi::{Flags, FunctionId};
 use mpiscope_image::layout::{Loss, SectionKind, Thread};
-use mpiscope_image::trace::{Called, MOST_CALLS, MOST_RINGS, Ring};
+use mpiscope_image::trace::{self, Called, MOST_CALLS, MOST_RINGS, Ring};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls in each ring, a power of two; zero while there is no trace.
 static CAPACITY: AtomicUsize = AtomicUsize::new(0);
 /// Fewer calls than this in a ring are not worth it.
-const LEAST: usize = 64;
+const LEAST: u64 = 64;
 
 /// The ring of a thread.
 #[derive(Clone, Copy)]
@@ -27,10 +27,10 @@ pub struct Tracer {
 /// Learns whether a trace is wanted. Called when the library was found.
 pub fn start() {
     let Some(text) = settings::variable(c"MPISCOPE_TRACE") else { return };
-    match settings::trace_bytes(&text.to_string_lossy()) {
+    match trace::size(&text.to_string_lossy()) {
         Some(0) => {}
         Some(bytes) => {
-            let calls = (bytes / size_of::<Called>()).clamp(LEAST, MOST_CALLS as usize);
+            let calls = (bytes / size_of::<Called>() as u64).clamp(LEAST, MOST_CALLS) as usize;
             CAPACITY.store(1 << calls.ilog2(), Ordering::Relaxed);
         }
         None => complain("MPISCOPE_TRACE: write a size, such as 16M; there is no trace"),
