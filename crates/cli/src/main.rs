@@ -9,6 +9,8 @@ mod completions;
 mod core;
 mod diff;
 mod doctor;
+#[cfg(test)]
+mod documented;
 mod exit;
 mod gdb_script;
 mod help;
