@@ -4,10 +4,12 @@ use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, Parts, discover};
 use mpiscope_job::elsewhere::announced;
 use mpiscope_job::evidence;
+use mpiscope_job::families::Families;
 use mpiscope_job::living;
 use mpiscope_job::names::Locate;
 use mpiscope_job::scheduler::{self, SlurmId};
 use mpiscope_job::symbols::FileSymbols;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What to look at.
@@ -109,7 +111,7 @@ fn no_job_of(pid: u32) -> String {
     }
 }
 
-/// The job with this name, or with this process, or whose name alone begins like this. `USER:JOB` is the job of one user,
+/// The job with this name, or with this process or one that it has started (a launcher, `mpiscope run`, a script), or whose name alone begins like this. `USER:JOB` is the job of one user,
 /// by number; without, the reader's own comes before those of others.
 fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     let called = |job: &Job| job.name == name || full_name(job) == name;
@@ -128,6 +130,17 @@ fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
         let holds = |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|(h, _)| *h == pid));
         if let Some(at) = jobs.iter().position(holds) {
             return Ok(Some(at));
+        }
+        let started: BTreeSet<u32> = Families::now().descendants(pid).into_iter().collect();
+        let its =
+            |job: &Job| job.images.iter().any(|image| image.holders.iter().any(|(h, _)| started.contains(h)));
+        match jobs.iter().enumerate().filter(|(_, job)| its(job)).collect::<Vec<_>>().as_slice() {
+            [] => {}
+            [(at, _)] => return Ok(Some(*at)),
+            several => {
+                let names: Vec<&str> = several.iter().map(|(_, job)| job.name.as_str()).collect();
+                bail!("process {pid} has started several jobs; name one: {}", names.join(", "));
+            }
         }
     }
     let like: Vec<usize> =

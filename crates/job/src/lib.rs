@@ -22,6 +22,7 @@ pub mod discover;
 pub mod elsewhere;
 mod error;
 pub mod evidence;
+pub mod families;
 pub mod fortran_frames;
 pub mod glance;
 pub mod host_identity;

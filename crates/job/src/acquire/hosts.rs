@@ -3,11 +3,11 @@
 use super::images::{self, ImageEntry};
 use super::{Acquired, Error, Users};
 use crate::bounded::{self, Outcome};
+use crate::families::Families;
 use crate::scheduler::{self, SlurmId};
 use crate::shell::quoted;
 use mpiscope_target::{Files, Live, Target, procfs};
 use serde::de::DeserializeOwned;
-use std::collections::HashMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,14 +69,14 @@ pub struct SystemHosts {
     remote: Remote,
     /// What all processes of this host have in common, read once.
     files: Arc<Files>,
-    children: OnceLock<HashMap<u32, Vec<u32>>>,
+    families: OnceLock<Families>,
 }
 
 impl SystemHosts {
     /// Asks other hosts by `MPISCOPE_SSH`, or `ssh` if that is not set, to run `program` there.
     pub fn new(program: PathBuf) -> Self {
         let host = procfs::hostname().unwrap_or_default();
-        Self { host, remote: Remote::new(program), files: Arc::default(), children: OnceLock::new() }
+        Self { host, remote: Remote::new(program), files: Arc::default(), families: OnceLock::new() }
     }
 
     /// Other hosts are those of a job that Slurm has started, if it has: they are asked by `srun`, unless `MPISCOPE_SSH` names another
@@ -199,17 +199,6 @@ fn same_host(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other) || with_domain(one, other) || with_domain(other, one)
 }
 
-/// The children of every process.
-fn children() -> HashMap<u32, Vec<u32>> {
-    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    for pid in procfs::list().unwrap_or_default() {
-        if let Ok(status) = procfs::status(pid) {
-            children.entry(status.parent).or_default().push(pid);
-        }
-    }
-    children
-}
-
 impl Hosts for SystemHosts {
     fn host(&self) -> String {
         self.host.clone()
@@ -243,15 +232,7 @@ impl Hosts for SystemHosts {
     }
 
     fn descendants(&self, pid: u32) -> Vec<u32> {
-        let children = self.children.get_or_init(children);
-        let mut found: Vec<u32> = children.get(&pid).cloned().unwrap_or_default();
-        let mut next = 0;
-        // A process has one parent: each is found once. Numbers are given anew while the list is made, hence the bound.
-        while let Some(parent) = found.get(next).filter(|_| found.len() <= children.len() * 2) {
-            found.extend(children.get(parent).into_iter().flatten());
-            next += 1;
-        }
-        found
+        self.families.get_or_init(Families::now).descendants(pid)
     }
 
     fn records(&self) -> Vec<ImageEntry> {

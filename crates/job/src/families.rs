@@ -1,0 +1,59 @@
+//! Which process has started which, on this host.
+
+use mpiscope_target::procfs;
+use std::collections::HashMap;
+
+/// The processes of this host as they were at one moment.
+#[derive(Debug, Default, Clone)]
+pub struct Families {
+    children: HashMap<u32, Vec<u32>>,
+}
+
+impl Families {
+    /// Those of now.
+    #[must_use]
+    pub fn now() -> Self {
+        let pids = procfs::list().unwrap_or_default();
+        Self::of(pids.into_iter().filter_map(|pid| Some((pid, procfs::status(pid).ok()?.parent))))
+    }
+
+    /// From processes and their parents.
+    fn of(all: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (pid, parent) in all {
+            children.entry(parent).or_default().push(pid);
+        }
+        Self { children }
+    }
+
+    /// All that a process has started, and what these have started, nearest first.
+    #[must_use]
+    pub fn descendants(&self, pid: u32) -> Vec<u32> {
+        let mut found: Vec<u32> = self.children.get(&pid).cloned().unwrap_or_default();
+        let mut next = 0;
+        // A process has one parent: each is found once. Numbers are given anew while the list is made, hence the bound.
+        while let Some(parent) = found.get(next).filter(|_| found.len() <= self.children.len() * 2) {
+            found.extend(self.children.get(parent).into_iter().flatten());
+            next += 1;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descendants_are_children_and_theirs_and_nobody_else() {
+        let families = Families::of([(2, 1), (3, 2), (4, 2), (5, 3), (6, 1)]);
+        assert_eq!(families.descendants(2), [3, 4, 5]);
+        assert_eq!(families.descendants(6), []);
+    }
+
+    #[test]
+    fn processes_that_seem_to_be_each_others_parents_are_followed_to_an_end() {
+        let families = Families::of([(2, 3), (3, 2)]);
+        assert!(families.descendants(2).len() < 10);
+    }
+}
