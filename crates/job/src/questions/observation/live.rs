@@ -39,10 +39,18 @@ pub fn progress(job: &Job) -> Option<u64> {
 
 /// Looks at all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
+    look_with(job, symbols, &Places::default())
+}
+
+/// The same for a job that is being ended: who is gone is taken for one that has just been there.
+pub fn look_back(job: &Job, symbols: &dyn Locate) -> Look {
+    look_with(job, symbols, &Places { back: true, ..Places::default() })
+}
+
+fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
     let mut look = Look::default();
-    let places = Places::default();
     for found in &job.images {
-        match one(found, symbols, &places) {
+        match one(found, symbols, places) {
             Ok(observation) => look.observations.push(observation),
             // It ended since the list was made.
             Err(_) if !found.held() => {}
@@ -110,6 +118,8 @@ pub struct Places {
     pub words: Symbolizer,
     /// So many more are looked for: each takes milliseconds.
     left: Cell<u32>,
+    /// Processes that have ended are looked at as they were before.
+    back: bool,
     /// How many more of these are waited for that might pause.
     patience: Cell<u32>,
 }
@@ -120,6 +130,7 @@ impl Default for Places {
             files: Arc::default(),
             words: Symbolizer::new(),
             left: Cell::new(MOST_PLACES),
+            back: false,
             patience: Cell::new(PATIENCE),
         }
     }
@@ -182,7 +193,7 @@ struct System<'a> {
 
 impl<'a> System<'a> {
     fn of(found: &JobImage, process: &'a Process, places: &'a Places) -> Self {
-        let ended = (!found.alive(process.pid)).then(|| gone(process));
+        let ended = (!places.back && !found.alive(process.pid)).then(|| gone(process));
         Self { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended, process, places }
     }
 

@@ -1,7 +1,6 @@
 //! What a call waited for and has: of all requests of an `MPI_Waitall`, those whose messages are there. They explain nothing and accuse
 //! nobody, so they stand apart from what it still waits for.
 
-use crate::questions::why::collectives;
 use crate::questions::why::messages::Pairs;
 use crate::questions::why::snapshot::{Need, Process, ProcessIndex, Snapshot, Wait};
 
@@ -12,8 +11,7 @@ pub fn set_apart(snapshot: &mut Snapshot) {
     for (index, process) in snapshot.processes.iter().enumerate() {
         for (thread, needs) in several(process) {
             let pairs = pairs.get_or_insert_with(|| Pairs::of(snapshot));
-            let of: Vec<bool> =
-                needs.iter().map(|need| is_met(snapshot, pairs, index as u32, need)).collect();
+            let of: Vec<bool> = needs.iter().map(|need| is_met(pairs, index as u32, need)).collect();
             if of.contains(&true) && of.contains(&false) {
                 met.push((index, thread, of));
             }
@@ -38,13 +36,11 @@ fn several(process: &Process) -> impl Iterator<Item = (usize, &[Need])> {
     })
 }
 
-fn is_met(snapshot: &Snapshot, pairs: &mut Pairs<'_>, of: ProcessIndex, need: &Need) -> bool {
+fn is_met(pairs: &mut Pairs<'_>, of: ProcessIndex, need: &Need) -> bool {
     match need {
         Need::Message(receive) => pairs.finds(of, &receive.matches),
         Need::Receiver(message) => pairs.is_received(of, message),
-        Need::Collective(collective) => {
-            collectives::missing(snapshot, collective.comm, collective.number).is_empty()
-        }
-        Need::Action { .. } | Need::Outside { .. } => false,
+        // One that all have entered may still be one in which they differ.
+        Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => false,
     }
 }
