@@ -38,14 +38,14 @@ struct Reporter {
     screen: Option<File>,
     /// What was said last.
     said: Mutex<String>,
-    /// How far the ranks were when that was read last.
+    /// How far the ranks were when that was read last, and since when.
     reading: Mutex<Option<Reading>>,
 }
 
-/// How far the ranks of a job were at a moment.
+/// How far the ranks of a job are, and since when.
 #[derive(Clone, Copy)]
 struct Reading {
-    at: Instant,
+    since: Instant,
     progress: u64,
 }
 
@@ -108,14 +108,11 @@ impl Drop for Watch {
 impl Reporter {
     fn watch(&self, after: Duration, stopped: &Receiver<()>) {
         let pause = (after / 8).clamp(READINGS.0, READINGS.1);
-        let (mut known, mut since) = (None, Instant::now());
         while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             let now = self.job().and_then(|job| progress(&job));
-            self.note(now);
-            if now.is_none() || now != known {
-                (known, since) = (now, Instant::now());
-            } else if since.elapsed() >= after {
-                let seconds = since.elapsed().as_secs_f64();
+            let still = self.note(now).map_or(Duration::ZERO, |since| since.elapsed());
+            if still >= after {
+                let seconds = still.as_secs_f64();
                 self.look(APART, &format!("no rank has completed an MPI call for {seconds:.0} s"));
             }
         }
@@ -125,11 +122,12 @@ impl Reporter {
         discover().into_iter().find(|job| job.name == self.job)
     }
 
-    /// Notes how far the ranks are now.
-    fn note(&self, now: Option<u64>) {
-        if let Ok(mut reading) = self.reading.lock() {
-            *reading = now.map(|progress| Reading { at: Instant::now(), progress });
-        }
+    /// Notes how far the ranks are now, and says since when they are there.
+    fn note(&self, now: Option<u64>) -> Option<Instant> {
+        let mut reading = self.reading.lock().ok()?;
+        let known = reading.filter(|reading| Some(reading.progress) == now);
+        *reading = known.or_else(|| now.map(|progress| Reading { since: Instant::now(), progress }));
+        reading.map(|reading| reading.since)
     }
 
     /// Says what was wrong when the job was as its images show it now: nobody has written to them since the last reading, whether
@@ -137,7 +135,7 @@ impl Reporter {
     fn look_back(&self) {
         let Some(job) = self.job() else { return };
         let Some(before) = self.reading.lock().ok().and_then(|reading| *reading) else { return };
-        let still = before.at.elapsed();
+        let still = before.since.elapsed();
         if still >= APART_AT_THE_END && progress(&job) == Some(before.progress) {
             self.tell(before_its_end(&job, still, &FileSymbols::default()), still, "before the end");
         }
