@@ -127,10 +127,32 @@ impl Job {
     /// Ends what was started, as a scheduler would; not the program that has brought it to its host.
     pub fn terminate(&self) {
         let pid = self.child.id();
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-        let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).unwrap();
-        let child = rustix::process::Pid::from_raw(child).unwrap();
-        rustix::process::kill_process(child, rustix::process::Signal::TERM).unwrap();
+        let children =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok());
+        // One that has ended by itself needs no signal.
+        if let Some(child) = child.and_then(rustix::process::Pid::from_raw) {
+            let _gone = rustix::process::kill_process(child, rustix::process::Signal::TERM);
+        }
+    }
+
+    /// Ends it as people do: a launcher that waits for a host that it has lost may need to be told again, twice in a second.
+    pub fn is_ended(&mut self, patience: Duration, limit: Duration) {
+        let began = Instant::now();
+        let mut told = Instant::now();
+        self.terminate();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < limit, "the job does not end within {} s", limit.as_secs());
+            if began.elapsed() > patience && told.elapsed() > Duration::from_millis(500) {
+                eprintln!(
+                    "the launcher has not ended after {} s: it is told again",
+                    began.elapsed().as_secs()
+                );
+                self.terminate();
+                told = Instant::now();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Waits for the end, and says how long it took.

@@ -4,6 +4,7 @@ use crate::common::{Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, libra
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
 use std::path::Path;
+use std::time::Duration;
 
 /// Rank and host of each process of a report.
 fn places(report: &Value) -> Vec<(u64, String)> {
@@ -82,6 +83,8 @@ fn known(line: &str) -> Known<'_> {
     Known { kind, line: format!("waits.c:{line}"), culprit, seconds: seconds.parse().unwrap() }
 }
 
+/// How long a launcher that was told to end may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Beside a twentieth: a process may be stopped between its own look at the clock and its call.
 const SLACK: f64 = 0.03;
 
@@ -187,8 +190,7 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
             _ => hosts.cluster.0.cut(lost).unwrap(),
         }
         // The launcher may wait for ever for what it has lost: somebody ends the job.
-        job.terminate();
-        job.ends(LIMIT);
+        job.is_ended(PATIENCE, LIMIT);
         let text = std::fs::read_to_string(&said).unwrap();
         let report = hosts.report("out").unwrap_or_else(|| panic!("{what}: no report: {text}"));
         let here: Vec<_> = wanted().into_iter().filter(|(_, host)| host != lost).collect();

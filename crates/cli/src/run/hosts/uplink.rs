@@ -104,7 +104,7 @@ fn keep(place: &str, secret: &Secret, job: &str, seen: &Seen, news: &Receiver<Ne
         message::send(&mut up, &Message::Alive(ranks.clone()))?;
         match answer(&mut up)? {
             Message::Go => {}
-            Message::Now => return send_now(&mut up, job, seen),
+            Message::Now => return send_now(&mut up, job, seen, &ranks),
             other => return Err(message::unexpected(&other)),
         }
     }
@@ -131,14 +131,28 @@ fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
     }
 }
 
-/// Ranks here outlive their launcher: what is known of them at this moment.
-fn send_now(up: &mut Sealed, job: &str, seen: &Seen) -> io::Result<()> {
+/// Ranks here outlive their launcher: what is known of them at this moment. Saving it may take longer than a host may be silent.
+fn send_now(up: &mut Sealed, job: &str, seen: &Seen, ranks: &[u32]) -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("evidence");
-    match evidence::keep(job, Duration::ZERO, false, &file) && evidence::add(seen, &file) {
-        true => send(up, &file),
-        false => Err(io::Error::other("nothing can be saved")),
-    }
+    let (done, over) = channel();
+    let saved = thread::scope(|scope| {
+        let save = || evidence::keep(job, Duration::ZERO, false, &file) && evidence::add(seen, &file);
+        scope.spawn(move || done.send(save()));
+        loop {
+            match over.recv_timeout(BEAT) {
+                Ok(saved) => return Ok(saved),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(false),
+            }
+            message::send(up, &Message::Alive(ranks.to_vec()))?;
+            match answer(up)? {
+                Message::Go | Message::Now => {}
+                other => return Err(message::unexpected(&other)),
+            }
+        }
+    })?;
+    if saved { send(up, &file) } else { Err(io::Error::other("nothing can be saved")) }
 }
 
 /// This host, as the one who gathers is to know it.
