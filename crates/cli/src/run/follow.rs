@@ -7,7 +7,7 @@ use mpiscope_job::course::{Follow, Followed};
 use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,17 +20,17 @@ const LEAST: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Following {
     images: Sender<OwnedFd>,
-    seen: Arc<Mutex<Followed>>,
+    follow: Arc<Mutex<Follow>>,
 }
 
 impl Following {
     /// Begins; none if there can be no thread for it.
     pub fn begin() -> Option<Self> {
         let (images, new) = channel();
-        let seen = Arc::new(Mutex::new(Followed::default()));
-        let shared = Arc::clone(&seen);
+        let follow = Arc::new(Mutex::new(Follow::default()));
+        let shared = Arc::clone(&follow);
         thread::Builder::new().name("follow".into()).spawn(move || go(&new, &shared)).ok()?;
-        Some(Self { images, seen })
+        Some(Self { images, follow })
     }
 
     /// One more process.
@@ -39,30 +39,32 @@ impl Following {
         let _gone = self.images.send(image);
     }
 
-    /// What has been seen until now.
+    /// What has been seen until now, with one more look.
     pub fn seen(&self) -> Followed {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.follow).followed()
     }
 }
 
-fn go(new: &Receiver<OwnedFd>, seen: &Mutex<Followed>) {
-    let mut follow = Follow::default();
+fn locked(follow: &Mutex<Follow>) -> MutexGuard<'_, Follow> {
+    follow.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn go(new: &Receiver<OwnedFd>, follow: &Mutex<Follow>) {
     // Nobody is there yet.
     let Ok(first) = new.recv() else { return };
-    follow.add(first);
+    locked(follow).add(first);
     let mut pause = LEAST;
     loop {
         let until = Instant::now() + pause;
         loop {
             match new.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(image) => follow.add(image),
+                Ok(image) => locked(follow).add(image),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
         let before = spent();
-        follow.look();
-        *seen.lock().unwrap_or_else(PoisonError::into_inner) = follow.followed();
+        locked(follow).look();
         pause = (spent().saturating_sub(before) * (PARTS - 1)).max(LEAST);
     }
 }

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Default)]
 pub struct Calls {
     all: HashMap<ProcessIndex, BTreeMap<u64, (u64, Called)>>,
-    /// In those of messages.
-    messages_ns: u64,
+    /// In those of messages, by process.
+    messages_ns: HashMap<ProcessIndex, u64>,
 }
 
 impl Calls {
@@ -28,7 +28,7 @@ impl Calls {
                 own.insert(*from_ns, (*until_ns, (**call).clone()));
             }
             let inside = own.iter().map(|(from, (until, _))| until.saturating_sub(*from));
-            calls.messages_ns = inside.fold(calls.messages_ns, u64::saturating_add);
+            calls.messages_ns.insert(me, inside.fold(0, u64::saturating_add));
             for (_, taken) in entered(seen).filter(|(_, taken)| taken.span.until != 0) {
                 own.insert(taken.span.from, (taken.span.until, taken.call));
             }
@@ -36,9 +36,10 @@ impl Calls {
         calls
     }
 
-    /// Seconds in those of messages.
-    pub fn of_messages_s(&self) -> f64 {
-        self.messages_ns as f64 / 1e9
+    /// Nanoseconds in those of messages, of the processes that are `wanted`.
+    pub fn of_messages_ns(&self, wanted: impl Fn(ProcessIndex) -> bool) -> u64 {
+        let those = self.messages_ns.iter().filter(|(who, _)| wanted(**who));
+        those.map(|(_, ns)| *ns).fold(0, u64::saturating_add)
     }
 
     /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last.
@@ -104,7 +105,8 @@ impl<'a> Hosts<'a> {
         self.have_one_clock(self.0.keys())
     }
 
-    fn have_one_clock<'p>(&self, processes: impl IntoIterator<Item = &'p ProcessIndex>) -> bool {
+    /// Whether all of these read the same clock.
+    pub fn have_one_clock<'p>(&self, processes: impl IntoIterator<Item = &'p ProcessIndex>) -> bool {
         let mut hosts = processes.into_iter().map(|process| self.0.get(process));
         let first = hosts.next();
         hosts.all(|host| Some(host) == first)
@@ -122,9 +124,8 @@ pub struct Judged {
 }
 
 /// The waits for messages of processes of one host, each at most as long as the call that it was in.
-pub fn for_messages(joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
+pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
     let mut longest: HashMap<(ProcessIndex, u64), Wait> = HashMap::new();
-    let messages = joined.messages();
     let near = messages.iter().filter(|ends| hosts.have_one_clock([&ends.sender, &ends.receiver]));
     for wait in near.flat_map(of_message).filter_map(|wait| calls.bounded(wait)) {
         let key = (wait.who, wait.span.from);
@@ -147,7 +148,7 @@ impl Calls {
 }
 
 /// At most one of the two ends waited for the other.
-fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
+pub fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
     let wait = |kind, who, line: &Line, culprit, other: &Line| {
         let waited = line.waited.as_ref()?;
         let span = Span { from: waited.from_ns, until: other.posted_ns };
