@@ -16,21 +16,32 @@ const PARTS: u32 = 100;
 /// Between two looks, however little they cost.
 const LEAST: Duration = Duration::from_millis(10);
 
+/// What has been seen until now, for any thread.
+#[derive(Debug, Clone, Default)]
+pub struct Seen(Arc<Mutex<Follow>>);
+
+impl Seen {
+    /// The same, as it is now: with one more look.
+    pub fn now(&self) -> Followed {
+        locked(&self.0).followed()
+    }
+}
+
 /// Looks until it is dropped.
 #[derive(Debug)]
 pub struct Following {
     images: Sender<OwnedFd>,
-    follow: Arc<Mutex<Follow>>,
+    seen: Seen,
 }
 
 impl Following {
     /// Begins; none if there can be no thread for it.
     pub fn begin() -> Option<Self> {
         let (images, new) = channel();
-        let follow = Arc::new(Mutex::new(Follow::default()));
-        let shared = Arc::clone(&follow);
+        let seen = Seen::default();
+        let shared = seen.clone();
         thread::Builder::new().name("follow".into()).spawn(move || go(&new, &shared)).ok()?;
-        Some(Self { images, follow })
+        Some(Self { images, seen })
     }
 
     /// One more process.
@@ -39,9 +50,9 @@ impl Following {
         let _gone = self.images.send(image);
     }
 
-    /// What has been seen until now, with one more look.
-    pub fn seen(&self) -> Followed {
-        locked(&self.follow).followed()
+    /// What has been seen until now.
+    pub fn seen(&self) -> Seen {
+        self.seen.clone()
     }
 }
 
@@ -49,7 +60,7 @@ fn locked(follow: &Mutex<Follow>) -> MutexGuard<'_, Follow> {
     follow.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn go(new: &Receiver<OwnedFd>, follow: &Mutex<Follow>) {
+fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
     // Nobody is there yet.
     let Ok(first) = new.recv() else { return };
     locked(follow).add(first);

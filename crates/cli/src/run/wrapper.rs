@@ -241,7 +241,7 @@ fn collect(
     let signals = Signals::block()?;
     collector.hold_the_last();
     collector.follow();
-    let up = Uplink::begin(job);
+    let up = Uplink::begin(job, collector.seen());
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()));
     let mut quiet_since = Instant::now();
     loop {

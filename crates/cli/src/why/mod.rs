@@ -147,7 +147,7 @@ pub fn once(targets: &[String], reach: Reach) -> Result<(Snapshot, Vec<String>)>
         [] => live(None, reach)?,
         [one] if !is_path(one) => live(Some(one), reach)?,
         [one] if evidence::is_evidence(Path::new(one)) => {
-            let Evidence { manifest, job } = evidence::open(Path::new(one))?;
+            let Evidence { manifest, job, .. } = evidence::open(Path::new(one))?;
             let mut seen = look(&job, &*job.symbols());
             seen.errors.extend(manifest.not_seen);
             seen
@@ -170,7 +170,7 @@ fn live(name: Option<&str>, reach: Reach) -> Result<Look> {
 
 /// The two looks that an evidence file has kept.
 fn of_evidence(path: &Path, stacks: bool) -> Result<Judged> {
-    let Evidence { manifest, job } = evidence::open(path)?;
+    let Evidence { manifest, job, .. } = evidence::open(path)?;
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(manifest.not_seen);
     let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;

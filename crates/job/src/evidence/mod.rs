@@ -24,7 +24,7 @@ mod write;
 
 pub use read::{Evidence, Kept, is_evidence, open};
 pub use symbols::{Recorder, Symbols};
-pub use write::{Saved, save};
+pub use write::{Saved, add, save};
 
 use crate::clock::Moment;
 use crate::host_identity::HostIdentity;
@@ -42,6 +42,8 @@ pub const SCHEMA: &str = "mpiscope.evidence/1";
 
 const MANIFEST: &str = "evidence.json";
 const SYMBOLS: &str = "symbols.json";
+/// What was seen of the processes while they ran: only in what one host sends to another at the end of a run.
+const FOLLOWED: &str = "followed.json";
 
 /// An image longer than this is neither saved nor believed: some millions of objects.
 const LONGEST_IMAGE: u64 = 4 << 30;

@@ -4,10 +4,12 @@
 //! words is found by asking what the views ask, with a [`Recorder`] in between.
 
 use super::{
-    About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name, image_name,
+    About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name,
+    image_name,
 };
 use crate::Error;
 use crate::clock::Moment;
+use crate::course::Followed;
 use crate::discover::{Job, JobImage};
 use crate::elsewhere::{Elsewhere, NONE_HERE};
 use crate::host_identity::HostIdentity;
@@ -110,6 +112,26 @@ pub fn save(
     saved.bytes = file.as_file().metadata().map_err(fail)?.len();
     file.persist(path).map_err(|why| fail(why.error))?;
     Ok(saved)
+}
+
+/// Adds to a file what was seen of the processes while they ran.
+///
+/// # Errors
+/// When the file cannot be read as one of these, or cannot be written.
+pub fn add(path: &Path, followed: &Followed) -> Result<(), Error> {
+    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
+    let file = File::options().read(true).write(true).open(path).map_err(fail)?;
+    let mut zip = ZipWriter::new_append(&file).map_err(|why| fail(why.into()))?;
+    zip.start_file(FOLLOWED, options()).map_err(|why| fail(why.into()))?;
+    serde_json::to_writer(&mut zip, followed).map_err(|why| fail(why.into()))?;
+    zip.finish().map(drop).map_err(|why| fail(why.into()))
+}
+
+fn options() -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .large_file(true)
+        .unix_permissions(0o600)
 }
 
 /// The earlier look: processes of other hosts were looked at there, before those of this host.
@@ -242,11 +264,7 @@ impl<'a> Archive<'a> {
     }
 
     fn begin(&mut self, name: &str) -> std::io::Result<()> {
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Deflated)
-            .large_file(true)
-            .unix_permissions(0o600);
-        self.zip.start_file(name, options).map_err(std::io::Error::from)
+        self.zip.start_file(name, options()).map_err(std::io::Error::from)
     }
 
     fn finish(self) -> std::io::Result<()> {

@@ -16,7 +16,8 @@ use super::merge::{Alike, Who};
 use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::Line;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// Lines that wait for their other end.
 const MOST: usize = 1 << 18;
@@ -34,8 +35,20 @@ type Id = usize;
 type Pair = (Id, Id, u64);
 
 /// What was seen of the messages until now.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Stream {
+    /// Host and number of the processes, once nothing comes after.
+    followed: HashSet<(String, u32)>,
+    /// Messages of which both ends were seen.
+    seen: u64,
+    #[serde(skip)]
+    open: Open,
+}
+
+/// What is not settled yet.
+#[derive(Debug, Clone, Default)]
+struct Open {
     looks: u64,
     ids: HashMap<(String, u32), Id>,
     /// How far the rings of each process have been taken in: sent, received.
@@ -49,8 +62,6 @@ pub struct Stream {
     calls: HashMap<(Id, u64), Call>,
     /// The look that found a gap last.
     gap: Option<u64>,
-    /// Messages of which both ends were seen.
-    seen: u64,
 }
 
 /// The numbers that the next message between two processes should have.
@@ -106,7 +117,7 @@ pub type Names<'a> = dyn Fn(&Wait) -> (Alike, Who) + 'a;
 impl Stream {
     /// Whether messages of this process were followed.
     pub fn knows(&self, seen: &Observation) -> bool {
-        self.ids.contains_key(&(seen.host.clone(), seen.pid))
+        self.followed.contains(&(seen.host.clone(), seen.pid))
     }
 
     /// Messages of which both ends were seen.
@@ -116,12 +127,31 @@ impl Stream {
 
     /// Forgets all but whose messages were followed, and how many.
     pub fn close(&mut self) {
-        let Self { ids, seen, .. } = std::mem::take(self);
-        *self = Self { ids, seen, ..Self::default() };
+        self.followed.extend(std::mem::take(&mut self.open).ids.into_keys());
+    }
+
+    /// What was seen on another host.
+    pub fn take_in(&mut self, other: Self) {
+        self.followed.extend(other.followed);
+        self.seen = self.seen.saturating_add(other.seen);
     }
 
     /// Takes in one more look. At the last one nothing comes after: all is paired, and all calls are told.
     pub fn look(&mut self, joined: &Joined<'_>, hosts: &Hosts<'_>, names: &Names<'_>, last: bool) -> Settled {
+        let (settled, seen) = self.open.look(joined, hosts, names, last);
+        self.seen = self.seen.saturating_add(seen);
+        settled
+    }
+}
+
+impl Open {
+    fn look(
+        &mut self,
+        joined: &Joined<'_>,
+        hosts: &Hosts<'_>,
+        names: &Names<'_>,
+        last: bool,
+    ) -> (Settled, u64) {
         self.looks += 1;
         let mut ids: HashMap<ProcessIndex, Id> = HashMap::new();
         for (me, _, _, seen) in joined.processes().filter(|(_, _, _, seen)| seen.ledger.is_some()) {
@@ -136,7 +166,7 @@ impl Stream {
             let mut partner = |line: &Line| {
                 *partners.entry((line.comm, line.peer)).or_insert_with(|| {
                     let other = joined.partner(me, line.comm, line.peer)?;
-                    ids.get(&other).filter(|_| hosts.have_one_clock([&me, &other])).copied()
+                    ids.get(&other).filter(|_| hosts.are_on_one_host([&me, &other])).copied()
                 })
             };
             for line in &ledger.sent.lines {
@@ -146,6 +176,7 @@ impl Stream {
                 self.received(*id, line, &mut partner);
             }
         }
+        let ended = found.len();
         found.extend(self.pair(last));
         for (sender, receiver, sent, received) in &found {
             let (Some(from), Some(to)) = (indexes.get(sender), indexes.get(receiver)) else { continue };
@@ -157,7 +188,7 @@ impl Stream {
                 self.record(who, &wait, names);
             }
         }
-        self.settle(last)
+        (self.settle(last), (found.len() - ended) as u64)
     }
 
     /// A line of what was sent; gives the message if it is the end of one that is paired already.
@@ -221,13 +252,12 @@ impl Stream {
 
     /// Messages of which both ends are there.
     fn pair(&mut self, last: bool) -> Vec<(Id, Id, Line, Line)> {
-        let Self { ways, pairs, looks, unfinished, seen, .. } = self;
+        let Self { ways, pairs, looks, unfinished, .. } = self;
         let mut found = Vec::new();
         let mut waiting = 0;
         for ((pair, ..), queue) in ways.iter_mut() {
             let gap = pairs.get(pair).is_some_and(|counted| counted.gap);
             while let Some((sent, received)) = queue.next(gap, |look| last || look < *looks) {
-                *seen += 1;
                 if sent.waited.is_none() && unfinished.len() < MOST {
                     let ends = (pair.1, sent.clone(), received.clone());
                     unfinished.insert((pair.0, sent.place), ends);

@@ -6,7 +6,8 @@ use super::merge::{self, Alike, Amount, Amounts, Who};
 use super::stream::{LATER, Settled, Stream, Told};
 use super::{Spent, Time, Wait, Waits};
 use crate::questions::observation::Observation;
-use crate::questions::why::{Joined, ProcessIndex};
+use crate::questions::why::{Ends, Joined, ProcessIndex};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -14,10 +15,12 @@ use std::sync::Arc;
 const MOST: usize = 1 << 16;
 
 /// What was seen of a run until now.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sum {
     looks: u64,
     comms: HashMap<u64, Known>,
+    #[serde(with = "super::sent")]
     found: Amounts,
     /// In the collectives that were seen.
     seen_ns: u64,
@@ -25,13 +28,16 @@ pub struct Sum {
     stream: Stream,
     of_messages: Estimate,
     /// Seconds in calls for messages at the last looks: what is told of them now was found then.
+    #[serde(skip)]
     at_looks: VecDeque<f64>,
     /// A communicator has members that are not seen.
     partly: bool,
+    /// The same at earlier looks of any host.
+    apart: bool,
 }
 
 /// What is known of a communicator.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Known {
     /// Those up to this number have been seen, or never will be.
     done: u64,
@@ -63,6 +69,29 @@ impl Sum {
             self.take_messages(settled, spent_s);
         }
         self.look(&joined, &calls, &hosts, spent.collectives);
+    }
+
+    /// What was seen on another host, of its own ranks. A communicator of several hosts was seen whole by none of them.
+    pub fn take_in(&mut self, other: Self) {
+        self.looks = self.looks.max(other.looks);
+        self.apart |= self.partly | other.partly | other.apart;
+        self.seen_ns = self.seen_ns.saturating_add(other.seen_ns);
+        self.estimate.take_in(&other.estimate);
+        self.of_messages.take_in(&other.of_messages);
+        self.stream.take_in(other.stream);
+        for (comm, theirs) in other.comms {
+            if self.comms.len() < MOST || self.comms.contains_key(&comm) {
+                let known = self.comms.entry(comm).or_default();
+                known.done = known.done.max(theirs.done);
+                known.seen = known.seen.max(theirs.seen);
+                known.entered = known.entered.max(theirs.entered);
+            }
+        }
+        for (key, amount) in other.found {
+            if self.found.len() < MOST || self.found.contains_key(&key) {
+                merge::add(&mut self.found, key, amount);
+            }
+        }
     }
 
     fn look(&mut self, joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>, collectives_s: f64) {
@@ -144,8 +173,8 @@ impl Sum {
         let (collectives, seen) = all.comms.values().fold((0, 0), |(all, seen), known| {
             (u64::saturating_add(all, known.entered), u64::saturating_add(seen, known.seen))
         });
-        let near = self.looks > 0 && hosts.is_one();
-        let of_collectives = near && seen > 0 && seen < collectives && !all.partly;
+        let near = self.looks > 0 && hosts.have_one_clock();
+        let of_collectives = near && seen > 0 && seen < collectives && !all.partly && !all.apart;
         let of_messages = near && messages.seen > 0 && messages.seen < messages.received;
         let estimated =
             (of_collectives || of_messages).then(|| all.estimate.whole().and(all.of_messages.whole()));
@@ -166,7 +195,8 @@ impl Sum {
             seen_s,
             seen_share: part(seen_s, time.waiting),
             messages: observations.iter().any(|seen| seen.ledger.is_some()),
-            one_clock: hosts.is_one(),
+            one_clock: hosts.have_one_clock(),
+            clocks_error_s: hosts.error_ns().map(|ns| ns as f64 / 1e9),
             looks: all.looks,
             collectives,
             collectives_seen: seen,
@@ -176,26 +206,34 @@ impl Sum {
         }
     }
 
-    /// Messages of processes that were looked at only now: those that their rings still have.
+    /// Messages that nobody followed: those that the rings of both ends still have.
     fn rest(&mut self, joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Messages {
         let followed = |seen: &Observation| self.stream.knows(seen);
-        let new: HashSet<ProcessIndex> =
-            joined.processes().filter(|(.., seen)| !followed(seen)).map(|(me, ..)| me).collect();
+        let known: HashSet<ProcessIndex> =
+            joined.processes().filter(|(.., seen)| followed(seen)).map(|(me, ..)| me).collect();
+        let both = |ends: &Ends<'_>| known.contains(&ends.sender) && known.contains(&ends.receiver);
         let mut ends = joined.messages();
-        ends.retain(|ends| new.contains(&ends.sender) || new.contains(&ends.receiver));
+        ends.retain(|ends| !both(ends) || !hosts.are_on_one_host([&ends.sender, &ends.receiver]));
         let names = Names::of(joined, calls);
         let waits = find::for_messages(&ends, calls, hosts);
         waits.iter().for_each(|wait| self.merge(names.told(wait), 1.0));
         let received =
             joined.processes().filter_map(|(.., seen)| Some(seen.ledger.as_ref()?.received.written));
+        let sides = ends.iter().flat_map(|ends| [(ends.sender, ends.sent), (ends.receiver, ends.received)]);
+        let inside = sides.filter_map(|(who, line)| {
+            let waited = line.waited.as_ref()?;
+            Some(((who, waited.from_ns), waited.until_ns.saturating_sub(waited.from_ns)))
+        });
+        let inside: HashMap<_, u64> = inside.collect();
         Messages {
             received: received.fold(0, u64::saturating_add),
             seen: self.stream.seen().saturating_add(ends.len() as u64),
-            inside_ns: calls.of_messages_ns(|who| new.contains(&who)),
+            inside_ns: inside.into_values().fold(0, u64::saturating_add),
         }
     }
 
-    fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+    /// Says what places are called that were only noted.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         let mut all = Amounts::new();
         for (mut key, amount) in std::mem::take(&mut self.found) {
             key.put_into_words(words);

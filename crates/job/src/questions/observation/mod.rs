@@ -40,6 +40,10 @@ pub struct Observation {
     pub host: String,
     /// Process id on its host.
     pub pid: u32,
+    /// Its times have been brought to the clock of the one who looks, and are wrong by at most so many nanoseconds; none while they are
+    /// those of its own host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
     /// How far it has come.
     pub stage: Stage,
     /// How it ended, for people, if it has.
@@ -74,6 +78,31 @@ pub struct Observation {
     /// Its messages one by one, where they are recorded and were asked for: for findings.
     #[serde(skip)]
     pub ledger: Option<Ledger>,
+}
+
+impl Observation {
+    /// Brings its times to another clock.
+    pub fn by_clock(&mut self, error_ns: u64, ours: impl Fn(u64) -> u64) {
+        let change = |ns: &mut u64| {
+            // Zero is no time.
+            if *ns != 0 {
+                *ns = ours(*ns);
+            }
+        };
+        for (entered, left) in self.history.iter_mut().flat_map(|history| &mut history.times) {
+            change(entered);
+            change(left);
+        }
+        let rings = self.ledger.iter_mut().flat_map(|ledger| [&mut ledger.sent, &mut ledger.received]);
+        for line in rings.flat_map(|ring| &mut ring.lines) {
+            change(&mut line.posted_ns);
+            if let Some(waited) = &mut line.waited {
+                change(&mut waited.from_ns);
+                change(&mut waited.until_ns);
+            }
+        }
+        self.clock_error_ns = Some(error_ns);
+    }
 }
 
 /// How far a process has come.
