@@ -108,6 +108,9 @@ pub struct About {
     pub moment: Moment,
     /// What its threads did outside of MPI, by their ids.
     pub doing: BTreeMap<u32, String>,
+    /// Where in the user's code those were that slept, by the same ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at: BTreeMap<u32, String>,
     /// Their stacks, by the same ids, if they were asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stacks: BTreeMap<u32, ThreadStack>,

@@ -24,6 +24,9 @@ pub use windows::Window;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What is said of a thread outside of MPI that only a thread inside of MPI can wake: it can act when that returns, and not before.
+pub const AWAITS_THREAD: &str = "waiting for another thread that is in MPI";
+
 /// What one look at one process saw.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -127,6 +130,9 @@ pub struct Thread {
     pub calls: u64,
     /// Polling calls completed.
     pub polls: u64,
+    /// Calls completed, without those of a loop that it is in and that only asks, cut off to 32 bits.
+    #[serde(default)]
+    pub steps: u32,
     /// The open call, or the one that it polls with.
     pub call: Option<Call>,
     /// Outside of MPI: the last call and its line.
