@@ -84,13 +84,14 @@ impl<T: Linked> Table<T> {
         }
     }
 
-    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both. Numbers that follow each
-    /// other stay together, because requests are mostly used in the order in which they were made: with very many of them
-    /// each bucket by itself would have to come from memory.
+    /// The bucket of a handle. Handles are small numbers or addresses: folding and multiplication spread both, also addresses with
+    /// any distance. Numbers that follow each other stay together, because requests are mostly used in the order in which
+    /// they were made: with very many of them each bucket by itself would have to come from memory.
     #[inline(always)]
     fn bucket(&self, handle: u64) -> Option<&'static Bucket<T>> {
-        let group = (handle / NEIGHBOURS).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get();
-        self.buckets.get().get((group ^ handle % NEIGHBOURS) as usize)
+        let group = handle / NEIGHBOURS;
+        let spread = (group ^ group >> 10).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get();
+        self.buckets.get().get((spread ^ handle % NEIGHBOURS) as usize)
     }
 
     /// Where a link leads.
