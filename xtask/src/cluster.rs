@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<()> {
             }
             let cluster = make()?;
             for host in cluster.hosts() {
-                println!("{} {}: nsenter -t {} -n -m -p -u", host.name, host.address, host.first);
+                println!("{} {}: nsenter -t {} -n -m -p -u -T", host.name, host.address, host.first);
             }
             Ok(())
         }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, an evidence file, or core files and directories with core files; not needed
+    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files; not needed
     /// if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<String>,

@@ -23,7 +23,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(allow_missing_positional = true)]
 pub struct Options {
-    /// A job, a process id of one of its ranks; not needed if there is only one job
+    /// A job, the process id of a rank or of its launcher; not needed if there is only one job
     #[arg(value_name = "JOB|PID")]
     job: Option<String>,
     /// The file to write; by convention it ends in .mpiscope. `-` is standard output

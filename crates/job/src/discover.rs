@@ -109,7 +109,7 @@ pub struct JobImage {
 #[derive(Debug)]
 enum Holds {
     Memory(MemoryFile),
-    Evidence(Kept),
+    Evidence(Box<Kept>),
 }
 
 /// What tells a memory file from all others, and whose it is.
@@ -141,7 +141,7 @@ impl JobImage {
     /// A process of an evidence file.
     pub fn kept(kept: Kept) -> Self {
         let end = kept.about.end.clone();
-        Self { holders: vec![(kept.about.pid, PathBuf::new())], end, bytes: Holds::Evidence(kept) }
+        Self { holders: vec![(kept.about.pid, PathBuf::new())], end, bytes: Holds::Evidence(Box::new(kept)) }
     }
 
     /// What only the host knew of the process, if it is in an evidence file.

@@ -54,7 +54,7 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
         // A host is believed of its own ranks only; it may call itself by another name than the tables do.
         let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || pids.contains(&pid));
         match answer.and_then(|bytes| open(host, &bytes)) {
-            Ok(Evidence { manifest, job: there }) => {
+            Ok(Evidence { manifest, job: there, .. }) => {
                 job.take_in(there, |process| own(&process.host, process.pid));
                 let before = manifest.before.into_iter().filter(|seen| own(&seen.host, seen.pid));
                 elsewhere.before.extend(before);

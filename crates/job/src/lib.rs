@@ -35,6 +35,7 @@ pub mod losses;
 pub mod merge;
 pub mod names;
 pub mod objects;
+pub mod offset;
 pub mod placement;
 pub mod postmortem;
 pub mod process;

@@ -317,6 +317,19 @@ impl Process {
         derive::status::polling_since(thread.view(), self.moment(), |function| self.class(function))
     }
 
+    /// Since when a thread has been asking again and again, in ticks, however long it paused or computed in between.
+    pub fn asking_since(&self, thread: &ThreadFacts) -> Option<u64> {
+        let (now, _) = self.moment();
+        let second = self.clock.ticks(1_000_000_000);
+        derive::status::polling_since(thread.view(), (now, second), |function| self.class(function))
+    }
+
+    /// How many calls a thread has completed, without those of a loop that it is in and that only asks, cut off to 32 bits: while this
+    /// stands still, the thread goes round in that loop or stands still.
+    pub fn steps(&self, thread: &ThreadFacts) -> u32 {
+        thread.view().polling.steps(|function| self.class(function).flags.has(Flags::POLLING))
+    }
+
     /// How many of a thread's completed calls only asked whether something has happened.
     pub fn polls(&self, thread: &ThreadFacts) -> u64 {
         let asks =

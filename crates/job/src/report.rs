@@ -255,6 +255,13 @@ pub struct HostReport {
     pub host: String,
     /// Ranks there.
     pub ranks: Members,
+    /// What the clock of the one who reports is ahead of its own, in seconds, at the end; none of the host that reports, and where it is
+    /// not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_later_s: Option<f64>,
+    /// The error of that is no greater.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_error_s: Option<f64>,
 }
 
 /// A job.
@@ -664,8 +671,15 @@ fn hosts(ranks: &[RankReport]) -> Vec<HostReport> {
     for rank in ranks {
         hosts.entry(&rank.host).or_default().add(rank.world_number, rank.rank);
     }
-    let mut hosts: Vec<HostReport> =
-        hosts.into_iter().map(|(host, ranks)| HostReport { host: host.to_owned(), ranks }).collect();
+    let mut hosts: Vec<HostReport> = hosts
+        .into_iter()
+        .map(|(host, ranks)| HostReport {
+            host: host.to_owned(),
+            ranks,
+            clock_later_s: None,
+            clock_error_s: None,
+        })
+        .collect();
     hosts.sort_by_key(|h| h.ranks.first());
     hosts
 }

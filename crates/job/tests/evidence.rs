@@ -59,7 +59,7 @@ fn statuses(job: &Job) -> Vec<serde_json::Value> {
 fn a_file_shows_what_the_running_job_showed() {
     let (job, _sample, _untouched, _dir, file) = saved("evidence-same");
     assert!(evidence::is_evidence(&file));
-    let Evidence { manifest, job: kept } = evidence::open(&file).unwrap();
+    let Evidence { manifest, job: kept, .. } = evidence::open(&file).unwrap();
     assert_eq!((kept.name.as_str(), kept.owner, kept.images.len()), ("evidence-same", job.owner, 2));
     assert!(!kept.runs_here() && manifest.seconds >= 0.02);
     assert_eq!(statuses(&kept), statuses(&job));

@@ -111,6 +111,58 @@ static void threads_that_wait_for_each_other(void)
     pthread_join(thread, NULL);
 }
 
+static void *receives_tag_two(void *unused)
+{
+    receive(1 - rank, 2, MPI_COMM_WORLD);
+    return unused;
+}
+
+/* scenario main_waits_for_a_thread 2 deadlock says 0 -> 1 -> 0 */
+static void main_waits_for_a_thread(void)
+{
+    pthread_t thread;
+    if (rank == 0) {
+        pthread_create(&thread, NULL, receives_tag_two, NULL);
+        pthread_join(thread, NULL);
+    }
+    MPI_Barrier(MPI_COMM_WORLD); /* here: main_waits_for_a_thread */
+}
+
+/* scenario polling_with_pauses 2 polling culprit 0 says MPI_Iprobe */
+static void polling_with_pauses(void)
+{
+    int found = rank;
+    while (!found) {
+        MPI_Iprobe(1, 3, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE); /* here: polling_with_pauses */
+        usleep(1000);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario waitall_lacks_one_of_two 3 deadlock says 0 -> 2 -> 0 */
+static void waitall_lacks_one_of_two(void)
+{
+    MPI_Request requests[2];
+    if (rank == 0) {
+        for (int i = 0; i < 2; i++)
+            MPI_Irecv(&values[i], 1, MPI_INT, i + 1, 3, MPI_COMM_WORLD, &requests[i]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); /* here: waitall_lacks_one_of_two */
+    }
+    if (rank == 1)
+        send(0, 3, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario one_reads_from_a_pipe 2 slow culprit 1 says in one_reads_from_a_pipe at hang_more.c */
+static void one_reads_from_a_pipe(void)
+{
+    int ends[2];
+    char byte;
+    if (rank == 1 && !pipe(ends))
+        (void)!read(ends[0], &byte, 1);
+    MPI_Barrier(MPI_COMM_WORLD); /* here: one_reads_from_a_pipe */
+}
+
 /* scenario another_thread_computes 2 slow */
 static void another_thread_computes(void)
 {
@@ -343,7 +395,8 @@ static const struct scenario {
 #define S(name) {#name, name}
     S(head_to_head_synchronous), S(waitsome_nobody_sends), S(persistent_receives), S(matched_probe_for_nothing),
     S(wildcard_and_named), S(receive_against_allreduce), S(intercommunicator_receives),
-    S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other), S(another_thread_computes),
+    S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other), S(main_waits_for_a_thread), S(polling_with_pauses),
+    S(waitall_lacks_one_of_two), S(one_reads_from_a_pipe), S(another_thread_computes),
     S(thousands_of_messages_then_another_tag), S(issend_never_received), S(replaced_with_another_tag), S(different_roots),
     S(gatherv_against_scatterv), S(alltoallw_not_entered), S(duplicate_not_entered),
     S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some), S(fence_not_entered), S(exposure_never_ended),

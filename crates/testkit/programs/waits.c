@@ -1,7 +1,8 @@
 /*
  * Wait states that are known: in each part one rank is late by the seconds of the first argument, and the others wait for it.
  *
- * The first rank prints of each part, by the clock that all ranks of a host share: kind, line of those who wait, the late rank, and
+ * The first rank prints of each part, by the clock that all ranks of a host share (with a second argument, by the clock of the day,
+ * which hosts of a test have in common): kind, line of those who wait, the late rank, and
  * the seconds from their calls till its own, all of them together. Nothing else is late; then a part where nobody is.
  */
 #include <mpi.h>
@@ -13,12 +14,13 @@ enum { PARTS = 7, MOST = 64 };
 
 static int rank, size;
 static double late, entered[PARTS];
+static clockid_t clock_id = CLOCK_MONOTONIC;
 static int lines[PARTS];
 
 static double now(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock_id, &time);
     return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
@@ -35,6 +37,7 @@ static void begin(int part, int who)
 int main(int argc, char **argv)
 {
     late = argc > 1 ? atof(argv[1]) : 0.1;
+    clock_id = argc > 2 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

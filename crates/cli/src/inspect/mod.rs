@@ -31,7 +31,7 @@ use std::process::ExitCode;
 /// (--leaks: something was not freed), 2 nothing could be read, or there is no such object.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, saved images or core files; needed only if there are several jobs
+    /// A job, the process id of a rank or of its launcher, saved images or core files; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Vec<String>,
     #[arg(long, value_parser = kind, help = format!("Only this kind: {}", kinds()))]

@@ -25,7 +25,7 @@ use std::time::Duration;
 /// 1 a part could not be seen, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, or a process id of one of its ranks; without, all jobs that run here
+    /// A job, or the process id of a rank or of its launcher; without, all jobs that run here
     #[arg(value_name = "JOB|PID")]
     target: Option<String>,
     /// Write this file, whole or not at all: for the textfile collector of the node exporter, which wants it to end in .prom

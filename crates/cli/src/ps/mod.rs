@@ -25,7 +25,7 @@ use std::time::Duration;
 /// Exit status: 0 all is well, 1 a rank is gone or has aborted, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, an evidence file, a saved image, or a core file; needed only if there are
+    /// A job, the process id of a rank or of its launcher, an evidence file, a saved image, or a core file; needed only if there are
     /// several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Option<String>,

@@ -29,7 +29,7 @@ pub use source::{Source, read};
 /// Exit status: 0 all is well, 1 something was wrong with the run or could not be seen, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, the DIR of `run --out`, evidence files, saved images or core
+    /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved images or core
     /// files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<String>,

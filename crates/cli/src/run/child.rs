@@ -77,12 +77,12 @@ pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
 }
 
 /// Waits for the program and passes signals on; meanwhile the collector works. `before_the_end` is called before a signal is
-/// passed on that announces or brings the end of the job.
+/// passed on that announces or brings the end of the job, with whether the terminal has sent it to the program already.
 pub fn supervise(
     mut child: Child,
     signals: &Signals,
     mut whole: Option<(&mut Collector, &mut Starter)>,
-    before_the_end: &dyn Fn(),
+    before_the_end: &dyn Fn(bool),
 ) -> Result<Ending> {
     loop {
         match &mut whole {
@@ -96,10 +96,12 @@ pub fn supervise(
             }
         }
         while let Some(event) = signals.next() {
+            if let Event::Sent(signal) | Event::Terminal(signal) = event
+                && signals::ends_jobs(signal)
+            {
+                before_the_end(matches!(event, Event::Terminal(_)));
+            }
             if let Event::Sent(signal) = event {
-                if signals::ends_jobs(signal) {
-                    before_the_end();
-                }
                 // SAFETY: a signal to our own child, which we have not waited for yet.
                 unsafe { libc::kill(child.id() as libc::pid_t, signal) };
             }

@@ -1,6 +1,6 @@
 //! The collector: keeps the images of a job and makes the report.
 
-use super::follow::Following;
+use super::follow::{Following, Seen};
 use super::hosts::{FromHost, join};
 use super::peers::Peer;
 use super::protocol::{self, Received};
@@ -56,6 +56,11 @@ impl Collector {
     /// Looks at the processes while they run, from now on. Signals are to be blocked before: there is a thread then.
     pub fn follow(&mut self) {
         self.following = Following::begin();
+    }
+
+    /// What is seen of them.
+    pub fn seen(&self) -> Seen {
+        self.following.as_ref().map(Following::seen).unwrap_or_default()
     }
 
     /// The end of the job here is not to be seen before what is known of it has been sent: schedulers end everything then.
@@ -218,13 +223,20 @@ impl Collector {
         let symbols = FileSymbols::default();
         for peer in &self.peers {
             match peer.observe(&symbols) {
-                Ok(one) => observed.push(one),
+                Ok(mut one) => {
+                    // Other hosts' times are brought to this clock.
+                    let seen = one.observation.as_mut().filter(|_| !others.is_empty());
+                    seen.into_iter().for_each(|seen| seen.by_clock(0, |ns| ns));
+                    observed.push(one);
+                }
                 Err(e) => problems.push(e.to_string()),
             }
         }
-        let seen = self.following.as_ref().map(Following::seen);
+        let (seen, unseen) = join::followed(self.following.as_ref().map(|_| self.seen().now()), others);
         let seen = seen.as_ref().map(|seen| (seen, &symbols as &dyn Locate));
         let mut report = JobReport::followed(command, observed, seen);
+        join::clocks(&mut report, others);
+        problems.extend(unseen);
         problems.extend(self.gathers.then(|| join::missing(&report, others)).flatten());
         report.notes.extend(problems.into_iter().map(|text| (text, Default::default())));
         report

@@ -1,10 +1,12 @@
 //! Saves what is known of the ranks, while their images are held here.
 
+use super::follow::Seen;
 use super::hosts::{FromHost, join};
 use crate::render::complain;
 use crate::save;
 use mpiscope_job::discover::{Job, discover};
 use mpiscope_job::evidence::ProcessEnd;
+use mpiscope_job::symbols::FileSymbols;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +19,17 @@ pub fn keep(job: &str, apart: Duration, stacks: bool, file: &Path) -> bool {
 pub fn keep_all(job: &str, ends: &[(u64, ProcessEnd)], others: Vec<FromHost>, file: &Path) -> bool {
     let all = join::job(job, here(job, ends), others);
     !all.images.is_empty() && write(&all, Duration::ZERO, false, file)
+}
+
+/// Adds what was seen of the ranks while they ran to such a file.
+pub fn add(seen: &Seen, file: &Path) -> bool {
+    let mut followed = seen.now();
+    followed.put_into_words(&FileSymbols::default());
+    let added = mpiscope_job::evidence::add(file, &followed);
+    if let Err(why) = &added {
+        complain("run", &format!("what was seen of the ranks while they ran cannot be sent: {why}"));
+    }
+    added.is_ok()
 }
 
 /// The job, as far as it is on this host.

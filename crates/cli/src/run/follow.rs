@@ -16,19 +16,30 @@ const PARTS: u32 = 100;
 /// Between two looks, however little they cost.
 const LEAST: Duration = Duration::from_millis(10);
 
+/// What has been seen until now, for any thread.
+#[derive(Debug, Clone, Default)]
+pub struct Seen(Arc<Mutex<Followed>>);
+
+impl Seen {
+    /// The same, as it is now.
+    pub fn now(&self) -> Followed {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// Looks until it is dropped.
 #[derive(Debug)]
 pub struct Following {
     images: Sender<OwnedFd>,
-    seen: Arc<Mutex<Followed>>,
+    seen: Seen,
 }
 
 impl Following {
     /// Begins; none if there can be no thread for it.
     pub fn begin() -> Option<Self> {
         let (images, new) = channel();
-        let seen = Arc::new(Mutex::new(Followed::default()));
-        let shared = Arc::clone(&seen);
+        let seen = Seen::default();
+        let shared = seen.clone();
         thread::Builder::new().name("follow".into()).spawn(move || go(&new, &shared)).ok()?;
         Some(Self { images, seen })
     }
@@ -40,12 +51,12 @@ impl Following {
     }
 
     /// What has been seen until now.
-    pub fn seen(&self) -> Followed {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn seen(&self) -> Seen {
+        self.seen.clone()
     }
 }
 
-fn go(new: &Receiver<OwnedFd>, seen: &Mutex<Followed>) {
+fn go(new: &Receiver<OwnedFd>, seen: &Seen) {
     let mut follow = Follow::default();
     // Nobody is there yet.
     let Ok(first) = new.recv() else { return };
@@ -62,7 +73,7 @@ fn go(new: &Receiver<OwnedFd>, seen: &Mutex<Followed>) {
         }
         let before = spent();
         follow.look();
-        *seen.lock().unwrap_or_else(PoisonError::into_inner) = follow.followed();
+        *seen.0.lock().unwrap_or_else(PoisonError::into_inner) = follow.followed();
         pause = (spent().saturating_sub(before) * (PARTS - 1)).max(LEAST);
     }
 }

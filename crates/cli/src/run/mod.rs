@@ -248,8 +248,9 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
         Err(e) => return Ok(child::not_started(&options.program, &e)),
     };
     let watch = watch::Watch::begin(&job, options, None);
-    let ending =
-        child::supervise(child, &signals, Some((&mut collector, &mut starter)), &|| watch.last_look())?;
+    let ending = child::supervise(child, &signals, Some((&mut collector, &mut starter)), &|sent| {
+        if sent { watch.look_back() } else { watch.last_look() }
+    })?;
     drop(watch);
     collector.settle();
     let (others, note) = gather.map_or_else(|| (Vec::new(), None), |gather| gathered(gather, options, &job));

@@ -7,7 +7,7 @@
 
 use super::{Options, evidence};
 use crate::render::{Screen, Terminal, complain};
-use crate::why::{output, twice};
+use crate::why::{before_its_end, output, twice};
 use mpiscope_job::discover::{Job, discover};
 use mpiscope_job::questions::observation::live::progress;
 use mpiscope_job::questions::why::{Kind, Verdict};
@@ -38,6 +38,15 @@ struct Reporter {
     screen: Option<File>,
     /// What was said last.
     said: Mutex<String>,
+    /// How far the ranks were when that was read last, and since when.
+    reading: Mutex<Option<Reading>>,
+}
+
+/// How far the ranks of a job are, and since when.
+#[derive(Clone, Copy)]
+struct Reading {
+    since: Instant,
+    progress: u64,
 }
 
 /// Watches a job until it is dropped.
@@ -56,6 +65,7 @@ impl Watch {
             command: options.on_hang.clone(),
             screen,
             said: Mutex::default(),
+            reading: Mutex::default(),
         });
         let mut watch = Self { reporter, stop: None, thread: None };
         if options.hang_after > 0.0 {
@@ -75,6 +85,14 @@ impl Watch {
             self.reporter.look(APART_AT_THE_END, "before the end");
         }
     }
+
+    /// The terminal has sent a signal to the job, which may end at any moment: says what was wrong with it, if it had not moved for a
+    /// while.
+    pub fn look_back(&self) {
+        if self.stop.is_some() {
+            self.reporter.look_back();
+        }
+    }
 }
 
 impl Drop for Watch {
@@ -90,13 +108,11 @@ impl Drop for Watch {
 impl Reporter {
     fn watch(&self, after: Duration, stopped: &Receiver<()>) {
         let pause = (after / 8).clamp(READINGS.0, READINGS.1);
-        let (mut known, mut since) = (None, Instant::now());
         while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             let now = self.job().and_then(|job| progress(&job));
-            if now.is_none() || now != known {
-                (known, since) = (now, Instant::now());
-            } else if since.elapsed() >= after {
-                let seconds = since.elapsed().as_secs_f64();
+            let still = self.note(now).map_or(Duration::ZERO, |since| since.elapsed());
+            if still >= after {
+                let seconds = still.as_secs_f64();
                 self.look(APART, &format!("no rank has completed an MPI call for {seconds:.0} s"));
             }
         }
@@ -106,10 +122,34 @@ impl Reporter {
         discover().into_iter().find(|job| job.name == self.job)
     }
 
+    /// Notes how far the ranks are now, and says since when they are there.
+    fn note(&self, now: Option<u64>) -> Option<Instant> {
+        let mut reading = self.reading.lock().ok()?;
+        let known = reading.filter(|reading| Some(reading.progress) == now);
+        *reading = known.or_else(|| now.map(|progress| Reading { since: Instant::now(), progress }));
+        reading.map(|reading| reading.since)
+    }
+
+    /// Says what was wrong when the job was as its images show it now: nobody has written to them since the last reading, whether
+    /// he lives yet or not.
+    fn look_back(&self) {
+        let Some(job) = self.job() else { return };
+        let Some(before) = self.reading.lock().ok().and_then(|reading| *reading) else { return };
+        let still = before.since.elapsed();
+        if still >= APART_AT_THE_END && progress(&job) == Some(before.progress) {
+            self.tell(before_its_end(&job, still, &FileSymbols::default()), still, "before the end");
+        }
+    }
+
     /// Says what is wrong, unless that was said last.
     fn look(&self, apart: Duration, when: &str) {
         let symbols = FileSymbols::default();
-        let Some(Ok(found)) = self.job().map(|job| twice(&job, apart, &symbols)) else { return };
+        let Some(job) = self.job() else { return };
+        self.tell(twice(&job, apart, &symbols), apart, when);
+    }
+
+    fn tell(&self, found: anyhow::Result<Verdict>, apart: Duration, when: &str) {
+        let Ok(found) = found else { return };
         // A server that waits for clients may do so for long, and ranks that have ended without anybody waiting for them do
         // not hang: the report says how they ended.
         let over = found.kind == Kind::RANK_GONE && found.stuck.is_empty();

@@ -76,7 +76,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     tell(Kind::STARTED, [program.id(), 0, 0], None);
     // What the launcher gave us stays open: it must not see the connection of the rank close before it sees the
     // rank end, or it would kill us before we can pass on the exit status.
-    let ending = child::supervise(program, &signals, None, &|| ())?;
+    let ending = child::supervise(program, &signals, None, &|_| ())?;
     match ending {
         Ending::Exit(code) => tell(Kind::ENDED, [0, code as u32, 0], None),
         Ending::Signal(signal) => tell(Kind::ENDED, [1, signal as u32, 0], None),
@@ -241,7 +241,7 @@ fn collect(
     let signals = Signals::block()?;
     collector.hold_the_last();
     collector.follow();
-    let up = Uplink::begin(job);
+    let up = Uplink::begin(job, collector.seen());
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()));
     let mut quiet_since = Instant::now();
     loop {

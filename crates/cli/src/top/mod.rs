@@ -37,7 +37,7 @@ use view::View;
 /// terminal, and with --once, prints text. Exit status: 0 all is well, 1 a rank is gone or the job hangs, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, or a process id of one of its ranks; not needed if there is only one job
+    /// A job, or the process id of a rank or of its launcher; not needed if there is only one job
     #[arg(value_name = "JOB|PID")]
     target: Option<String>,
     /// Seconds between two looks

@@ -37,7 +37,7 @@ impl Sampler {
         // An interval that nobody has taken yet is enough.
         let (sender, intervals) = sync_channel(1);
         let (stop, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let work = Work { name: name.clone(), owner: job.owner, reach, pause, stop: Arc::clone(&stop) };
+        let work = Work { name: name.clone(), again: again(&job), reach, pause, stop: Arc::clone(&stop) };
         let ended = Arc::clone(&over);
         thread::Builder::new().name("looks".into()).spawn(move || {
             work.go(job, &sender);
@@ -92,10 +92,16 @@ fn job(target: Option<&str>) -> Result<Job> {
     }
 }
 
+/// What finds the job again: its name and whose it is; one that has no process here, by its scheduler's number.
+fn again(job: &Job) -> String {
+    let scheduled = job.parts.as_ref().is_some_and(|parts| parts.slurm.is_some());
+    if scheduled { job.name.clone() } else { selection::full_name(job) }
+}
+
 /// What the thread needs.
 struct Work {
     name: String,
-    owner: u32,
+    again: String,
     reach: Reach,
     pause: Duration,
     stop: Arc<AtomicBool>,
@@ -129,7 +135,7 @@ impl Work {
 
     /// The job as it is now: ranks come and go. One whose processes are all gone is held by those who collect at most.
     fn find(&self) -> Option<Job> {
-        let job = selection::find(Some(&format!("{}:{}", self.owner, self.name))).ok()?;
+        let job = selection::find(Some(&self.again)).ok()?;
         match job {
             Target::Job(job) => Some(job),
             _ => None,

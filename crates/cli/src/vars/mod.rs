@@ -24,7 +24,7 @@ use std::process::ExitCode;
 /// read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, a saved image, or a core file; needed only if there are several jobs
+    /// A job, the process id of a rank or of its launcher, a saved image, or a core file; needed only if there are several jobs
     #[arg(value_name = "JOB|PID|FILE")]
     target: Option<String>,
     /// An MPI library: its file (libmpi.so...), or the launcher that came with it

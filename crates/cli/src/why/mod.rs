@@ -13,7 +13,7 @@ use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::Locate;
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::Observation;
-use mpiscope_job::questions::observation::live::{Look, look};
+use mpiscope_job::questions::observation::live::{Look, look, look_back};
 use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot, verdict};
 use mpiscope_job::stacks::{self, Stacks, Symbolizer, Taken};
 use serde::Serialize;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// kept both looks; of core files and saved images there is one. Exit status: 0 nothing is wrong, 1 a problem was found, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, a process id of one of its ranks, an evidence file, or core files and directories with core files; not needed
+    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files; not needed
     /// if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<String>,
@@ -140,6 +140,13 @@ pub fn twice(job: &Job, pause: Duration, symbols: &dyn Locate) -> Result<Verdict
     compared(&before.observations, look(job, symbols), seconds, ELSEWHERE)
 }
 
+/// One look at what of a job is here and has not moved for so long, by people who end it at this moment.
+pub fn before_its_end(job: &Job, still: Duration, symbols: &dyn Locate) -> Result<Verdict> {
+    let seen = look_back(job, symbols);
+    let before = seen.observations.clone();
+    compared(&before, seen, still.as_secs_f64(), ELSEWHERE)
+}
+
 /// One look at what a user names: a job, an evidence file, core files or saved images.
 pub fn once(targets: &[String], reach: Reach) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
@@ -147,7 +154,7 @@ pub fn once(targets: &[String], reach: Reach) -> Result<(Snapshot, Vec<String>)>
         [] => live(None, reach)?,
         [one] if !is_path(one) => live(Some(one), reach)?,
         [one] if evidence::is_evidence(Path::new(one)) => {
-            let Evidence { manifest, job } = evidence::open(Path::new(one))?;
+            let Evidence { manifest, job, .. } = evidence::open(Path::new(one))?;
             let mut seen = look(&job, &*job.symbols());
             seen.errors.extend(manifest.not_seen);
             seen
@@ -170,7 +177,7 @@ fn live(name: Option<&str>, reach: Reach) -> Result<Look> {
 
 /// The two looks that an evidence file has kept.
 fn of_evidence(path: &Path, stacks: bool) -> Result<Judged> {
-    let Evidence { manifest, job } = evidence::open(path)?;
+    let Evidence { manifest, job, .. } = evidence::open(path)?;
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(manifest.not_seen);
     let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;

@@ -17,6 +17,7 @@ fn asked_for() -> Option<String> {
 fn main() -> ExitCode {
     let mut all = vec![
         trial!(reports::every_launcher_gives_one_report_of_all_hosts, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(reports::waits_between_hosts_whose_clocks_differ_are_as_long_as_the_program_says, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(reports::srun_gives_one_report_in_both_forms, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(reports::a_rank_that_is_killed_on_another_host_is_in_the_report, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(reports::hosts_that_are_lost_are_named_in_bounded_time, needs asked_for, cluster::no_ssh, trials::the_layer),

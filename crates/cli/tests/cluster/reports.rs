@@ -68,6 +68,73 @@ pub fn every_launcher_gives_one_report_of_all_hosts() {
     whole(&hosts, &library, &after, "after");
 }
 
+/// What `waits.c` says of one part: kind, line, rank that was late, seconds.
+struct Known<'a> {
+    kind: &'a str,
+    line: String,
+    culprit: &'a str,
+    seconds: f64,
+}
+
+fn known(line: &str) -> Known<'_> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [kind, line, culprit, seconds] = words[..] else { panic!("not understood: {line}") };
+    Known { kind, line: format!("waits.c:{line}"), culprit, seconds: seconds.parse().unwrap() }
+}
+
+/// Beside a twentieth: a process may be stopped between its own look at the clock and its call.
+const SLACK: f64 = 0.03;
+
+pub fn waits_between_hosts_whose_clocks_differ_are_as_long_as_the_program_says() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let program = compile(&library, "waits", hosts.dir.path()).display().to_string();
+    let all = words(&[&run(&hosts.dir.path().join("out")), &launcher(&library), &[program]]);
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    command.args(&all[1..]).args(["0.15", "of-the-day"]).env("MPISCOPE_RECORD_MESSAGES", "1");
+    let outcome = hosts.run(&mut command);
+    let said = outcome.describe();
+    assert!(outcome.success(), "{said}");
+    let report = hosts.report("out").unwrap_or_else(|| panic!("no report: {said}"));
+    let waits = &report["waits"];
+    assert_eq!(waits["one_clock"], true, "{waits:#}");
+    let error = waits["clocks_error_s"].as_f64().unwrap();
+    for host in report["hosts"].as_array().unwrap() {
+        // Each host has been up for so much longer than the head.
+        let number: f64 = host["host"].as_str().unwrap()[1..].parse().unwrap();
+        let (later, off) = (host["clock_later_s"].as_f64().unwrap(), host["clock_error_s"].as_f64().unwrap());
+        assert!((later + 1000.0 * number).abs() <= off && off <= error, "{host:#}");
+    }
+    let list = waits["list"].as_array().unwrap();
+    let seconds = |wait: &&Value| wait["seconds"].as_f64().unwrap();
+    for part in outcome.stdout.lines().map(known) {
+        let here =
+            list.iter().filter(|wait| wait["line"].as_str().is_some_and(|at| at.ends_with(&part.line)));
+        let right = |wait: &&Value| wait["kind"] == part.kind && wait["culprit"] == part.culprit;
+        let (right, wrong): (Vec<&Value>, Vec<&Value>) = here.partition(right);
+        let found: f64 = right.iter().map(seconds).sum();
+        // Each of the five that wait may be wrong by the error of the clocks.
+        let allowed = 0.05 * part.seconds + SLACK + 5.0 * error;
+        assert!((found - part.seconds).abs() <= allowed, "{} s at {}: {list:#?}", part.seconds, part.line);
+        assert!(
+            wrong.iter().map(seconds).sum::<f64>() <= allowed,
+            "others are named at {}: {list:#?}",
+            part.line
+        );
+    }
+    let windows = &report["windows"];
+    let ranks: Vec<&str> = windows["ranks"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(ranks, ["0", "1", "2", "3", "4", "5"], "{windows:#}");
+    let there =
+        |window: &Value| window["mpi"].as_array().unwrap().iter().filter(|share| !share.is_null()).count();
+    let list = windows["list"].as_array().unwrap();
+    assert!(list.len() > 4 && list.iter().any(|window| there(window) == 6), "{windows:#}");
+    // By clocks that are not brought together the ranks of one host would be there a thousand seconds later.
+    let wall = report["wall_s"].as_f64().unwrap();
+    let last = list.last().unwrap()["from_s"].as_f64().unwrap();
+    assert!(last <= wall + 1.0, "{last} s of {wall} s: {windows:#}");
+}
+
 pub fn srun_gives_one_report_in_both_forms() {
     let _turn = alone();
     let hosts = Hosts::new(true);

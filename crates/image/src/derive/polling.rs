@@ -94,12 +94,22 @@ impl Polling {
     /// When the loop began that the thread is in at `now`, if it is in one. `polls` says which functions poll, `spacing` is
     /// [`SPACING_NS`] in ticks.
     pub fn began(&self, polls: impl Fn(u32) -> bool, now: u64, spacing: u64) -> Option<u64> {
+        let run = now.saturating_sub(self.since) / u64::from(self.polls.max(1));
+        (self.is_run(polls) && run <= spacing).then_some(self.since)
+    }
+
+    /// How many calls the thread has completed, without those of the run that it is in: this number stands still for as long as
+    /// a loop only asks. Cut off to 32 bits.
+    pub fn steps(&self, polls: impl Fn(u32) -> bool) -> u32 {
+        if self.is_run(polls) { self.polled.wrapping_sub(self.polls) } else { self.completed }
+    }
+
+    /// Whether the thread does nothing but ask, however seldom.
+    fn is_run(&self, polls: impl Fn(u32) -> bool) -> bool {
         // An open call is not among the completed ones, but may have asked already; and a loop may be so fast that no two
         // looks at its record are equal.
         let unbroken = self.completed.wrapping_sub(self.polled).cast_signed().unsigned_abs() <= TORN;
-        let run = now.saturating_sub(self.since) / u64::from(self.polls.max(1));
-        let is_loop = unbroken && self.since != 0 && self.polls >= LEAST && run <= spacing;
-        (is_loop && self.function.is_some_and(polls)).then_some(self.since)
+        unbroken && self.since != 0 && self.polls >= LEAST && self.function.is_some_and(polls)
     }
 }
 
@@ -131,6 +141,15 @@ mod tests {
         assert_eq!(asked.began(is_poll, 203, SPACING), Some(10), "the call that asked has not returned");
         let other = Polling { function: Some(8), ..polling };
         assert_eq!(other.began(is_poll, 203, SPACING), None, "inside of another function");
+    }
+
+    #[test]
+    fn a_loop_that_only_asks_takes_no_steps() {
+        let steps = |polls, step| asking(polls, step).steps(is_poll);
+        assert_eq!((steps(20, 10), steps(5000, 10), steps(5000, 10_000)), (0, 0, 0));
+        assert_eq!(steps(u64::from(LEAST) - 1, 10), LEAST - 1, "no loop yet");
+        let on = Polling { completed: 23, ..asking(20, 10) };
+        assert_eq!(on.steps(is_poll), 23);
     }
 
     #[test]

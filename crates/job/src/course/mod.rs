@@ -1,4 +1,4 @@
-//! The course of a run: looks at the ranks of this host again and again while they run, without stopping or slowing them.
+//! The course of a run: looks at the ranks of a host again and again while they run, without stopping or slowing them.
 //!
 //! ```text
 //! images ──► Follower (per process) ──┬─ last collectives ──► waits::Sum ──► Waits of the whole run
@@ -7,7 +7,7 @@
 //!
 //! All rings are copied first, one process right after the other, and understood afterwards: in short cycles a ring is overwritten
 //! within a fraction of a millisecond, and only what all members still have can be compared. Times are converted by one clock for all
-//! processes of the host. Source lines are looked up when the run is over.
+//! processes of the host. Source lines are looked up when the run is over; then what several hosts have seen is joined.
 
 mod follow;
 mod places;
@@ -15,9 +15,11 @@ pub mod windows;
 
 use crate::clock::{Moment, TickClock};
 use crate::names::Locate;
+use crate::offset::HostClock;
 use crate::questions::observation::Observation;
 use crate::waits::{Sum, Time, Waits};
 use follow::Follower;
+use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use windows::{Course, Windows};
@@ -44,7 +46,8 @@ pub struct Follow {
 }
 
 /// What has been seen until now.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Followed {
     sum: Sum,
     course: Course,
@@ -111,6 +114,17 @@ impl Follow {
 }
 
 impl Followed {
+    /// Says what places are called, by symbols of the host that has seen them: another one may not have the files.
+    pub fn put_into_words(&mut self, symbols: &dyn Locate) {
+        self.sum.put_into_words(&|text| places::in_words(text, symbols));
+    }
+
+    /// Adds what another host has seen of its ranks; without its clock, times are taken as they are.
+    pub fn take_in(&mut self, other: Self, clock: Option<&HostClock>) {
+        self.sum.take_in(other.sum);
+        self.course.take_in(other.course, clock);
+    }
+
     /// The waits of the whole run, with the last look.
     #[must_use]
     pub fn waits(&self, last: &[Observation], time: Time, symbols: &dyn Locate) -> Waits {

@@ -8,6 +8,7 @@ use crate::worlds::Members;
 use serde::{Deserialize, Serialize};
 
 mod change;
+mod take_in;
 mod words;
 
 use change::segments;
@@ -17,7 +18,7 @@ pub const MOST: usize = 128;
 /// Length of the first ones, in nanoseconds.
 const FIRST_NS: u64 = 50_000_000;
 /// Ranks that are kept.
-const MOST_RANKS: usize = 4096;
+const MOST_RANKS: usize = 1 << 14;
 
 /// What a rank has done until now, in seconds.
 #[derive(Debug, Clone, Default)]
@@ -40,12 +41,27 @@ pub struct Reading {
 }
 
 /// What a rank did in one window, in seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f32; 4]", into = "[f32; 4]")]
 struct Part {
     wall: f64,
     time: f64,
     mpi: f64,
     polling: f64,
+}
+
+/// What is sent: nobody looks at less than a microsecond.
+impl From<Part> for [f32; 4] {
+    fn from(part: Part) -> Self {
+        [part.wall, part.time, part.mpi, part.polling].map(|seconds| ((seconds * 1e6).round() / 1e6) as f32)
+    }
+}
+
+impl From<[f32; 4]> for Part {
+    fn from(sent: [f32; 4]) -> Self {
+        let [wall, time, mpi, polling] = sent.map(f64::from);
+        Self { wall, time, mpi, polling }
+    }
 }
 
 impl Part {
@@ -82,28 +98,31 @@ impl Part {
 }
 
 /// A rank through the run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Track {
     world: String,
     rank: Option<u32>,
     pid: u32,
     host: String,
+    from_ns: u64,
     until_ns: u64,
     before: Part,
     windows: Vec<Part>,
 }
 
 /// All ranks through the run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Course {
     begin_ns: Option<u64>,
     width_ns: u64,
     tracks: Vec<Track>,
+    /// Ranks that found no room.
+    left_out: u64,
 }
 
 impl Default for Course {
     fn default() -> Self {
-        Self { begin_ns: None, width_ns: FIRST_NS, tracks: Vec::new() }
+        Self { begin_ns: None, width_ns: FIRST_NS, tracks: Vec::new(), left_out: 0 }
     }
 }
 
@@ -161,6 +180,9 @@ impl Course {
         let useful: Vec<Vec<f64>> =
             all.iter().map(|parts| parts.iter().map(|part| part.useful_s() / width_s).collect()).collect();
         found.said = words::said(&found, &all, &segments(&useful));
+        if self.left_out > 0 {
+            found.said.push(format!("{} further ranks are not in the windows", self.left_out));
+        }
         Some(found)
     }
 }
@@ -172,6 +194,7 @@ impl Track {
             rank: reading.rank,
             pid: reading.pid,
             host: reading.host.clone(),
+            from_ns,
             until_ns: from_ns,
             before: Part::default(),
             windows: Vec::new(),

@@ -20,7 +20,7 @@ pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, 
     let mut known = BTreeSet::new();
     for (host, answer) in parts.hosts.iter().zip(answers) {
         match answer.and_then(|bytes| open(host, &bytes)) {
-            Ok(Evidence { manifest, job: there }) => {
+            Ok(Evidence { manifest, job: there, .. }) => {
                 // A host that has two names is asked twice, and counts once.
                 let identity = manifest.host.as_ref().map_or_else(|| host.clone(), |host| host.key());
                 if !known.insert(identity) {

@@ -24,7 +24,7 @@ mod write;
 
 pub use read::{Evidence, Kept, is_evidence, open};
 pub use symbols::{Recorder, Symbols};
-pub use write::{Saved, save};
+pub use write::{Saved, add, save};
 
 use crate::clock::Moment;
 use crate::host_identity::HostIdentity;
@@ -42,6 +42,8 @@ pub const SCHEMA: &str = "mpiscope.evidence/1";
 
 const MANIFEST: &str = "evidence.json";
 const SYMBOLS: &str = "symbols.json";
+/// What was seen of the processes while they ran: only in what one host sends to another at the end of a run.
+const FOLLOWED: &str = "followed.json";
 
 /// An image longer than this is neither saved nor believed: some millions of objects.
 const LONGEST_IMAGE: u64 = 4 << 30;
@@ -106,6 +108,9 @@ pub struct About {
     pub moment: Moment,
     /// What its threads did outside of MPI, by their ids.
     pub doing: BTreeMap<u32, String>,
+    /// Where in the user's code those were that slept, by the same ids.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at: BTreeMap<u32, String>,
     /// Their stacks, by the same ids, if they were asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stacks: BTreeMap<u32, ThreadStack>,

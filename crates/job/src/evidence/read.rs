@@ -1,9 +1,11 @@
 //! Opening an evidence file. Nothing in it is believed: sizes are bounded, and what is damaged is named.
 
 use super::{
-    About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name, image_name,
+    About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, SCHEMA, SYMBOLS, Symbols, about_name,
+    image_name,
 };
 use crate::Error;
+use crate::course::Followed;
 use crate::discover::{Job, JobImage};
 use crate::image_source::Bytes;
 use mpiscope_image::{Error as ImageError, Image};
@@ -27,6 +29,8 @@ pub struct Evidence {
     pub manifest: Manifest,
     /// The job, as if it ran.
     pub job: Job,
+    /// What was seen of it while it ran, in what one host sends to another.
+    pub followed: Option<Followed>,
 }
 
 /// A process in an evidence file.
@@ -87,6 +91,10 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         return Err(fail(format!("it says that it holds {} processes", manifest.processes)));
     }
     let symbols: Arc<Symbols> = Arc::new(text(&mut archive, path, SYMBOLS)?);
+    let followed = match archive.index_for_name(FOLLOWED) {
+        Some(_) => Some(text(&mut archive, path, FOLLOWED)?),
+        None => None,
+    };
     let abouts: Vec<About> = (0..manifest.processes)
         .map(|number| text(&mut archive, path, &about_name(number)))
         .collect::<Result<_, _>>()?;
@@ -106,7 +114,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         symbols: Some(Arc::clone(&symbols)),
         ..Job::default()
     };
-    Ok(Evidence { manifest, job })
+    Ok(Evidence { manifest, job, followed })
 }
 
 fn damaged(path: &Path, why: &str) -> Error {

@@ -4,10 +4,12 @@
 //! words is found by asking what the views ask, with a [`Recorder`] in between.
 
 use super::{
-    About, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name, image_name,
+    About, FOLLOWED, InMemory, LONGEST_IMAGE, MANIFEST, Manifest, Recorder, SCHEMA, SYMBOLS, about_name,
+    image_name,
 };
 use crate::Error;
 use crate::clock::Moment;
+use crate::course::Followed;
 use crate::discover::{Job, JobImage};
 use crate::elsewhere::{Elsewhere, NONE_HERE};
 use crate::host_identity::HostIdentity;
@@ -15,19 +17,19 @@ use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
 use crate::placement::Placement;
 use crate::process::Process;
-use crate::questions::observation::{Observation, live};
+use crate::questions::observation::Observation;
+use crate::questions::observation::live::{self, Places};
 use crate::rank::{Rank, SymbolContext};
 use crate::rank_status::RankStatus;
 use crate::sites;
 use crate::stacks::{self, ThreadStack};
 use mpiscope_image::{Image, Source};
-use mpiscope_target::{Files, Symbolizer};
+
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
@@ -71,14 +73,13 @@ pub fn save(
     let file = NamedTempFile::new_in(folder).map_err(fail)?;
     let mut archive = Archive::new(file.as_file()).map_err(fail)?;
     let mut saved = Saved { not_seen: elsewhere.not_seen, ..Saved::default() };
-    let files = Arc::new(Files::default());
-    let words = Symbolizer::new();
+    let places = Places::default();
     let taken = |found: &JobImage, process: &Process| match stacks {
-        true => stacks::of_process(found, process, &files, &words, &recorder),
+        true => stacks::of_process(found, process, &places, &recorder),
         false => Vec::new(),
     };
     for found in &job.images {
-        match Copied::of(found, &files, &taken) {
+        match Copied::of(found, &places, &taken) {
             Ok(copied) => {
                 archive.add(saved.processes, &copied, &recorder).map_err(fail)?;
                 saved.processes += 1;
@@ -112,6 +113,26 @@ pub fn save(
     Ok(saved)
 }
 
+/// Adds to a file what was seen of the processes while they ran.
+///
+/// # Errors
+/// When the file cannot be read as one of these, or cannot be written.
+pub fn add(path: &Path, followed: &Followed) -> Result<(), Error> {
+    let fail = |why: std::io::Error| Error::File { path: path.to_owned(), why: why.to_string() };
+    let file = File::options().read(true).write(true).open(path).map_err(fail)?;
+    let mut zip = ZipWriter::new_append(&file).map_err(|why| fail(why.into()))?;
+    zip.start_file(FOLLOWED, options()).map_err(|why| fail(why.into()))?;
+    serde_json::to_writer(&mut zip, followed).map_err(|why| fail(why.into()))?;
+    zip.finish().map(drop).map_err(|why| fail(why.into()))
+}
+
+fn options() -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .large_file(true)
+        .unix_permissions(0o600)
+}
+
 /// The earlier look: processes of other hosts were looked at there, before those of this host.
 pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Vec<Observation> {
     let who = |seen: &Observation| (seen.world.clone(), seen.rank, seen.pid);
@@ -131,7 +152,7 @@ struct Copied {
 impl Copied {
     fn of(
         found: &JobImage,
-        files: &Arc<Files>,
+        places: &Places,
         stacks: &dyn Fn(&JobImage, &Process) -> Vec<ThreadStack>,
     ) -> Result<Self, Error> {
         let holder = found.holders.first().map_or(0, |(pid, _)| *pid);
@@ -148,11 +169,11 @@ impl Copied {
         let damaged = |why| Error::Image { what: format!("image of process {holder}"), why };
         let copied = Image::open(InMemory(bytes)).map_err(damaged)?;
         let own = Process::read(&copied, Some(moment)).map_err(damaged)?;
-        let seen = found.process(&copied, moment, files).map_err(damaged)?;
+        let seen = found.process(&copied, moment, &places.files).map_err(damaged)?;
         let caller = |(own, seen): (&crate::process::ThreadFacts, &crate::process::ThreadFacts)| {
             (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
         };
-        let doing = seen.threads.iter().filter(|thread| thread.tid != 0);
+        let tids = seen.threads.iter().map(|thread| thread.tid).filter(|tid| *tid != 0);
         let alive = found.alive(seen.pid);
         let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
         let about = About {
@@ -162,7 +183,8 @@ impl Copied {
             silent: false,
             alive,
             moment,
-            doing: doing.map(|thread| (thread.tid, live::doing(found, &seen, thread.tid))).collect(),
+            doing: tids.clone().map(|tid| (tid, live::doing(found, &seen, places, tid))).collect(),
+            at: tids.filter_map(|tid| Some((tid, live::at(found, &seen, places, tid)?))).collect(),
             callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
             end: found.end.clone(),
         };
@@ -179,10 +201,10 @@ fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
 }
 
 fn silent(found: &JobImage, pid: u32) -> About {
-    let (doing, callers) = (BTreeMap::new(), BTreeMap::new());
+    let (doing, at, callers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
     let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
-    About { pid, silent: true, alive, moment, doing, stacks, callers, end, placement: None }
+    About { pid, silent: true, alive, moment, doing, at, stacks, callers, end, placement: None }
 }
 
 /// All bytes of an image that somebody may be writing to.
@@ -242,11 +264,7 @@ impl<'a> Archive<'a> {
     }
 
     fn begin(&mut self, name: &str) -> std::io::Result<()> {
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Deflated)
-            .large_file(true)
-            .unix_permissions(0o600);
-        self.zip.start_file(name, options).map_err(std::io::Error::from)
+        self.zip.start_file(name, options()).map_err(std::io::Error::from)
     }
 
     fn finish(self) -> std::io::Result<()> {

@@ -10,6 +10,7 @@ use crate::leaks;
 use crate::living::{Living, Reader};
 use crate::names::Locate;
 use crate::objects::FileContext;
+use crate::offset::HostClock;
 use crate::placement::Placement;
 use crate::process::{Ending, Process};
 use crate::process_file::ProcessFile;
@@ -105,11 +106,11 @@ pub fn of_job(job: &Job, ends: &Ends) -> Looked {
     Looked { report, errors }
 }
 
-/// A process of an evidence file from another host, whose clock is `later_ns` behind that of the one who reports.
+/// A process of an evidence file from another host; its times by our clock, if we know how far that is from its own.
 ///
 /// # Errors
 /// When its image is damaged.
-pub fn of_kept(found: &JobImage, reader: &Reader, later_ns: i64) -> Result<Observed, Error> {
+pub fn of_kept(found: &JobImage, reader: &Reader, clock: Option<&HostClock>) -> Result<Observed, Error> {
     let symbols: &dyn Locate = match found.symbols() {
         Some(symbols) => symbols.as_ref(),
         None => &Symbols::default(),
@@ -118,7 +119,14 @@ pub fn of_kept(found: &JobImage, reader: &Reader, later_ns: i64) -> Result<Obser
         Some(living) => observe(found, living, symbols),
         None => silent(found),
     };
-    Ok(Observed { later_ns, ..with_end(found, seen) })
+    let mut seen = with_end(found, seen);
+    if let Some(clock) = clock {
+        seen.later_ns = seen.ended_ns.map_or(0, |ns| clock.later_ns(ns));
+        if let Some(observation) = &mut seen.observation {
+            observation.by_clock(clock.error_ns(), |ns| clock.ours(ns));
+        }
+    }
+    Ok(seen)
 }
 
 /// What the one who saved a process saw of its end counts more than what its image says.

@@ -9,6 +9,7 @@
 //! Shown are the frames of the user: from `main` (or where a thread begins) to the call of MPI, without what the MPI library does
 //! inside. Where a process may not be traced, the address that its open call returns to is all that is known, and the answer says so.
 
+pub mod asleep;
 mod stop;
 mod tree;
 
@@ -24,12 +25,12 @@ use crate::names::Locate;
 use crate::objects::ProcessContext;
 use crate::process::{Process, ThreadFacts};
 use crate::process_file::ProcessFile;
-use crate::questions::observation::live;
+use crate::questions::observation::live::{self, Places};
 use crate::rank::SymbolContext;
-use mpiscope_target::{Files, Live, Module, Result as TargetResult, Target};
+use mpiscope_target::{Live, Location, Module, Result as TargetResult, Target};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The stack of a thread in words.
@@ -61,13 +62,13 @@ pub struct Taken {
 /// moment, one thread at a time.
 #[must_use]
 pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
-    let (reader, files, words) = (living::Reader::default(), Arc::new(Files::default()), Symbolizer::new());
+    let (reader, places) = (living::Reader::default(), Places::default());
     let of = |found: &JobImage| {
         let living = reader.read(found).ok().flatten()?;
         let process = &living.process;
         let threads = match found.about() {
             Some(about) => kept(process, &about.stacks, symbols),
-            None if living.alive => of_process(found, process, &files, &words, symbols),
+            None if living.alive => of_process(found, process, &places, symbols),
             None => Vec::new(),
         };
         Some(Taken { world: process.world.clone(), rank: process.rank, threads })
@@ -80,8 +81,7 @@ pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
 pub fn of_process(
     found: &JobImage,
     process: &Process,
-    files: &Arc<Files>,
-    words: &Symbolizer,
+    places: &Places,
     symbols: &dyn Locate,
 ) -> Vec<ThreadStack> {
     let pid = found.outer_pid(process.pid).unwrap_or(process.pid);
@@ -89,9 +89,9 @@ pub fn of_process(
     let tids: Vec<u32> = threads.iter().map(|thread| thread.tid).collect();
     let doing = |thread: &ThreadFacts| match &thread.call {
         Some(call) => format!("in {}", process.called(call)),
-        None => live::doing(found, process, thread.tid),
+        None => live::doing(found, process, places, thread.tid),
     };
-    let live = match Live::open_among(pid, Arc::clone(files)) {
+    let live = match Live::open_among(pid, Arc::clone(&places.files)) {
         Ok(live) => live,
         Err(why) => {
             let part =
@@ -105,7 +105,7 @@ pub fn of_process(
         Ok(stopped) => {
             let target = Copied { live: &live, stopped: &stopped };
             let walked = walk_from(&target, vdso, &modules, stopped.pc, &stopped.registers);
-            let show = Show { modules: &modules, words, process };
+            let show = Show { modules: &modules, words: &places.words, process };
             ThreadStack {
                 tid: thread.tid,
                 frames: show.frames(&walked.frames, thread),
@@ -258,6 +258,19 @@ const BEGINNINGS: [&str; 7] = [
     "clone3",
 ];
 
+/// Whether a library is one that every program has, or of MPI: what a thread does there, somebody else has asked for.
+fn is_of_the_system(path: &Path) -> bool {
+    const BEGINNINGS: [&str; 9] =
+        ["libc.so", "libc-", "ld-", "libpthread", "libm.so", "libmpi", "libopen-", "libgomp", "linux-vdso"];
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    BEGINNINGS.iter().any(|begins| name.starts_with(begins))
+}
+
+/// Whether frames of this program say nothing of the user's code.
+fn is_an_interpreter(program: &Path) -> bool {
+    program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
+}
+
 impl Show<'_> {
     /// Those of the user, outermost first.
     fn frames(&self, frames: &[Frame], thread: &ThreadFacts) -> Vec<String> {
@@ -270,6 +283,19 @@ impl Show<'_> {
         let begins =
             |function: &Option<String>| function.as_deref().is_some_and(|name| BEGINNINGS.contains(&name));
         shown.into_iter().filter(|(function, _)| !begins(function)).map(|(_, text)| text).rev().collect()
+    }
+
+    /// The innermost one of the user's code: that has a source line, or else is in the program and has a name there.
+    fn innermost(&self, frames: &[Frame], program: Option<&Path>) -> Option<String> {
+        let users = |frame: &&Frame| self.module(frame).is_some_and(|module| !is_of_the_system(&module.path));
+        let of_users: Vec<(&Frame, Location)> =
+            frames.iter().filter(users).filter_map(|frame| Some((frame, self.location(frame)?))).collect();
+        let in_program = |(frame, found): &&(&Frame, Location)| {
+            let here = self.module(frame).is_some_and(|module| Some(module.path.as_path()) == program);
+            here && found.function.is_some() && !program.is_some_and(is_an_interpreter)
+        };
+        let with_line = of_users.iter().find(|(_, found)| found.line.is_some());
+        with_line.or_else(|| of_users.iter().find(in_program)).map(|(frame, _)| self.frame(frame).1)
     }
 
     /// How many of the innermost frames are inside of the open call.
@@ -293,13 +319,17 @@ impl Show<'_> {
         self.modules.iter().find(|module| module.contains(at))
     }
 
-    fn frame(&self, frame: &Frame) -> (Option<String>, String) {
-        let Some(module) = self.module(frame) else { return (None, format!("{:#x}", frame.pc)) };
+    fn location(&self, frame: &Frame) -> Option<Location> {
+        let module = self.module(frame)?;
         let offset = module.address_in_file(frame.pc);
-        let found = match frame.returns {
+        Some(match frame.returns {
             true => self.words.locate_return(&module.path, offset),
             false => self.words.locate(&module.path, offset),
-        };
+        })
+    }
+
+    fn frame(&self, frame: &Frame) -> (Option<String>, String) {
+        let Some(found) = self.location(frame) else { return (None, format!("{:#x}", frame.pc)) };
         let text = match &found.function {
             Some(function) if found.line.is_some() => format!("{function} at {found}"),
             _ => found.to_string(),

@@ -7,12 +7,13 @@
 //! The error is twice that of systematic samples, by the differences of successive parts, and a fifth of what was not seen.
 
 use super::Estimated;
+use serde::{Deserialize, Serialize};
 
 /// How wrong the part that was not seen may be beside what its scatter says: a stretch that was seen may not be like its neighbourhood.
 const UNSEEN: f64 = 0.2;
 
 /// Sums up the parts of a run that lie between looks.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Estimate {
     /// Time in collectives until the last look, in seconds.
     known_s: f64,
@@ -48,6 +49,16 @@ impl Estimate {
         self.waits_s += waits_s;
         self.seconds += factor * waits_s;
         factor
+    }
+
+    /// Adds what was seen of other collectives on another host.
+    pub fn take_in(&mut self, other: &Self) {
+        self.known_s += other.known_s;
+        self.open_s += other.open_s;
+        self.seconds += other.seconds;
+        self.variance += other.variance;
+        self.seen_s += other.seen_s;
+        self.waits_s += other.waits_s;
     }
 
     /// Of the whole run. What came after the last that was seen is taken to be as all the rest.

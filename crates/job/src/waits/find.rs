@@ -90,24 +90,39 @@ fn entered(seen: &Observation) -> impl Iterator<Item = ((u64, u64), Taken)> {
     })
 }
 
-/// The hosts of processes: each has a clock of its own.
-pub struct Hosts<'a>(HashMap<ProcessIndex, &'a str>);
+/// The hosts of processes: each has a clock of its own, which may be known here.
+pub struct Hosts<'a>(HashMap<ProcessIndex, (&'a str, Option<u64>)>);
 
 impl<'a> Hosts<'a> {
     /// Of all processes that were seen.
     pub fn of(joined: &Joined<'a>) -> Self {
-        Self(joined.processes().map(|(me, _, _, seen)| (me, seen.host.as_str())).collect())
+        Self(
+            joined
+                .processes()
+                .map(|(me, _, _, seen)| (me, (seen.host.as_str(), seen.clock_error_ns)))
+                .collect(),
+        )
     }
 
-    /// Whether there is only one.
-    pub fn is_one(&self) -> bool {
-        self.have_one_clock(self.0.keys())
+    /// Whether all can be compared.
+    pub fn have_one_clock(&self) -> bool {
+        self.between(self.0.keys()).is_some()
     }
 
-    fn have_one_clock<'p>(&self, processes: impl IntoIterator<Item = &'p ProcessIndex>) -> bool {
-        let mut hosts = processes.into_iter().map(|process| self.0.get(process));
-        let first = hosts.next();
-        hosts.all(|host| Some(host) == first)
+    /// By how much times of two of them may be wrong against each other; none on one host, or where that is not known.
+    pub fn error_ns(&self) -> Option<u64> {
+        self.between(self.0.keys()).filter(|error| *error > 0)
+    }
+
+    /// The same of these: nothing on one host, none where they cannot be compared.
+    fn between<'p>(&self, processes: impl IntoIterator<Item = &'p ProcessIndex>) -> Option<u64> {
+        let all: Vec<_> = processes.into_iter().filter_map(|process| self.0.get(process)).collect();
+        let Some((first, _)) = all.first() else { return Some(0) };
+        if all.iter().all(|(host, _)| host == first) {
+            return Some(0);
+        }
+        let worst = all.iter().map(|(_, error)| *error).collect::<Option<Vec<u64>>>()?.into_iter().max()?;
+        Some(worst.saturating_mul(2).max(1))
     }
 }
 
@@ -121,12 +136,17 @@ pub struct Judged {
     pub waits: Vec<Wait>,
 }
 
-/// The waits for messages of processes of one host, each at most as long as the call that it was in.
+/// The waits for messages of processes that can be compared, each at most as long as the call that it was in.
 pub fn for_messages(joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
     let mut longest: HashMap<(ProcessIndex, u64), Wait> = HashMap::new();
     let messages = joined.messages();
-    let near = messages.iter().filter(|ends| hosts.have_one_clock([&ends.sender, &ends.receiver]));
-    for wait in near.flat_map(of_message).filter_map(|wait| calls.bounded(wait)) {
+    let near = messages.iter().flat_map(|ends| {
+        let error_ns = hosts.between([&ends.sender, &ends.receiver]);
+        error_ns
+            .into_iter()
+            .flat_map(|error_ns| of_message(ends).filter(move |wait| wait.span.ns() > error_ns))
+    });
+    for wait in near.filter_map(|wait| calls.bounded(wait)) {
         let key = (wait.who, wait.span.from);
         match longest.get_mut(&key) {
             Some(known) if known.span.until >= wait.span.until => {}
@@ -184,18 +204,23 @@ pub fn collectives(
     // Who came last is known only if all are.
     let whole = |comm: u64, members: &[(ProcessIndex, Taken)]| {
         let all = sizes.get(&comm).is_some_and(|size| *size as usize == members.len());
-        all && members.iter().all(|(_, taken)| taken.is_over())
-            && hosts.have_one_clock(members.iter().map(|(member, _)| member))
+        all && members.iter().all(|(_, taken)| taken.is_over()) && error_of(hosts, members).is_some()
     };
     all.retain(|(comm, _), members| whole(*comm, members));
     let judged = |((comm, number), members): ((u64, u64), Vec<(ProcessIndex, Taken)>)| {
         let mut waits = Vec::new();
         of_collective(joined, comm, &members, &mut waits);
+        let error_ns = error_of(hosts, &members).unwrap_or_default();
+        waits.retain(|wait: &Wait| wait.span.ns() > error_ns);
         let ns = members.iter().map(|(_, taken)| taken.span.ns()).fold(0, u64::saturating_add);
         let waits = waits.into_iter().filter_map(|wait| calls.bounded(wait)).collect();
         Judged { number: (comm, number), ns, waits }
     };
     all.into_iter().map(judged).collect()
+}
+
+fn error_of(hosts: &Hosts<'_>, members: &[(ProcessIndex, Taken)]) -> Option<u64> {
+    hosts.between(members.iter().map(|(member, _)| member))
 }
 
 impl Taken {

@@ -16,11 +16,13 @@
 //! known by their numbers too, and by the time that went into them. One look ([`of`]) is a sum of one.
 //!
 //! A wait is never longer than the call that it was in. A call that completes several messages waits for the one that came last.
-//! Times of ranks of one host are those of one clock; ranks of several hosts are not compared here.
+//! Times of ranks of one host are those of one clock. Ranks of several hosts are compared where their times have been brought to one
+//! clock with a known error, and only what is longer than that error is a wait.
 
 mod estimate;
 mod find;
 mod merge;
+mod sent;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -156,8 +158,11 @@ pub struct Waits {
     pub seen_share: f64,
     /// Whether messages were recorded one by one: without, only collectives were looked at.
     pub messages: bool,
-    /// Whether all ranks were on one host: those of several were not compared, since each host has a clock of its own.
+    /// Whether the ranks could be compared: they were on one host, or the clocks of their hosts are known.
     pub one_clock: bool,
+    /// By how much times of two hosts may be wrong against each other, in seconds; none on one host, or where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks_error_s: Option<f64>,
     /// How often the ranks were looked at while they ran, with the last look; 1 if only that was.
     #[serde(default)]
     pub looks: u64,

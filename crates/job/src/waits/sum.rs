@@ -6,6 +6,7 @@ use super::merge::{self, Alike, Amount, Amounts, Who};
 use super::{Time, Wait, Waits};
 use crate::questions::observation::Observation;
 use crate::questions::why::{Joined, ProcessIndex};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -13,20 +14,24 @@ use std::sync::Arc;
 const MOST: usize = 1 << 16;
 
 /// What was seen of a run until now.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sum {
     looks: u64,
     comms: HashMap<u64, Known>,
+    #[serde(with = "super::sent")]
     found: Amounts,
     /// In the collectives that were seen.
     seen_ns: u64,
     estimate: Estimate,
     /// A communicator has members that are not seen.
     partly: bool,
+    /// The same at earlier looks of any host.
+    apart: bool,
 }
 
 /// What is known of a communicator.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Known {
     /// Those up to this number have been seen, or never will be.
     done: u64,
@@ -40,6 +45,27 @@ impl Sum {
     pub fn add(&mut self, observations: &[Observation], collectives_s: f64) {
         let joined = Joined::of(observations);
         self.look(&joined, &Calls::of(&joined), collectives_s);
+    }
+
+    /// What was seen on another host, of its own ranks. A communicator of several hosts was seen whole by none of them.
+    pub fn take_in(&mut self, other: Self) {
+        self.looks = self.looks.max(other.looks);
+        self.apart |= self.partly | other.partly | other.apart;
+        self.seen_ns = self.seen_ns.saturating_add(other.seen_ns);
+        self.estimate.take_in(&other.estimate);
+        for (comm, theirs) in other.comms {
+            if self.comms.len() < MOST || self.comms.contains_key(&comm) {
+                let known = self.comms.entry(comm).or_default();
+                known.done = known.done.max(theirs.done);
+                known.seen = known.seen.max(theirs.seen);
+                known.entered = known.entered.max(theirs.entered);
+            }
+        }
+        for (key, amount) in other.found {
+            if self.found.len() < MOST || self.found.contains_key(&key) {
+                merge::add(&mut self.found, key, amount);
+            }
+        }
     }
 
     fn look(&mut self, joined: &Joined<'_>, calls: &Calls, collectives_s: f64) {
@@ -133,7 +159,8 @@ impl Sum {
         let (collectives, seen) = all.comms.values().fold((0, 0), |(all, seen), known| {
             (u64::saturating_add(all, known.entered), u64::saturating_add(seen, known.seen))
         });
-        let known = self.looks > 0 && seen > 0 && seen < collectives && !all.partly && hosts.is_one();
+        let whole = !all.partly && !all.apart;
+        let known = self.looks > 0 && seen > 0 && seen < collectives && whole && hosts.have_one_clock();
         let estimated = known.then(|| all.estimate.whole());
         let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
         let seen_s = all.seen_ns as f64 / 1e9 + calls.of_messages_s();
@@ -152,7 +179,8 @@ impl Sum {
             seen_s,
             seen_share: part(seen_s, time.waiting),
             messages: observations.iter().any(|seen| seen.ledger.is_some()),
-            one_clock: hosts.is_one(),
+            one_clock: hosts.have_one_clock(),
+            clocks_error_s: hosts.error_ns().map(|ns| ns as f64 / 1e9),
             looks: all.looks,
             collectives,
             collectives_seen: seen,
@@ -160,7 +188,8 @@ impl Sum {
         }
     }
 
-    fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+    /// Says what places are called that were only noted.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         let mut all = Amounts::new();
         for (mut key, amount) in std::mem::take(&mut self.found) {
             key.line = key.line.map(|line| words(&line));

@@ -149,6 +149,52 @@ fn ranks_of_different_hosts_are_not_compared() {
     assert!(!far.one_clock && far.list.is_empty(), "{far:?}");
 }
 
+#[test]
+fn ranks_of_two_hosts_are_compared_by_one_clock_and_only_what_is_longer_than_its_error_is_a_wait() {
+    let late =
+        with_collectives(rank(0, 2), &[("MPI_Barrier", None, 105, 106), ("MPI_Bcast", Some(0), 500, 501)]);
+    let early = with_collectives(
+        rank(1, 2),
+        &[("MPI_Barrier", None, 1_100, 1_106), ("MPI_Bcast", Some(0), 1_300, 1_501)],
+    );
+    let time = Time { threads: 1.0, waiting: 1.0, collectives: 1.0 };
+    let mut here = late;
+    here.by_clock(0, |ns| ns);
+    // The clock there is a second ahead, and known with an error of three milliseconds.
+    let mut there = Observation { host: "n2".into(), ..early };
+    there.by_clock(3 * MS, |ns| ns - 1_000 * MS);
+    let found = of(&[here, there], time);
+    assert!(found.one_clock && found.clocks_error_s == Some(0.006), "{found:?}");
+    assert_eq!(found.list.len(), 1, "the barrier was waited at for less than the error: {found:?}");
+    assert!(found.list[0].kind == Kind::LATE_ROOT && found.list[0].seconds == 0.2, "{found:?}");
+}
+
+#[test]
+fn what_hosts_have_seen_of_their_own_ranks_is_added_up_as_it_is_sent() {
+    let on = |host: &str, ranks: [u32; 2]| {
+        let mut sum = Sum::default();
+        let [mut one, mut two] = barriers(1..=8);
+        for (seen, rank) in [(&mut one, ranks[0]), (&mut two, ranks[1])] {
+            (seen.host, seen.rank) = (host.into(), Some(rank));
+            // Each host has a communicator of its own.
+            seen.communicators[0].identity += u64::from(ranks[0]);
+            seen.history[0].comm += u64::from(ranks[0]);
+        }
+        sum.add(&[one.clone(), two.clone()], 0.3);
+        (sum, [one, two])
+    };
+    let (mut here, first) = on("n1", [0, 1]);
+    let (there, second) = on("n2", [2, 3]);
+    let sent = serde_json::from_str(&serde_json::to_string(&there).unwrap()).unwrap();
+    here.take_in(sent);
+    let observations: Vec<_> = first.into_iter().chain(second).collect();
+    let found = here.finish(&observations, Time::default(), &|text| text.to_owned());
+    assert_eq!((found.collectives, found.collectives_seen, found.looks), (16, 16, 2), "{found:?}");
+    let seconds: f64 = found.list.iter().map(|lost| lost.seconds).sum();
+    assert!((seconds - 2.0 * 8.0 * 0.03).abs() < 1e-9, "{found:?}");
+    assert_eq!(found.list.len(), 2, "each host waited for its own late rank: {found:?}");
+}
+
 /// Barriers of two ranks, one each hundred milliseconds, in which rank 1 is late by thirty: those of these numbers.
 fn barriers(numbers: std::ops::RangeInclusive<u64>) -> [Observation; 2] {
     [0, 1].map(|me| {

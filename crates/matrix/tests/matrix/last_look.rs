@@ -1,5 +1,7 @@
 //! What `mpiscope run` says of a job that hangs when somebody ends it.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,7 +36,65 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let name = format!("{}::a_job_that_hangs_is_judged_once_before_it_is_ended_by_{name}", library.name);
         checked(name, move || check(&subject, &library, signal))
     };
-    SIGNALS.map(trial).into_iter().collect()
+    let (subject, of) = (Arc::clone(subject), Arc::clone(library));
+    let name = format!("{}::a_job_that_hangs_is_judged_when_it_is_interrupted_at_the_terminal", library.name);
+    SIGNALS.map(trial).into_iter().chain([checked(name, move || interrupted(&subject, &of))]).collect()
+}
+
+/// Starts what its arguments name at a terminal of its own, prints its process id and what the terminal shows, and presses Ctrl-C when a
+/// line comes in.
+const TERMINAL: &str = r"
+import os, pty, sys, threading
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+def interrupt():
+    sys.stdin.readline()
+    os.write(terminal, b'\3')
+threading.Thread(target=interrupt, daemon=True).start()
+print(pid, flush=True)
+try:
+    while shown := os.read(terminal, 65536):
+        os.write(1, shown)
+except OSError:
+    pass
+os.waitpid(pid, 0)
+";
+
+/// The watcher reads how far the ranks are at least so often: after twice that it knows that they do not move.
+const READINGS_S: f64 = 5.0;
+
+/// The terminal sends its signal to the launcher and to `mpiscope run` at the same moment.
+fn interrupted(subject: &Subject, library: &Library) -> Result<()> {
+    let mpiscope = paths::mpiscope().context("no mpiscope command")?;
+    let (launch, folder) = (library.launch(2), tempfile::tempdir()?);
+    let mut terminal = Command::new("python3");
+    terminal.args(["-c", TERMINAL]).arg(&mpiscope).args(["run", "--hang-after", "600"]);
+    terminal.arg(launch.get_program()).args(launch.get_args());
+    terminal.arg(subject.binary(&HANG, library)?).arg("two_receives");
+    library.set_environment(&mut terminal);
+    terminal.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut terminal = terminal.spawn()?;
+    let mut shown = BufReader::new(terminal.stdout.take().context("no output")?);
+    let mut pid = String::new();
+    shown.read_line(&mut pid)?;
+    let end = Instant::now() + LIMIT;
+    loop {
+        let why = json(&["why", pid.trim(), "--for", "0.3", "--json"]).unwrap_or_default();
+        let since = why["evidence"][0]["since_s"][0].as_f64().unwrap_or(0.0);
+        if why["kind"] == "deadlock" && since > 2.0 * READINGS_S {
+            break;
+        }
+        ensure!(Instant::now() < end, "does not hang: {why}");
+        thread::sleep(Duration::from_millis(500));
+    }
+    terminal.stdin.take().context("no input")?.write_all(b"\n")?;
+    let mut said = String::new();
+    shown.read_to_string(&mut said)?;
+    terminal.wait()?;
+    ensure!(said.contains(&format!("mpiscope: before the end: {SAID}")), "not said:\n{said}");
+    ensure!(said.matches(SAID).count() == 1, "said more than once:\n{said}");
+    Ok(())
 }
 
 /// Each rank has a `mpiscope run` of its own below the one around the launcher, which watches and speaks alone.

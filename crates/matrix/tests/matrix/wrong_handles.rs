@@ -24,13 +24,18 @@ const NAME: &str = "every_function_does_with_a_wrong_handle_what_it_does_without
 
 /// What is in memory that was never written: bytes, or words that are addresses of something.
 const FILLINGS: [&str; 3] = ["0", "85", "address"];
-/// The program takes some ten seconds, most of which it waits for calls that hang.
-const LIMIT: Duration = Duration::from_secs(120);
+/// The program takes some ten seconds, most of which it waits for calls that hang; on a busy machine ten times as long.
+const LIMIT: Duration = Duration::from_secs(600);
+/// One library of each family is asked each time, the others in a run of everything: they take minutes.
+const ALWAYS: [&str; 2] = ["mpich-5.0", "openmpi-5.0"];
 
 pub fn trial(library: &Arc<Library>) -> Trial {
     let name = format!("{}::{NAME}", library.name);
     if library.family == Family::Intel {
         return crate::skipped(name, "Intel's library hangs without the layer too");
+    }
+    if !ALWAYS.contains(&library.name.as_str()) && std::env::var_os("MPISCOPE_EVERY_SIZE").is_none() {
+        return crate::skipped(name, "only with MPISCOPE_EVERY_SIZE=1");
     }
     let library = Arc::clone(library);
     checked(name, move || check(&library))
@@ -56,7 +61,15 @@ fn check(library: &Library) -> Result<()> {
     let wanted: BTreeSet<&String> = bare.iter().flatten().filter(|line| is_certain(line, &bare)).collect();
     ensure!(wanted.len() > 300, "only {} calls do the same each time", wanted.len());
     let of = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
-    let changed: Vec<_> = wanted.iter().filter(|line| !seen.contains(**line)).collect();
+    let mut changed: Vec<_> = wanted.iter().filter(|line| !seen.contains(**line)).collect();
+    // What a library reads in memory that was freed may be the same three times and differ the fourth time: what the layer changes,
+    // it changes each time.
+    for filling in FILLINGS {
+        if !changed.is_empty() {
+            let again = run(true, filling)?;
+            changed.retain(|line| !again.contains(**line));
+        }
+    }
     let instead: Vec<_> =
         changed.iter().filter_map(|line| seen.iter().find(|other| of(other) == of(line))).collect();
     ensure!(changed.is_empty(), "not so under the layer: {changed:#?}\nbut {instead:#?}");

@@ -31,8 +31,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes the name spaces.
-    pub(super) fn make(dir: &Path, name: &str, address: String) -> anyhow::Result<Self> {
+    /// Makes the name spaces. Hosts have been up for different times: `clock_s` is what `CLOCK_MONOTONIC` is ahead of this machine's.
+    pub(super) fn make(dir: &Path, name: &str, address: String, clock_s: usize) -> anyhow::Result<Self> {
         let up = dir.join(format!("{name}.up"));
         let _old = fs::remove_file(&up);
         let mut keeper = Command::new("unshare");
@@ -41,6 +41,9 @@ impl Host {
             "-m",
             "-p",
             "-u",
+            "-T",
+            "--monotonic",
+            &clock_s.to_string(),
             "--fork",
             "--kill-child",
             "--mount-proc",
@@ -78,7 +81,7 @@ impl Host {
     #[must_use]
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
-        command.args(["-t", &self.first.to_string(), "-n", "-m", "-p", "-u"]);
+        command.args(["-t", &self.first.to_string(), "-n", "-m", "-p", "-u", "-T"]);
         if let Ok(folder) = std::env::current_dir() {
             command.arg(format!("--wdns={}", folder.display()));
         }

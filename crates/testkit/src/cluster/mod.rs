@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What was made, in the folder of the cluster.
 const STATE: &str = "cluster.json";
+/// Between the clocks of two hosts, in seconds.
+const APART_S: usize = 1000;
 
 /// Hosts of one network.
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,7 +48,7 @@ pub fn unavailable() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("hosts cannot be made here: needs root".to_owned());
     }
-    let may = quiet("unshare", &["-n", "-m", "-p", "-u", "--fork", "--mount-proc", "true"]);
+    let may = quiet("unshare", &["-n", "-m", "-p", "-u", "-T", "--fork", "--mount-proc", "true"]);
     if !may {
         return Some("hosts cannot be made here: needs name spaces (unshare)".to_owned());
     }
@@ -104,7 +106,7 @@ impl Cluster {
         fs::write(dir.join("hosts"), network::names(names))?;
         let mut cluster = Self { dir, hosts: Vec::new(), ssh: false, slurm: false };
         let made = names.iter().enumerate().try_for_each(|(number, name)| {
-            cluster.hosts.push(Host::make(&cluster.dir, name, network::address(number))?);
+            cluster.hosts.push(Host::make(&cluster.dir, name, network::address(number), APART_S * number)?);
             anyhow::Ok(())
         });
         let made = made.and_then(|()| network::connect(&cluster.hosts)).and_then(|()| cluster.keep());

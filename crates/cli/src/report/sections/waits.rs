@@ -29,7 +29,14 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         true => "",
         false => "; messages were not recorded one by one, only collectives were looked at",
     };
-    let clocks = if found.one_clock { "" } else { "; ranks of different hosts were not compared" };
+    let clocks = match (found.one_clock, found.clocks_error_s) {
+        (true, None) => String::new(),
+        (true, Some(error)) => format!(
+            "; between hosts only the last collectives of each communicator, by clocks that may be wrong by {}",
+            duration(error)
+        ),
+        (false, _) => "; ranks of different hosts were not compared".to_owned(),
+    };
     blocks.push(Block::Line(format!(
         "  waits of {} in all; {seen}{collectives}{messages}{clocks}",
         duration(found.seconds)

@@ -2,10 +2,11 @@
 
 use super::message::{self, LONGEST_EVIDENCE, Message};
 use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
-use super::{FromHost, Offset, PLACE, SECRET, SILENT, patience};
+use super::{FromHost, PLACE, SECRET, SILENT, patience};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::elsewhere::announced::{self, Announcement};
 use mpiscope_job::evidence;
+use mpiscope_job::offset::{HostClock, Offset};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -22,8 +23,10 @@ const SILENCE: Duration = Duration::from_secs(8);
 const LATE: Duration = Duration::from_secs(3);
 /// Strangers that are listened to at once.
 const MOST_STRANGERS: usize = 256;
-/// How often a clock is asked: the quickest answer counts.
+/// How often a clock is asked at first: the quickest answer counts.
 const ASKED: usize = 4;
+/// Clocks drift: each is asked again so long after that, and again.
+const ASKED_AGAIN: Duration = Duration::from_secs(10);
 
 /// A host that has proved that it belongs to the job.
 struct Known {
@@ -31,7 +34,7 @@ struct Known {
     id: String,
     ranks: Vec<u32>,
     heard: Instant,
-    clock: Option<Offset>,
+    clock: HostClock,
     /// The file when it is here, or why it is not.
     outcome: Option<Result<NamedTempFile, String>>,
 }
@@ -122,7 +125,7 @@ fn given(known: Known) -> FromHost {
         Some(Err(why)) => Err(why),
         None => Err(SILENT.to_owned()),
     };
-    FromHost { host: known.host, ranks: known.ranks, clock: known.clock, evidence }
+    FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence }
 }
 
 fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Shared>) {
@@ -168,15 +171,11 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
     if theirs != job {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    let mut clock: Option<Offset> = None;
-    for _ in 0..ASKED {
-        let sent = Moment::now().monotonic_ns;
-        message::send(host, &Message::Time)?;
-        let Message::Clock(theirs) = message::receive(host)? else {
-            return Err(io::ErrorKind::InvalidData.into());
-        };
-        let offset = Offset::of(sent, theirs, Moment::now().monotonic_ns);
-        clock = Some(clock.map_or(offset, |known| known.better(offset)));
+    let (theirs, offset) = ask(host)?;
+    let mut clock = HostClock::new(theirs, offset);
+    for _ in 1..ASKED {
+        let (theirs, offset) = ask(host)?;
+        clock.add(theirs, offset);
     }
     message::send(host, &Message::Go)?;
     let mut hosts = shared.hosts();
@@ -203,13 +202,29 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
     Ok(hosts.len() - 1)
 }
 
+/// What time is it there, and how far is that from ours?
+fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
+    let sent = Moment::now().monotonic_ns;
+    message::send(host, &Message::Time)?;
+    match message::receive(host)? {
+        Message::Clock(theirs) => Ok((theirs, Offset::of(sent, theirs, Moment::now().monotonic_ns))),
+        other => Err(message::unexpected(&other)),
+    }
+}
+
 /// Until the evidence is here.
 fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
     host.patience(SILENCE)?;
+    let mut asked = Instant::now();
     loop {
         match message::receive(host) {
             Ok(Message::Alive(ranks)) => {
                 shared.change(at, |known| known.ranks = ranks);
+                if asked.elapsed() > ASKED_AGAIN {
+                    let (theirs, offset) = ask(host)?;
+                    shared.change(at, |known| known.clock.add(theirs, offset));
+                    asked = Instant::now();
+                }
                 message::send(host, if shared.is_late() { &Message::Now } else { &Message::Go })?;
             }
             Ok(Message::Evidence(len)) if len <= LONGEST_EVIDENCE => return take(host, len, at, shared),

@@ -1,8 +1,12 @@
 //! What hosts sent, as parts of the report and of the evidence file.
 
 use super::FromHost;
+use mpiscope_job::clock::Moment;
+use mpiscope_job::course::Followed;
 use mpiscope_job::discover::Job;
+use mpiscope_job::evidence::Evidence;
 use mpiscope_job::living::Reader;
+use mpiscope_job::offset::{HostClock, Offset};
 use mpiscope_job::report::{Observed, of_job};
 use mpiscope_job::{JobReport, RankSet};
 use std::path::Path;
@@ -12,11 +16,10 @@ pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
     let (mut processes, mut problems) = (Vec::new(), Vec::new());
     let reader = Reader::default();
     for other in others {
-        let later = other.clock.map_or(0, |clock| clock.later_ns);
         match &other.evidence {
             Ok(evidence) => {
                 for image in &evidence.job.images {
-                    match of_job::of_kept(image, &reader, later) {
+                    match of_job::of_kept(image, &reader, other.clock.as_ref()) {
                         Ok(one) => processes.push(one),
                         Err(why) => problems.push(format!("{}: {why}", other.host)),
                     }
@@ -28,6 +31,46 @@ pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
         }
     }
     (processes, problems)
+}
+
+/// What all hosts have seen of their ranks while these ran, and of whom that is not known.
+pub fn followed(here: Option<Followed>, others: &[FromHost]) -> (Option<Followed>, Option<String>) {
+    let (mut all, mut unseen) = (here, Vec::new());
+    for other in others {
+        let Ok(evidence) = &other.evidence else { continue };
+        match &evidence.followed {
+            // A host that nobody could ask is taken to have the time of the day in common with this one.
+            Some(seen) => {
+                let clock = other.clock.or_else(|| of_day(evidence));
+                all.get_or_insert_default().take_in(seen.clone(), clock.as_ref());
+            }
+            None => unseen.push(other.host.as_str()),
+        }
+    }
+    let why = || format!("the ranks of {} are not in the windows of the run", unseen.join(", "));
+    (all, (!unseen.is_empty()).then(why))
+}
+
+/// By when a host says it is, of the clock that people set.
+fn of_day(evidence: &Evidence) -> Option<HostClock> {
+    let theirs = evidence.job.images.iter().find_map(|image| image.about())?.moment;
+    let boot = |moment: Moment| i128::from(moment.unix_ns) - i128::from(moment.monotonic_ns);
+    let later_ns = (boot(theirs) - boot(Moment::now())) as i64;
+    Some(HostClock::new(theirs.monotonic_ns, Offset { later_ns, error_ns: u64::MAX }))
+}
+
+/// Says in the report how far the clocks of hosts are from ours.
+pub fn clocks(report: &mut JobReport, others: &[FromHost]) {
+    for other in others {
+        let (Some(clock), Ok(evidence)) = (&other.clock, &other.evidence) else { continue };
+        let Some(name) = evidence.manifest.host.as_ref().map(|host| &host.name) else { continue };
+        let end =
+            evidence.job.images.iter().filter_map(|image| Some(image.about()?.moment.monotonic_ns)).max();
+        for host in report.hosts.iter_mut().filter(|host| host.host == *name) {
+            host.clock_later_s = end.map(|end| clock.later_ns(end) as f64 / 1e9);
+            host.clock_error_s = Some(clock.error_ns() as f64 / 1e9);
+        }
+    }
 }
 
 /// A host that is missing, with its ranks.

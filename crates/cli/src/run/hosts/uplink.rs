@@ -1,6 +1,7 @@
 //! The side of a host: tells the one who gathers that it is there, and sends what it knows in the end.
 
 use super::super::evidence;
+use super::super::follow::Seen;
 use super::message::{self, Identity, Message};
 use super::sealed::{Sealed, Secret, Side};
 use super::{PLACE, SECRET, patience};
@@ -36,13 +37,13 @@ pub struct Uplink {
 }
 
 impl Uplink {
-    /// Connects, if somebody gathers; the program does not wait for it.
-    pub fn begin(job: &str) -> Option<Self> {
+    /// Connects, if somebody gathers; the program does not wait for it. `seen` is what is seen of the ranks while they run.
+    pub fn begin(job: &str, seen: Seen) -> Option<Self> {
         let place = env::var(PLACE).ok()?;
         let secret = Secret::parse(&env::var(SECRET).ok()?)?;
         let (news, hears) = channel();
         let job = job.to_owned();
-        let work = move || keep(&place, &secret, &job, &hears);
+        let work = move || keep(&place, &secret, &job, &seen, &hears);
         let thread = thread::Builder::new().name("uplink".into()).spawn(work).ok()?;
         Some(Self { news, thread })
     }
@@ -84,15 +85,12 @@ fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
     Err(last)
 }
 
-fn keep(place: &str, secret: &Secret, job: &str, news: &Receiver<News>) -> io::Result<()> {
+fn keep(place: &str, secret: &Secret, job: &str, seen: &Seen, news: &Receiver<News>) -> io::Result<()> {
     let mut up = connect(place, secret)?;
     message::send(&mut up, &Message::Hello { job: job.to_owned(), from: identity() })?;
-    loop {
-        match message::receive(&mut up)? {
-            Message::Time => message::send(&mut up, &Message::Clock(Moment::now().monotonic_ns))?,
-            Message::Go => break,
-            other => return Err(message::unexpected(&other)),
-        }
+    match answer(&mut up)? {
+        Message::Go => {}
+        other => return Err(message::unexpected(&other)),
     }
     up.patience(patience())?;
     let mut ranks = Vec::new();
@@ -104,10 +102,20 @@ fn keep(place: &str, secret: &Secret, job: &str, news: &Receiver<News>) -> io::R
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("nothing to send")),
         }
         message::send(&mut up, &Message::Alive(ranks.clone()))?;
-        match message::receive(&mut up)? {
+        match answer(&mut up)? {
             Message::Go => {}
-            Message::Now => return send_now(&mut up, job),
+            Message::Now => return send_now(&mut up, job, seen),
             other => return Err(message::unexpected(&other)),
+        }
+    }
+}
+
+/// What the other side says when it knows what time it is here.
+fn answer(up: &mut Sealed) -> io::Result<Message> {
+    loop {
+        match message::receive(up)? {
+            Message::Time => message::send(up, &Message::Clock(Moment::now().monotonic_ns))?,
+            other => return Ok(other),
         }
     }
 }
@@ -124,10 +132,10 @@ fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
 }
 
 /// Ranks here outlive their launcher: what is known of them at this moment.
-fn send_now(up: &mut Sealed, job: &str) -> io::Result<()> {
+fn send_now(up: &mut Sealed, job: &str, seen: &Seen) -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("evidence");
-    match evidence::keep(job, Duration::ZERO, false, &file) {
+    match evidence::keep(job, Duration::ZERO, false, &file) && evidence::add(seen, &file) {
         true => send(up, &file),
         false => Err(io::Error::other("nothing can be saved")),
     }

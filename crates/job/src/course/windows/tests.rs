@@ -1,4 +1,5 @@
 use super::*;
+use crate::offset::{HostClock, Offset};
 
 const S: u64 = 1_000_000_000;
 
@@ -91,4 +92,73 @@ fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
     assert_eq!(found.ranks, ["0", "1"]);
     assert_eq!(found.list[2].mpi, [Some(0.0), None]);
     assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
+}
+
+/// One host's course as another one gets it.
+fn sent(course: &Course) -> Course {
+    serde_json::from_str(&serde_json::to_string(course).unwrap()).unwrap()
+}
+
+fn of_host(mut course: Course, host: &str, first: u32) -> Course {
+    for track in &mut course.tracks {
+        track.host = host.into();
+        track.rank = track.rank.map(|rank| rank + first);
+    }
+    course
+}
+
+#[test]
+fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_reports() {
+    let late = |rank: u32, at: f64| if rank == 1 && at > 3.0 { 0.9 } else { 0.5 };
+    let mut here = of_host(run(2, 6, 20_000_000, |_, _| 0.5), "n1", 0);
+    // Their clock is an hour behind, and they were looked at seldom.
+    let mut there = of_host(run(2, 6, 100_000_000, late), "n2", 2);
+    let hour = 3_600 * S;
+    for track in &mut there.tracks {
+        (track.from_ns, track.until_ns) = (track.from_ns + 40_000_000, track.until_ns + 40_000_000);
+    }
+    there.begin_ns = there.begin_ns.map(|ns| ns + 40_000_000);
+    for track in &mut here.tracks {
+        (track.from_ns, track.until_ns) = (track.from_ns + hour, track.until_ns + hour);
+    }
+    here.begin_ns = here.begin_ns.map(|ns| ns + hour);
+    let clock = HostClock::new(0, Offset { later_ns: hour as i64, error_ns: 1 });
+    for (mut first, second, later) in
+        [(here.clone(), sent(&there), Some(&clock)), (Course::default(), sent(&here), None)]
+    {
+        let alone = first.tracks.is_empty();
+        first.take_in(second, later);
+        if alone {
+            first.take_in(sent(&there), Some(&clock));
+        }
+        let found = first.windows(|_| 0).unwrap();
+        assert_eq!(found.ranks, ["0", "1", "2", "3"]);
+        assert!((found.list.len() as i64 - 121).abs() <= 1, "{}", found.list.len());
+        assert!(found.said.iter().any(|said| said.contains("rank 3 falls behind")), "{:?}", found.said);
+        assert_eq!((found.list[100].slowest, found.list[100].mpi[3]), (Some(3), Some(0.1)));
+        for track in &first.tracks {
+            let wall: f64 = track.windows.iter().map(|part| part.wall).sum();
+            assert!((wall - 6.0).abs() < 1e-3, "no time is lost: {wall}");
+        }
+    }
+}
+
+#[test]
+fn runs_of_different_length_get_windows_of_one_width_and_what_is_sent_is_bounded() {
+    let mut long = of_host(run(1, 100, 50_000_000, |_, _| 0.5), "n1", 0);
+    let short = of_host(run(1, 3, 20_000_000, |_, _| 0.5), "n2", 1);
+    let mut other = short.clone();
+    other.take_in(sent(&long), None);
+    long.take_in(sent(&short), None);
+    for course in [&long, &other] {
+        let found = course.windows(|_| 0).unwrap();
+        assert!(found.list.len() <= MOST && found.list.len() > MOST / 2 - 1, "{}", found.list.len());
+        assert_eq!(found.list.last().unwrap().mpi.iter().flatten().count(), 1);
+    }
+    let mut broken = sent(&short);
+    broken.width_ns = 0;
+    broken.tracks[0].until_ns = u64::MAX;
+    broken.tracks[0].windows = vec![Part::default(); 10 * MOST];
+    long.take_in(broken, None);
+    assert!(long.tracks.iter().all(|track| track.windows.len() <= MOST));
 }

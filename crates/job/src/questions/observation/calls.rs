@@ -33,7 +33,9 @@ struct Open<'a> {
 impl<S: Source> Reader<'_, '_, S> {
     /// The call that a thread is in, or, if it polls, the one that it makes again and again.
     pub fn call(&self, thread: &ThreadFacts) -> Option<Call> {
-        let polling = self.rank.process().polling_since(thread);
+        let process = self.rank.process();
+        let pausing = || process.asking_since(thread).filter(|_| self.context.pauses(thread.tid));
+        let polling = process.polling_since(thread).or_else(pausing);
         let record = match (&thread.call, polling) {
             (Some(call), _) => call,
             (None, Some(_)) => thread.last.as_ref()?,

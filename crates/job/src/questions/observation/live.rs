@@ -1,17 +1,21 @@
 //! Observing the processes of a job on this host, without stopping them.
 
 use super::read::{Context, observe};
-use super::{Observation, Stage};
+use super::{AWAITS_THREAD, Observation, Stage};
 use crate::discover::{Job, JobImage};
 use crate::evidence::About;
 use crate::names::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
+use crate::stacks::asleep::Asleep;
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
-use mpiscope_target::Files;
+use mpiscope_target::{Files, Symbolizer};
+use std::cell::Cell;
+use std::fmt::Display;
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One look at the processes of a job on this host.
 #[derive(Debug, Default)]
@@ -22,22 +26,31 @@ pub struct Look {
     pub errors: Vec<String>,
 }
 
-/// How many calls that are no polling all processes of a job on this host have completed; `None` while no image can be read.
+/// How many calls all processes of a job on this host have completed, without those of loops that only ask; `None` while no image can
+/// be read. The number has no meaning but that it changes.
 pub fn progress(job: &Job) -> Option<u64> {
-    let calls = |found: &JobImage| {
+    let steps = |found: &JobImage| {
         let process = Process::read(&found.open().ok()?, None).ok()?;
-        let calls = process.threads.iter().map(|thread| thread.calls.saturating_sub(process.polls(thread)));
-        Some(calls.fold(0, u64::saturating_add))
+        let steps = process.threads.iter().map(|thread| u64::from(process.steps(thread)));
+        Some(steps.fold(0, u64::wrapping_add))
     };
-    job.images.iter().filter_map(calls).reduce(u64::saturating_add)
+    job.images.iter().filter_map(steps).reduce(u64::wrapping_add)
 }
 
 /// Looks at all processes of a job on this host.
 pub fn look(job: &Job, symbols: &dyn Locate) -> Look {
+    look_with(job, symbols, &Places::default())
+}
+
+/// The same for a job that is being ended: who is gone is taken for one that has just been there.
+pub fn look_back(job: &Job, symbols: &dyn Locate) -> Look {
+    look_with(job, symbols, &Places { back: true, ..Places::default() })
+}
+
+fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
     let mut look = Look::default();
-    let files = Arc::new(Files::default());
     for found in &job.images {
-        match one(found, symbols, &files) {
+        match one(found, symbols, places) {
             Ok(observation) => look.observations.push(observation),
             // It ended since the list was made.
             Err(_) if !found.held() => {}
@@ -63,8 +76,8 @@ impl Look {
     }
 }
 
-fn one(found: &JobImage, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Observation, crate::Error> {
-    let Some((image, process)) = found.read(files)? else {
+fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observation, crate::Error> {
+    let Some((image, process)) = found.read(&places.files)? else {
         return Ok(Observation { stage: Stage::Silent, ..Observation::default() });
     };
     let context = SymbolContext::new(&process, symbols);
@@ -72,7 +85,7 @@ fn one(found: &JobImage, symbols: &dyn Locate, files: &Arc<Files>) -> Result<Obs
     if let Some(about) = found.about() {
         return Ok(observe_kept(&rank, about));
     }
-    Ok(observe(&rank, &system(found, &process)))
+    Ok(observe(&rank, &System::of(found, &process, places)))
 }
 
 /// Observes a process that an evidence file has kept.
@@ -82,14 +95,49 @@ pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation
 }
 
 /// What a thread does outside of MPI.
-pub fn doing(found: &JobImage, process: &Process, tid: u32) -> String {
-    system(found, process).doing(tid)
+pub fn doing(found: &JobImage, process: &Process, places: &Places, tid: u32) -> String {
+    let system = System::of(found, process, places);
+    let asking =
+        process.threads.iter().any(|thread| thread.tid == tid && process.asking_since(thread).is_some());
+    if asking && system.pauses(tid) { PAUSES.to_owned() } else { system.doing(tid) }
 }
 
-fn system(found: &JobImage, process: &Process) -> System {
-    let ended = (!found.alive(process.pid)).then(|| gone(process));
-    System { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended }
+/// Where in the user's code a thread sleeps, if it does and that is known.
+pub fn at(found: &JobImage, process: &Process, places: &Places, tid: u32) -> Option<String> {
+    System::of(found, process, places).at(tid)
 }
+
+/// What is kept of a thread that asks and pauses in turn.
+const PAUSES: &str = "sleeping in the system call clock_nanosleep";
+
+/// What the places of all processes of one look need.
+pub struct Places {
+    /// The files of the programs.
+    pub files: Arc<Files>,
+    /// Gives words for addresses.
+    pub words: Symbolizer,
+    /// So many more are looked for: each takes milliseconds.
+    left: Cell<u32>,
+    /// Processes that have ended are looked at as they were before.
+    back: bool,
+    /// How many more of these are waited for that might pause.
+    patience: Cell<u32>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            files: Arc::default(),
+            words: Symbolizer::new(),
+            left: Cell::new(MOST_PLACES),
+            back: false,
+            patience: Cell::new(PATIENCE),
+        }
+    }
+}
+
+/// Threads outside of MPI of which the place is looked for.
+const MOST_PLACES: u32 = 64;
 
 /// What a host's kernel said of a process when it was saved.
 struct Earlier<'a> {
@@ -102,8 +150,12 @@ impl Context for Earlier<'_> {
         self.about.doing.get(&tid).cloned().unwrap_or_default()
     }
 
-    fn at(&self, _: u32) -> Option<String> {
-        None
+    fn at(&self, tid: u32) -> Option<String> {
+        self.about.at.get(&tid).cloned()
+    }
+
+    fn pauses(&self, tid: u32) -> bool {
+        self.about.doing.get(&tid).is_some_and(|doing| doing == PAUSES)
     }
 
     fn ended(&self) -> Option<String> {
@@ -119,44 +171,109 @@ fn gone(process: &Process) -> String {
     }
 }
 
-/// What this host's kernel says of a process.
-struct System {
-    pid: u32,
-    ended: Option<String>,
+/// A thread that asks and pauses in turn is looked at so often, since it may be asking just now, or wait for a processor.
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+/// Threads that ask and did not pause, of one look: of more than these only the present moment is seen.
+const PATIENCE: u32 = 8;
+
+/// How often a thread has gone to sleep of its own accord.
+fn gave_up_the_processor(task: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("{task}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
 }
 
-impl Context for System {
+/// What this host's kernel says of a process.
+struct System<'a> {
+    pid: u32,
+    ended: Option<String>,
+    process: &'a Process,
+    places: &'a Places,
+}
+
+impl<'a> System<'a> {
+    fn of(found: &JobImage, process: &'a Process, places: &'a Places) -> Self {
+        let ended = (!places.back && !found.alive(process.pid)).then(|| gone(process));
+        Self { pid: found.outer_pid(process.pid).unwrap_or(process.pid), ended, process, places }
+    }
+
+    fn task(&self, tid: impl Display) -> String {
+        format!("/proc/{}/task/{tid}", self.pid)
+    }
+
+    /// Whether only a thread that is inside of MPI could wake one that waits for another: all others that are not wait as well, or
+    /// serve connections.
+    fn only_mpi_could_wake(&self) -> bool {
+        let inside = |tid: &str| {
+            let mut threads = self.process.threads.iter();
+            threads.any(|thread| thread.call.is_some() && tid.parse() == Ok(thread.tid))
+        };
+        let Ok(tasks) = fs::read_dir(self.task("")) else { return false };
+        let tids = tasks.filter_map(|task| task.ok()?.file_name().into_string().ok());
+        let (inside, outside): (Vec<String>, Vec<String>) = tids.partition(|tid| inside(tid));
+        let waits = |tid: &String| {
+            Asleep::of(&self.task(tid)).is_some_and(|asleep| asleep.waits_for_a_thread() || asleep.serves())
+        };
+        !inside.is_empty() && outside.iter().all(waits)
+    }
+
+    /// What a thread does that sleeps.
+    fn sleeping(&self, task: &str) -> String {
+        match Asleep::of(task) {
+            Some(asleep) if asleep.waits_for_a_thread() && self.only_mpi_could_wake() => {
+                AWAITS_THREAD.to_owned()
+            }
+            Some(asleep) => format!("sleeping in the system call {}", asleep.call),
+            None => "sleeping".to_owned(),
+        }
+    }
+}
+
+/// What the kernel says of a thread: a letter.
+fn state(task: &str) -> Option<char> {
+    // Behind the name, which may hold anything, blanks and brackets too.
+    let stat = fs::read_to_string(format!("{task}/stat")).ok()?;
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+}
+
+impl Context for System<'_> {
     fn doing(&self, tid: u32) -> String {
-        let task = format!("/proc/{}/task/{tid}", self.pid);
-        // Behind the name, which may hold anything, blanks and brackets too.
-        let stat = fs::read_to_string(format!("{task}/stat")).unwrap_or_default();
-        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-        let text = match state {
+        let task = self.task(tid);
+        let text = match state(&task) {
             Some('R') => "computing",
             Some('D') => "waiting for a device or file system",
             Some('T') => "stopped by a signal",
             Some('t') => "stopped by a debugger",
-            Some('S') => return sleeping(&task),
+            Some('S') => return self.sleeping(&task),
             _ => "",
         };
         text.to_owned()
     }
 
-    fn at(&self, _: u32) -> Option<String> {
-        None
+    fn at(&self, tid: u32) -> Option<String> {
+        let asleep = Asleep::of(&self.task(tid))?;
+        self.places.left.set(self.places.left.get().checked_sub(1)?);
+        asleep.frame(self.pid, self.process, &self.places.files, &self.places.words)
+    }
+
+    fn pauses(&self, tid: u32) -> bool {
+        let task = self.task(tid);
+        let now = || Asleep::of(&task).is_some_and(|asleep| asleep.pauses());
+        let patience = &self.places.patience;
+        let Some(before) = gave_up_the_processor(&task).filter(|_| !now() && patience.get() > 0) else {
+            return now();
+        };
+        let later = (0..LOOKS).any(|_| {
+            std::thread::sleep(BETWEEN_LOOKS);
+            now() || gave_up_the_processor(&task).is_some_and(|times| times >= before + 2)
+        });
+        if !later {
+            patience.set(patience.get() - 1);
+        }
+        later
     }
 
     fn ended(&self) -> Option<String> {
         self.ended.clone()
-    }
-}
-
-/// In which system call a thread sleeps, if we may know.
-fn sleeping(task: &str) -> String {
-    let syscall = fs::read_to_string(format!("{task}/syscall")).unwrap_or_default();
-    let number = syscall.split_whitespace().next().and_then(|word| word.parse::<usize>().ok());
-    match number.and_then(syscalls::Sysno::new) {
-        Some(call) => format!("sleeping in the system call {call}"),
-        None => "sleeping".to_owned(),
     }
 }

@@ -24,6 +24,9 @@ pub use windows::Window;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What is said of a thread outside of MPI that only a thread inside of MPI can wake: it can act when that returns, and not before.
+pub const AWAITS_THREAD: &str = "waiting for another thread that is in MPI";
+
 /// What one look at one process saw.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -40,6 +43,10 @@ pub struct Observation {
     pub host: String,
     /// Process id on its host.
     pub pid: u32,
+    /// Its times have been brought to the clock of the one who looks, and are wrong by at most so many nanoseconds; none while they are
+    /// those of its own host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
     /// How far it has come.
     pub stage: Stage,
     /// How it ended, for people, if it has.
@@ -76,6 +83,31 @@ pub struct Observation {
     pub ledger: Option<Ledger>,
 }
 
+impl Observation {
+    /// Brings its times to another clock.
+    pub fn by_clock(&mut self, error_ns: u64, ours: impl Fn(u64) -> u64) {
+        let change = |ns: &mut u64| {
+            // Zero is no time.
+            if *ns != 0 {
+                *ns = ours(*ns);
+            }
+        };
+        for (entered, left) in self.history.iter_mut().flat_map(|history| &mut history.times) {
+            change(entered);
+            change(left);
+        }
+        let rings = self.ledger.iter_mut().flat_map(|ledger| [&mut ledger.sent, &mut ledger.received]);
+        for line in rings.flat_map(|ring| &mut ring.lines) {
+            change(&mut line.posted_ns);
+            if let Some(waited) = &mut line.waited {
+                change(&mut waited.from_ns);
+                change(&mut waited.until_ns);
+            }
+        }
+        self.clock_error_ns = Some(error_ns);
+    }
+}
+
 /// How far a process has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -98,6 +130,9 @@ pub struct Thread {
     pub calls: u64,
     /// Polling calls completed.
     pub polls: u64,
+    /// Calls completed, without those of a loop that it is in and that only asks, cut off to 32 bits.
+    #[serde(default)]
+    pub steps: u32,
     /// The open call, or the one that it polls with.
     pub call: Option<Call>,
     /// Outside of MPI: the last call and its line.

@@ -18,6 +18,11 @@ pub trait Context {
     /// The innermost frame of the user's code: `function at file:line`.
     fn at(&self, tid: u32) -> Option<String>;
 
+    /// Whether a thread sleeps for a time that it has set itself, as loops do that ask and pause in turn.
+    fn pauses(&self, _: u32) -> bool {
+        false
+    }
+
     /// How the process ended, for people; `None` while it is there.
     fn ended(&self) -> Option<String>;
 
@@ -40,6 +45,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
     let on_objects = collective_objects::read(rank, &communicators);
     let ended = context.ended().filter(|_| !process.finalized());
     let mut observation = Observation {
+        clock_error_ns: None,
         job: process.job.clone(),
         world: process.world.clone(),
         rank: process.rank,
@@ -129,6 +135,7 @@ fn thread<S: Source>(facts: &ThreadFacts, calls: &calls::Reader<'_, '_, S>, cont
     Thread {
         calls: facts.calls.saturating_sub(polls),
         polls,
+        steps: process.steps(facts),
         after: facts.last.as_ref().filter(|_| outside).map_or_else(String::new, |last| {
             let function = process.called(last);
             match calls.rank.place(facts.return_address) {

@@ -8,6 +8,7 @@ use super::messages::Pairs;
 use super::snapshot::{
     CommIndex, Condition, Need, Peer, Process, ProcessIndex, Receive, Snapshot, Thread, Wait,
 };
+use crate::questions::observation::AWAITS_THREAD;
 use std::collections::HashMap;
 
 /// What the solver found.
@@ -79,6 +80,9 @@ pub fn blocked(snapshot: &Snapshot, acts: &[bool], polls_wait: bool) -> Blocked 
         nodes: Vec::new(),
     };
     for (index, process) in (0..).zip(&snapshot.processes) {
+        solver.use_up(index, process);
+    }
+    for (index, process) in (0..).zip(&snapshot.processes) {
         solver.add(index, process, acts.get(index as usize).copied().unwrap_or(false), polls_wait);
     }
     solver.run();
@@ -92,7 +96,7 @@ fn acts_alone(thread: &Thread, polls_wait: bool) -> bool {
         return false;
     }
     match &thread.call {
-        None => true,
+        None => &*thread.idle.doing != AWAITS_THREAD,
         Some(call) if matches!(call.wait, Wait::Nothing) => true,
         // A call that is held open only by polling: the program may stop to poll.
         Some(_) => thread.is_polling() && !polls_wait,
@@ -108,12 +112,23 @@ impl Thread {
 }
 
 impl Solver<'_> {
+    /// What is met already takes its messages, which nobody else can have.
+    fn use_up(&mut self, index: ProcessIndex, process: &Process) {
+        for need in process.calls().flat_map(|call| &call.met) {
+            match need {
+                Need::Message(receive) => _ = self.pairs.finds(index, &receive.matches),
+                Need::Receiver(message) => _ = self.pairs.is_received(index, message),
+                Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => {}
+            }
+        }
+    }
+
     fn add(&mut self, index: ProcessIndex, process: &Process, acts: bool, polls_wait: bool) {
         let threads = || process.threads.iter().filter(|thread| !thread.ended);
         let free = match process.condition {
             Condition::Unseen(_) | Condition::Starting => true,
             Condition::Finalized | Condition::Ended(_) => return,
-            Condition::Running => acts || threads().next().is_none(),
+            Condition::Running => acts || threads().all(|thread| thread.call.is_none()),
         };
         if free || threads().any(|thread| acts_alone(thread, polls_wait)) {
             self.revive(index);

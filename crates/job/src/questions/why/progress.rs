@@ -1,13 +1,45 @@
 //! Who moved between two looks.
 
 use super::snapshot::{Process, Snapshot, Thread};
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+/// The second look, in which a thread that was polling in the first one and has only polled since is polling still: it may have been seen
+/// at a moment at which it waited for a processor, and seemed to compute.
+pub fn still_polling<'a>(first: &Snapshot, second: &'a Snapshot) -> Cow<'a, Snapshot> {
+    let known = by_name(first);
+    let mut polling = Vec::new();
+    for (index, after) in second.processes.iter().enumerate() {
+        let before = known.get(&name(after)).map_or(&[][..], |before| &before.threads);
+        for (thread, (before, after)) in before.iter().zip(&after.threads).enumerate() {
+            let goes_round = after.steps == before.steps && after.polls > before.polls && !after.ended;
+            if goes_round && before.is_polling() && after.call.is_none() {
+                polling.push((index, thread, before.call.clone()));
+            }
+        }
+    }
+    let mut second = Cow::Borrowed(second);
+    for (index, thread, call) in polling {
+        let thread =
+            second.to_mut().processes.get_mut(index).and_then(|process| process.threads.get_mut(thread));
+        if let Some(thread) = thread {
+            thread.call = call;
+        }
+    }
+    second
+}
+
+fn name(process: &Process) -> (usize, u32) {
+    (process.world, process.rank)
+}
+
+fn by_name(snapshot: &Snapshot) -> HashMap<(usize, u32), &Process> {
+    snapshot.processes.iter().map(|process| (name(process), process)).collect()
+}
 
 /// By process of the second look: it completed a call that is no polling, or came further in its life.
 pub fn acts(first: &Snapshot, second: &Snapshot) -> Vec<bool> {
-    let name = |process: &Process| (process.world, process.rank);
-    let known: HashMap<_, &Process> =
-        first.processes.iter().map(|process| (name(process), process)).collect();
+    let known = by_name(first);
     // Who was not there before has come since.
     let moved = |after: &Process| known.get(&name(after)).is_none_or(|before| moved(before, after));
     second.processes.iter().map(moved).collect()
@@ -20,8 +52,10 @@ fn moved(before: &Process, after: &Process) -> bool {
 }
 
 fn advanced(before: &Thread, after: &Thread) -> bool {
-    before.calls != after.calls
-        || before.call.is_some() != after.call.is_some()
+    // Between two polls it is outside, which is no step.
+    let polls = before.is_polling() || after.is_polling();
+    before.steps != after.steps
+        || (before.call.is_some() != after.call.is_some() && !polls)
         || before.ended != after.ended
 }
 

@@ -27,6 +27,7 @@ impl Scene {
             threads: vec![Thread {
                 calls: 10,
                 polls: 0,
+                steps: 10,
                 call: None,
                 idle: Idle { after: "MPI_Barrier".into(), doing: "computing".into(), at: None },
                 ended: false,
@@ -59,6 +60,7 @@ impl Scene {
             place: Some(format!("{}.c:1", function.to_lowercase()).into()),
             age_s: Some(2.0),
             wait,
+            met: Vec::new(),
             polling: false,
         };
         if let Some(thread) = self.process(rank).threads.first_mut() {

@@ -80,6 +80,8 @@ pub struct Thread {
     pub calls: u64,
     /// Polling calls (`MPI_Test`, `MPI_Iprobe`, …) completed.
     pub polls: u64,
+    /// Calls completed, without those of a loop that it is in and that only asks, cut off to 32 bits.
+    pub steps: u32,
     /// The call that it is in, or that it polls with.
     pub call: Option<Call>,
     /// What it does outside of MPI, if it is there.
@@ -110,6 +112,8 @@ pub struct Call {
     pub age_s: Option<f64>,
     /// What keeps it from returning.
     pub wait: Wait,
+    /// What it needed too, and has.
+    pub met: Vec<Need>,
     /// It returns at once and is made again and again (`MPI_Test`, `MPI_Iprobe`): `wait` is what the program polls for.
     pub polling: bool,
 }

@@ -190,7 +190,7 @@ fn a_rank_that_completes_calls_between_the_looks_is_not_stuck() {
     let mut scene = Scene::of(2);
     scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
     let mut later = scene.clone();
-    later.process(0).threads[0].calls += 1;
+    later.process(0).threads[0].steps += 1;
     assert!(!verdict(&scene.0, &later.0, 1.0).problem);
 }
 
@@ -345,6 +345,64 @@ fn each_message_on_its_way_meets_one_receive() {
     assert!(look(&scene).problem, "one message is not enough for two receives");
     scene.sent(0, 1, 1);
     assert!(!look(&scene).problem);
+}
+
+#[test]
+fn who_only_polls_polls_still_when_he_seems_to_compute_for_a_moment() {
+    let mut first = Scene::of(2);
+    first.receive(0, Peer::One(1), 3).collective(1, "MPI_Barrier", 1);
+    let thread = |scene: &mut Scene, polls| {
+        let thread = &mut scene.process(0).threads[0];
+        thread.polls = polls;
+        if let Some(call) = thread.call.as_mut() {
+            call.polling = true;
+        }
+    };
+    thread(&mut first, 100);
+    let mut second = Scene(first.0.clone());
+    second.process(0).threads[0].call = None;
+    thread(&mut second, 200);
+    assert_eq!(verdict(&first.0, &second.0, 1.0).kind, Kind::POLLING);
+    second.process(0).threads[0].steps += 1;
+    assert_eq!(verdict(&first.0, &second.0, 1.0).kind, Kind::SLOW, "it did something else");
+}
+
+#[test]
+fn whose_message_is_there_is_not_accused_by_a_wait_for_several() {
+    let mut scene = Scene::of(3);
+    let receives = [receive(Peer::One(0), 1), receive(Peer::One(2), 2)];
+    scene.process(1).posted = receives.to_vec();
+    scene.call(1, "MPI_Waitall", Wait::All(receives.map(Need::Message).to_vec())).sent(0, 1, 1);
+    scene.collective(0, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+    super::join::settled::set_apart(&mut scene.0);
+    let said = look(&scene);
+    assert_eq!(
+        (said.kind, said.cycle.as_slice()),
+        (Kind::DEADLOCK, ["1", "2"].map(str::to_owned).as_slice())
+    );
+    let waits =
+        said.evidence.iter().find(|line| line.what.contains("Waitall")).map(|line| line.what.as_str());
+    assert_eq!(
+        waits.map(|what| (what.contains("rank 2 with tag 2"), what.contains("more"))),
+        Some((true, false))
+    );
+}
+
+#[test]
+fn what_is_set_apart_changes_nobodys_fate() {
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let mut apart = 0;
+    for round in 0..3000 {
+        let size = 2 + dice.below(6);
+        let mut scene = random(&mut dice, size);
+        let nobody = vec![false; size as usize];
+        let before = blocked(&scene.0, &nobody, false);
+        super::join::settled::set_apart(&mut scene.0);
+        let after = blocked(&scene.0, &nobody, false);
+        assert_eq!(before.stuck, after.stuck, "round {round}: {:#?}", scene.0.processes);
+        apart += scene.0.processes.iter().flat_map(Process::calls).map(|call| call.met.len()).sum::<usize>();
+    }
+    assert!(apart > 100, "only {apart} needs were set apart");
 }
 
 #[test]

@@ -51,6 +51,7 @@ struct Case<'a> {
 
 /// See [`verdict`](super::verdict()).
 pub fn verdict(first: &Snapshot, second: &Snapshot, seconds: f64) -> Verdict {
+    let second = &*progress::still_polling(first, second);
     let acts = progress::acts(first, second);
     let mut found = blocked(second, &acts, false);
     let case = Case {

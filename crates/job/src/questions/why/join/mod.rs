@@ -10,6 +10,7 @@ mod communicators;
 pub mod compared;
 mod epochs;
 mod joined;
+pub(super) mod settled;
 mod unreceived;
 
 pub use arrived::{Arrivals, Arrived, arrived};
@@ -89,7 +90,10 @@ fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
-    Snapshot { processes, communicators: communicators.list, singletons: alone && !spawned, losses }
+    let communicators = communicators.list;
+    let mut snapshot = Snapshot { processes, communicators, singletons: alone && !spawned, losses };
+    settled::set_apart(&mut snapshot);
+    snapshot
 }
 
 /// How many messages wait on each communicator of each process and have no receive, as `MPI_T_UMQ_LENGTH` says inside of it.
@@ -216,6 +220,7 @@ impl<'a> Joiner<'a> {
         Thread {
             calls: thread.calls,
             polls: thread.polls,
+            steps: thread.steps,
             call: thread.call.as_ref().map(|call| self.call(seen, call)),
             idle: Idle {
                 after: thread.after.as_str().into(),
@@ -238,6 +243,7 @@ impl<'a> Joiner<'a> {
             place: call.place.as_deref().map(Arc::from),
             age_s: call.age_s,
             wait,
+            met: Vec::new(),
             polling: call.polling,
         }
     }

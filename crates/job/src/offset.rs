@@ -1,0 +1,134 @@
+//! How far the clock of one host is ahead of another's, from round trips, and how wrong that may be.
+//!
+//! ```text
+//! ours     sent ─────────────┬───────────── heard      later = middle − theirs, wrong by half of the way at most
+//! theirs              theirs ┘
+//! ```
+//!
+//! Clocks drift: one of a long run is asked again and again, and between the first answer and the last one the offset is on a line.
+
+use serde::{Deserialize, Serialize};
+
+/// Clocks that were asked for less than this are not said to drift, in nanoseconds.
+const SHORT: u64 = 10_000_000_000;
+/// The last answer may be so many times as uncertain as the one before it, and still count as newer.
+const WORSE: u64 = 2;
+/// After so long it counts however uncertain it is, in nanoseconds.
+const OLD: u64 = 60_000_000_000;
+
+/// How far our clock is ahead of another one, from a round trip.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offset {
+    /// Nanoseconds, of `CLOCK_MONOTONIC`.
+    pub later_ns: i64,
+    /// Half of the time of the round trip: the error is no greater.
+    pub error_ns: u64,
+}
+
+impl Offset {
+    /// A question sent at `sent`, answered with the time `theirs`, heard at `heard`; sent and heard by our clock.
+    #[must_use]
+    pub fn of(sent: u64, theirs: u64, heard: u64) -> Self {
+        let half = heard.saturating_sub(sent) / 2;
+        let middle = sent.saturating_add(half);
+        Self { later_ns: (i128::from(middle) - i128::from(theirs)) as i64, error_ns: half + 1 }
+    }
+}
+
+/// The clock of another host, as far as it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostClock {
+    /// When, by its own clock, and what came of it: the first time and the last one.
+    first: (u64, Offset),
+    last: (u64, Offset),
+}
+
+impl HostClock {
+    /// After one answer, `theirs`.
+    #[must_use]
+    pub fn new(theirs: u64, offset: Offset) -> Self {
+        Self { first: (theirs, offset), last: (theirs, offset) }
+    }
+
+    /// One more answer: at the beginning the best counts, later the last good one.
+    pub fn add(&mut self, theirs: u64, offset: Offset) {
+        let since = |(at, _): (u64, Offset)| theirs.saturating_sub(at);
+        if since(self.first) < SHORT {
+            if offset.error_ns < self.first.1.error_ns {
+                *self = Self::new(theirs, offset);
+            }
+            return;
+        }
+        let good = offset.error_ns <= self.last.1.error_ns.saturating_mul(WORSE);
+        if good || since(self.last) > OLD || self.last == self.first {
+            self.last = (theirs, offset);
+        }
+    }
+
+    /// What is to be added to a time of that host to have it by our clock.
+    #[must_use]
+    pub fn later_ns(&self, theirs: u64) -> i64 {
+        let (begin, end) = (self.first.0, self.last.0);
+        let between = end.saturating_sub(begin);
+        if between < SHORT {
+            return self.first.1.later_ns;
+        }
+        let (from, to) = (i128::from(self.first.1.later_ns), i128::from(self.last.1.later_ns));
+        let part = i128::from(theirs) - i128::from(begin);
+        (from + (to - from) * part / i128::from(between)) as i64
+    }
+
+    /// A time of that host, by our clock.
+    #[must_use]
+    pub fn ours(&self, theirs: u64) -> u64 {
+        theirs.saturating_add_signed(self.later_ns(theirs))
+    }
+
+    /// The error is no greater.
+    #[must_use]
+    pub fn error_ns(&self) -> u64 {
+        self.first.1.error_ns.max(self.last.1.error_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn the_offset_of_a_clock_is_within_half_a_round_trip_of_the_truth() {
+        // Their clock is 1000 behind; the way there takes 10, the way back 30.
+        let offset = Offset::of(5000, 5010 - 1000, 5040);
+        assert_eq!(offset.later_ns, 1010);
+        assert!(offset.later_ns.abs_diff(1000) <= offset.error_ns);
+        let (behind, ahead) = (Offset::of(0, u64::MAX / 4, 2), Offset::of(u64::MAX / 4, 0, u64::MAX / 4 + 2));
+        assert!(behind.later_ns < 0 && ahead.later_ns > 0);
+    }
+
+    #[test]
+    fn at_the_beginning_the_quickest_answer_counts() {
+        let mut clock = HostClock::new(S, Offset { later_ns: 90, error_ns: 50 });
+        clock.add(S + 1, Offset { later_ns: 70, error_ns: 9 });
+        clock.add(S + 2, Offset { later_ns: 20, error_ns: 60 });
+        assert_eq!((clock.later_ns(5 * S), clock.error_ns()), (70, 9));
+    }
+
+    #[test]
+    fn a_clock_that_drifts_is_followed_within_the_stated_error() {
+        // Theirs loses fifty millionths; each answer is wrong by up to 100 microseconds, one way or the other.
+        let truth = |theirs: u64| 7 * S as i64 + (theirs / 20_000) as i64;
+        let mut clock = HostClock::new(0, Offset { later_ns: truth(0) + 90_000, error_ns: 100_000 });
+        for second in 1..=36_000 {
+            let wrong = if second % 2 == 0 { 80_000 } else { -80_000 };
+            let theirs = second * S;
+            clock.add(theirs, Offset { later_ns: truth(theirs) + wrong, error_ns: 100_000 });
+        }
+        for theirs in [0, 3_600 * S, 18_000 * S, 36_000 * S] {
+            let error = clock.later_ns(theirs).abs_diff(truth(theirs));
+            assert!(error <= clock.error_ns(), "{error} at {theirs}");
+        }
+        assert_eq!(clock.ours(S), S.saturating_add_signed(clock.later_ns(S)));
+    }
+}

@@ -1,0 +1,55 @@
+//! Waits as one host sends them to another: a map whose keys are no words, as a list.
+
+use super::Kind;
+use super::merge::{self, Alike, Amount, Amounts, Who};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::Arc;
+
+type Sent = (String, Option<u32>);
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    kind: Kind,
+    function: String,
+    line: Option<String>,
+    culprit: Sent,
+    meanwhile: String,
+    ranks: Vec<Sent>,
+    ns: u64,
+    times: u64,
+    estimated_s: f64,
+}
+
+fn sent((world, rank): &Who) -> Sent {
+    (world.to_string(), *rank)
+}
+
+fn heard((world, rank): Sent) -> Who {
+    (Arc::from(world), rank)
+}
+
+pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S::Error> {
+    let line = |(key, amount): (&Alike, &Amount)| Line {
+        kind: key.kind,
+        function: key.function.clone(),
+        line: key.line.clone(),
+        culprit: sent(&key.culprit),
+        meanwhile: key.meanwhile.clone(),
+        ranks: amount.ranks.iter().map(sent).collect(),
+        ns: amount.ns,
+        times: amount.times,
+        estimated_s: amount.estimated_s,
+    };
+    serializer.collect_seq(all.iter().map(line))
+}
+
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amounts, D::Error> {
+    let mut all = Amounts::new();
+    for line in Vec::<Line>::deserialize(deserializer)? {
+        let Line { kind, function, line, culprit, meanwhile, ranks, ns, times, estimated_s } = line;
+        let key = Alike { kind, function, line, culprit: heard(culprit), meanwhile };
+        let ranks = ranks.into_iter().map(heard).collect();
+        merge::add(&mut all, key, Amount { ranks, ns, times, estimated_s });
+    }
+    Ok(all)
+}
