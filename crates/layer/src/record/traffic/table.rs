@@ -90,8 +90,8 @@ impl<T: Linked> Table<T> {
     #[inline(always)]
     fn bucket(&self, handle: u64) -> Option<&'static Bucket<T>> {
         let group = handle / NEIGHBOURS;
-        let spread = (group ^ group >> 10).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get();
-        self.buckets.get().get((spread ^ handle % NEIGHBOURS) as usize)
+        let spread = (group ^ (group >> 10)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get();
+        self.buckets.get().get((spread ^ (handle % NEIGHBOURS)) as usize)
     }
 
     /// Where a link leads.
