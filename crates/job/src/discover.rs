@@ -44,7 +44,14 @@ pub struct Job {
     pub parts: Option<Parts>,
     /// Words for the addresses of ranks on other hosts.
     pub elsewhere: Vec<Arc<Symbols>>,
+    /// Whose images have been taken in.
+    pub known: Known,
 }
+
+/// Which processes are among the first so many images, by world, rank and process id: of a thousand hosts no image is read a thousand
+/// times.
+#[derive(Debug, Default)]
+pub struct Known(usize, BTreeSet<(String, Option<u32>, u32)>);
 
 impl Job {
     /// What turns addresses of its processes into words.
@@ -59,15 +66,23 @@ impl Job {
     /// Takes in those processes of another part of the job that are `wanted`, and that are not in it already.
     pub fn take_in(&mut self, other: Job, wanted: impl Fn(&Process) -> bool) {
         let files = Arc::new(Files::default());
-        let who = |process: &Process| (process.world.clone(), process.rank, process.pid);
         let read = |image: &JobImage| image.read(&files).ok().flatten().map(|(_, process)| process);
-        let known: BTreeSet<_> = self.images.iter().filter_map(read).map(|process| who(&process)).collect();
-        let is_new = |image: &JobImage| match read(image) {
-            Some(process) => wanted(&process) && !known.contains(&who(&process)),
-            // It has not called MPI, and says nothing of itself.
-            None => image.about().is_some_and(|about| about.silent),
-        };
-        self.images.extend(other.images.into_iter().filter(is_new));
+        let Known(count, mut known) = std::mem::take(&mut self.known);
+        let here = self.images.iter().skip(count).filter_map(read);
+        known.extend(here.map(|process| (process.world.clone(), process.rank, process.pid)));
+        for image in other.images {
+            let is_new = match read(&image) {
+                Some(process) => {
+                    wanted(&process) && known.insert((process.world.clone(), process.rank, process.pid))
+                }
+                // It has not called MPI, and says nothing of itself.
+                None => image.about().is_some_and(|about| about.silent),
+            };
+            if is_new {
+                self.images.push(image);
+            }
+        }
+        self.known = Known(self.images.len(), known);
         self.elsewhere.extend(other.symbols);
     }
 

@@ -108,6 +108,14 @@ impl Sample {
         self.state(State::INITIALIZED);
     }
 
+    /// It is another rank, on another host.
+    pub fn becomes(&self, rank: u32, host: &str) {
+        self.process.seq.write(|| {
+            self.process.rank.set(rank);
+            self.writer.put_chars(&self.process.host, &Chars::new(host.as_bytes()));
+        });
+    }
+
     /// The rank records something beyond calls and times.
     pub fn records(&self, what: Recording) {
         let bits = self.process.recording.get() | what.0;

@@ -60,6 +60,10 @@ pub struct Waits {
     pub collectives: u64,
     /// Of these, those that were seen.
     pub collectives_seen: u64,
+    /// Messages that were received.
+    pub messages_received: u64,
+    /// Of these, those of which both ends were seen.
+    pub messages_seen: u64,
     /// Over the whole run.
     pub estimated: Option<Estimated>,
 }

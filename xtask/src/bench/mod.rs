@@ -7,6 +7,7 @@
 mod calls;
 mod discover;
 mod events;
+mod hosts;
 mod instructions;
 mod layer;
 mod objects;
@@ -41,7 +42,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (calls, layer, objects, tool, events, instructions, discover; `why` by itself); all others when none is named.
+    /// Groups to run (calls, layer, objects, tool, events, instructions, discover; `why` and `hosts` by themselves); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
@@ -84,13 +85,14 @@ pub fn run(args: &Args) -> Result<()> {
     let known: Vec<&str> =
         GROUPS.iter().map(|group| group.0).chain([instructions::GROUP, calls::GROUP]).collect();
     for name in &args.groups {
-        let alone = name == why::GROUP || ALONE.iter().any(|(known, _)| known == name);
+        let alone =
+            name == why::GROUP || name == hosts::GROUP || ALONE.iter().any(|(known, _)| known == name);
         let all = || {
             known
                 .iter()
                 .copied()
                 .chain(ALONE.iter().map(|group| group.0))
-                .chain([why::GROUP])
+                .chain([why::GROUP, hosts::GROUP])
                 .collect::<Vec<_>>()
                 .join(", ")
         };
@@ -102,6 +104,9 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if args.groups == [why::GROUP] {
         return why::run();
+    }
+    if args.groups == [hosts::GROUP] {
+        return hosts::run();
     }
     build::release()?;
     for (name, group) in ALONE {

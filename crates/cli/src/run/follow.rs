@@ -7,7 +7,7 @@ use mpiscope_job::course::{Follow, Followed};
 use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,12 +18,12 @@ const LEAST: Duration = Duration::from_millis(10);
 
 /// What has been seen until now, for any thread.
 #[derive(Debug, Clone, Default)]
-pub struct Seen(Arc<Mutex<Followed>>);
+pub struct Seen(Arc<Mutex<Follow>>);
 
 impl Seen {
-    /// The same, as it is now.
+    /// The same, as it is now: with one more look.
     pub fn now(&self) -> Followed {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.0).followed()
     }
 }
 
@@ -56,24 +56,26 @@ impl Following {
     }
 }
 
-fn go(new: &Receiver<OwnedFd>, seen: &Seen) {
-    let mut follow = Follow::default();
+fn locked(follow: &Mutex<Follow>) -> MutexGuard<'_, Follow> {
+    follow.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
     // Nobody is there yet.
     let Ok(first) = new.recv() else { return };
-    follow.add(first);
+    locked(follow).add(first);
     let mut pause = LEAST;
     loop {
         let until = Instant::now() + pause;
         loop {
             match new.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(image) => follow.add(image),
+                Ok(image) => locked(follow).add(image),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
         let before = spent();
-        follow.look();
-        *seen.0.lock().unwrap_or_else(PoisonError::into_inner) = follow.followed();
+        locked(follow).look();
         pause = (spent().saturating_sub(before) * (PARTS - 1)).max(LEAST);
     }
 }

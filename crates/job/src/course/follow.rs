@@ -1,13 +1,15 @@
 //! One process that is followed: copies what changes, and reads what does not only when it is new.
 
+use super::messages::{Copied, Messages};
 use super::windows::Reading;
 use super::{Clocks, places};
 use crate::clock::Moment;
 use crate::image_source::{Bytes, open_fd};
 use crate::process::{Process, ThreadFacts, threads};
 use crate::questions::observation::communicators::members;
+use crate::questions::observation::ledger::Called;
 use crate::questions::observation::{Communicator, Observation, Remote, Stage, history};
-use crate::waits::is_collective_that_waits;
+use crate::waits::{Spent, can_wait_for_messages, is_collective_that_waits};
 use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
 use mpiscope_image::derive::members::is_inter;
@@ -17,6 +19,7 @@ use mpiscope_image::objects::{Comm, Life};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// Communicators of one process that are looked at.
 const MOST_COMMS: u64 = 1 << 12;
@@ -35,15 +38,20 @@ struct Open {
     modules: u64,
     /// Numbers of the functions that are collectives and wait.
     collectives: Vec<bool>,
+    /// Of those that can wait for messages.
+    waiting: Vec<bool>,
     /// By identity.
     comms: HashMap<u64, Communicator>,
     places: HashMap<u64, Option<String>>,
+    messages: Messages,
+    called: HashMap<(u64, usize), Arc<Called>>,
 }
 
 /// What was copied.
 pub struct Taken {
     now: Moment,
     rings: Vec<(u64, u64, Vec<Entered>)>,
+    messages: Option<Copied>,
     threads: Vec<ThreadFacts>,
 }
 
@@ -74,10 +82,23 @@ impl Follower {
         process.clock = if counts { clocks.counter.clone() } else { clocks.plain.clone() };
         let function = |number| process.functions.get(number).map(|function| function.base.as_str());
         let collectives = (0..).map_while(function).map(is_collective_that_waits).collect();
+        let waiting = (0..).map_while(function).map(can_wait_for_messages).collect();
         let before = self.open.take();
-        let (comms, places) = before.map_or_else(Default::default, |open| (open.comms, open.places));
+        let kept = |open: Open| (open.comms, open.places, open.messages, open.called);
+        let (comms, places, messages, called) = before.map_or_else(Default::default, kept);
         let modules = modules(&image);
-        self.open = Some(Open { bytes, image, process, modules, collectives, comms, places });
+        self.open = Some(Open {
+            bytes,
+            image,
+            process,
+            modules,
+            collectives,
+            waiting,
+            comms,
+            places,
+            messages,
+            called,
+        });
         Some(())
     }
 
@@ -110,8 +131,8 @@ impl Open {
             let Ok(record) = image.get::<Comm>(&table, index) else { continue };
             let comm = record.value;
             let (identity, newest) = (comm.head.identity.get(), comm.collectives.get());
-            let unused = comm.head.life.get() == Life::EMPTY.0 || comm.history.get() == 0;
-            if record.torn || unused || identity == 0 || newest == 0 || comm.size.get() < 2 {
+            let unused = comm.head.life.get() == Life::EMPTY.0;
+            if record.torn || unused || identity == 0 || comm.size.get() < 2 {
                 continue;
             }
             let Ok(entered) = ring::read(image, comm.history.get(), newest) else { continue };
@@ -125,29 +146,37 @@ impl Open {
                 ..Communicator::default()
             });
         }
+        let messages = self.messages.copy(image);
         let now = Moment::now();
-        Some(Taken { now, rings, threads: threads(image).ok()? })
+        Some(Taken { now, rings, messages, threads: threads(image).ok()? })
     }
 
     fn observation(&mut self, taken: &Taken) -> Observation {
-        let Self { process, comms, places, .. } = self;
+        let Self { process, comms, places, messages, called, .. } = self;
         comms.retain(|identity, _| taken.rings.iter().any(|(known, ..)| known == identity));
         let mut place = |address: u64| {
             let known = places.entry(address).or_insert_with(|| places::noted(&process.modules, address));
             known.clone()
         };
-        let history = taken
-            .rings
-            .iter()
-            .map(|(comm, newest, entered)| history::of_entered(*comm, *newest, entered, process, &mut place));
+        let history =
+            taken.rings.iter().filter(|(_, newest, _)| *newest > 0).map(|(comm, newest, entered)| {
+                history::of_entered(*comm, *newest, entered, process, &mut place)
+            });
+        let history = history.collect();
+        let mut call = |from, function| {
+            let mut new = || Called { function: process.function(function), place: place(from) };
+            Arc::clone(called.entry((from, function)).or_insert_with(|| Arc::new(new())))
+        };
+        let ledger = taken.messages.as_ref();
         Observation {
+            ledger: ledger.map(|copied| messages.ledger(copied, &process.clock, &mut call)),
             world: process.world.clone(),
             rank: process.rank,
             size: process.size,
             host: process.host.clone(),
             pid: process.pid,
             stage: Stage::Running,
-            history: history.collect(),
+            history,
             communicators: comms.values().cloned().collect(),
             ..Observation::default()
         }
@@ -157,9 +186,12 @@ impl Open {
         let process = &self.process;
         let window = process.window(taken.now.monotonic_ns);
         let share = Share::of_rank(taken.threads.iter().map(ThreadFacts::view), window);
-        let inside = taken.threads.iter().flat_map(|thread| &thread.counters);
-        let inside = inside.filter(|counted| self.collectives.get(counted.function) == Some(&true));
         let seconds = |ticks: u64| process.clock.seconds(ticks);
+        let inside = |wanted: &[bool]| {
+            let counters = taken.threads.iter().flat_map(|thread| &thread.counters);
+            let those = counters.filter(|counted| wanted.get(counted.function) == Some(&true));
+            those.map(|counted| seconds(counted.ticks)).sum()
+        };
         Reading {
             world: process.world.clone(),
             rank: process.rank,
@@ -170,7 +202,7 @@ impl Open {
             time_s: seconds(share.time),
             mpi_s: seconds(share.mpi),
             polling_s: seconds(share.polling),
-            collectives_s: inside.map(|counted| seconds(counted.ticks)).sum(),
+            spent: Spent { collectives: inside(&self.collectives), messages: inside(&self.waiting) },
         }
     }
 }

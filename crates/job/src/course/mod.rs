@@ -1,7 +1,7 @@
 //! The course of a run: looks at the ranks of a host again and again while they run, without stopping or slowing them.
 //!
 //! ```text
-//! images ──► Follower (per process) ──┬─ last collectives ──► waits::Sum ──► Waits of the whole run
+//! images ──► Follower (per process) ──┬─ last collectives, new messages ──► waits::Sum ──► Waits of the whole run
 //!                                     └─ time in MPI so far ──► windows::Course ──► Windows
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! processes of the host. Source lines are looked up when the run is over; then what several hosts have seen is joined.
 
 mod follow;
+mod messages;
 mod places;
 pub mod windows;
 
@@ -17,9 +18,10 @@ use crate::clock::{Moment, TickClock};
 use crate::names::Locate;
 use crate::offset::HostClock;
 use crate::questions::observation::Observation;
-use crate::waits::{Sum, Time, Waits};
+use crate::waits::{Spent, Sum, Time, Waits};
 use follow::Follower;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use windows::{Course, Windows};
@@ -65,6 +67,12 @@ impl Default for Follow {
     }
 }
 
+impl fmt::Debug for Follow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Follow").field("processes", &self.processes.len()).finish_non_exhaustive()
+    }
+}
+
 impl Follow {
     /// One more process, by its image.
     pub fn add(&mut self, image: OwnedFd) {
@@ -81,19 +89,25 @@ impl Follow {
 
     /// Looks at all of them.
     pub fn look(&mut self) {
-        let Some(clocks) = self.clocks() else { return };
+        let (observations, spent) = self.observe();
+        if !observations.is_empty() {
+            self.sum.add(&observations, spent);
+        }
+    }
+
+    fn observe(&mut self) -> (Vec<Observation>, Spent) {
+        let Some(clocks) = self.clocks() else { return Default::default() };
         let taken: Vec<_> = self.processes.iter_mut().map(|process| process.take(&clocks)).collect();
-        let (mut observations, mut collectives_s) = (Vec::new(), 0.0);
+        let (mut observations, mut spent) = (Vec::new(), Spent::default());
         for (process, taken) in self.processes.iter_mut().zip(taken) {
             let Some(taken) = taken else { continue };
             let Some((observation, reading)) = process.understand(&taken) else { continue };
-            collectives_s += reading.collectives_s;
+            spent.collectives += reading.spent.collectives;
+            spent.messages += reading.spent.messages;
             self.course.add(&reading);
             observations.push(observation);
         }
-        if !observations.is_empty() {
-            self.sum.add(&observations, collectives_s);
-        }
+        (observations, spent)
     }
 
     fn clocks(&mut self) -> Option<Clocks> {
@@ -106,10 +120,15 @@ impl Follow {
         self.clocks.clone()
     }
 
-    /// What has been seen until now.
-    #[must_use]
-    pub fn followed(&self) -> Followed {
-        Followed { sum: self.sum.clone(), course: self.course.clone() }
+    /// Looks once more, and gives what has been seen until then, as if nothing came after.
+    pub fn followed(&mut self) -> Followed {
+        let (observations, spent) = self.observe();
+        let mut sum = self.sum.clone();
+        if !observations.is_empty() {
+            sum.add_last(&observations, spent);
+            self.sum.add(&observations, spent);
+        }
+        Followed { sum, course: self.course.clone() }
     }
 }
 

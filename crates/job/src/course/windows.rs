@@ -4,6 +4,7 @@
 //! the job runs. What a rank did between two looks is spread evenly over that time.
 
 use crate::report::Efficiencies;
+use crate::waits::Spent;
 use crate::worlds::Members;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +37,8 @@ pub struct Reading {
     pub time_s: f64,
     pub mpi_s: f64,
     pub polling_s: f64,
-    /// In collectives that have returned.
-    pub collectives_s: f64,
+    /// In collectives that have returned, and in calls that can wait for messages.
+    pub spent: Spent,
 }
 
 /// What a rank did in one window, in seconds.

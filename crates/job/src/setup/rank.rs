@@ -11,6 +11,9 @@ use std::path::Path;
 /// Before the facts, in the output of a launcher that may say more.
 pub const MARK: &str = "mpiscope-doctor-rank ";
 
+/// By which launchers say how many ranks there are.
+const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
+
 /// What a process in the place of a rank found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
@@ -20,6 +23,9 @@ pub struct Facts {
     pub boot: String,
     /// The rank that the launcher gave it.
     pub rank: Option<u32>,
+    /// Ranks of the job, as the launcher says there.
+    #[serde(default)]
+    pub size: Option<u32>,
     /// `LD_PRELOAD` names the layer.
     pub named: bool,
     /// The layer is in the process.
@@ -43,6 +49,7 @@ impl Facts {
             host,
             boot: text("/proc/sys/kernel/random/boot_id").trim().to_owned(),
             rank,
+            size: SIZES.iter().find_map(|name| env::var(name).ok()?.parse().ok()),
             named: preload.contains("libmpiscope.so"),
             loaded: text("/proc/self/maps").contains("/libmpiscope.so"),
             job: has("MPISCOPE_JOB"),
@@ -106,8 +113,22 @@ fn present(ranks: &[Facts]) -> Check {
         hosts.entry((&facts.host, &facts.boot)).or_default().0.extend(facts.rank);
     }
     let hosts: Vec<String> = hosts.iter().map(|((host, _), ranks)| format!("{host} {ranks}")).collect();
-    let plural = if ranks.len() == 1 { "" } else { "es" };
-    Check::fine("ranks", format!("{} process{plural} answered: {}", ranks.len(), hosts.join(", ")))
+    let size = ranks.iter().filter_map(|facts| facts.size).max().unwrap_or_default();
+    let answered = set(ranks.iter());
+    let silent: RankSet = (0..size).filter(|rank| !answered.0.contains(rank)).collect();
+    let (plural, hosts) = (if ranks.len() == 1 { "" } else { "es" }, hosts.join(", "));
+    let found = format!("{} process{plural} answered: {hosts}", ranks.len());
+    if answered.0.is_empty() || silent.0.is_empty() {
+        return Check::fine("ranks", found);
+    }
+    let nouns = if silent.0.len() == 1 { "rank" } else { "ranks" };
+    let found = format!("{found}; {nouns} {silent} of {size} did not");
+    Check::of(
+        "ranks",
+        Result::Problem,
+        found,
+        "is their host up, and can it be reached from here (`ssh HOST true`)?",
+    )
 }
 
 /// A launcher that gives no ranks, or several times the same, does not start one job.
@@ -166,6 +187,16 @@ mod tests {
         let checks = checks(&[facts(0, "a"), facts(1, "b")], Path::new("/l/libmpiscope.so"));
         assert!(checks.iter().all(|check| check.result == Result::Fine), "{checks:?}");
         assert_eq!(of(&checks, "ranks").found, "2 processes answered: a 0, b 1");
+    }
+
+    #[test]
+    fn ranks_that_did_not_answer_are_named() {
+        let of_six = |rank, host| Facts { size: Some(6), ..facts(rank, host) };
+        let ranks = [of_six(0, "a"), of_six(1, "a"), of_six(4, "c"), of_six(5, "c")];
+        let checks = checks(&ranks, Path::new("/l/libmpiscope.so"));
+        let present = of(&checks, "ranks");
+        assert_eq!(present.result, Result::Problem);
+        assert_eq!(present.found, "4 processes answered: a [0-1], c [4-5]; ranks [2-3] of 6 did not");
     }
 
     #[test]

@@ -12,8 +12,6 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Default)]
 pub struct Calls {
     all: HashMap<ProcessIndex, BTreeMap<u64, (u64, Called)>>,
-    /// In those of messages.
-    messages_ns: u64,
 }
 
 impl Calls {
@@ -27,18 +25,11 @@ impl Calls {
             for Waited { from_ns, until_ns, call } in ledger.filter_map(|line| line.waited.as_ref()) {
                 own.insert(*from_ns, (*until_ns, (**call).clone()));
             }
-            let inside = own.iter().map(|(from, (until, _))| until.saturating_sub(*from));
-            calls.messages_ns = inside.fold(calls.messages_ns, u64::saturating_add);
             for (_, taken) in entered(seen).filter(|(_, taken)| taken.span.until != 0) {
                 own.insert(taken.span.from, (taken.span.until, taken.call));
             }
         }
         calls
-    }
-
-    /// Seconds in those of messages.
-    pub fn of_messages_s(&self) -> f64 {
-        self.messages_ns as f64 / 1e9
     }
 
     /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last.
@@ -109,6 +100,11 @@ impl<'a> Hosts<'a> {
         self.between(self.0.keys()).is_some()
     }
 
+    /// Whether all of these read the same clock.
+    pub fn are_on_one_host(&self, processes: [&ProcessIndex; 2]) -> bool {
+        self.between(processes) == Some(0)
+    }
+
     /// By how much times of two of them may be wrong against each other; none on one host, or where that is not known.
     pub fn error_ns(&self) -> Option<u64> {
         self.between(self.0.keys()).filter(|error| *error > 0)
@@ -137,9 +133,8 @@ pub struct Judged {
 }
 
 /// The waits for messages of processes that can be compared, each at most as long as the call that it was in.
-pub fn for_messages(joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
+pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
     let mut longest: HashMap<(ProcessIndex, u64), Wait> = HashMap::new();
-    let messages = joined.messages();
     let near = messages.iter().flat_map(|ends| {
         let error_ns = hosts.between([&ends.sender, &ends.receiver]);
         error_ns
@@ -167,7 +162,7 @@ impl Calls {
 }
 
 /// At most one of the two ends waited for the other.
-fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
+pub fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
     let wait = |kind, who, line: &Line, culprit, other: &Line| {
         let waited = line.waited.as_ref()?;
         let span = Span { from: waited.from_ns, until: other.posted_ns };

@@ -24,6 +24,14 @@ pub struct Alike {
     pub meanwhile: String,
 }
 
+impl Alike {
+    /// Gives places that were only noted their words.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+        self.line = self.line.take().map(|line| words(&line));
+        self.meanwhile = words(&self.meanwhile);
+    }
+}
+
 /// How much of it there was.
 #[derive(Debug, Clone, Default)]
 pub struct Amount {

@@ -11,9 +11,10 @@
 //! * **late root**: members that need something from the root (broadcast, scatter) until the root has entered;
 //! * **early root**: the root of a reduction or gather until the last of the others has entered.
 //!
-//! What the processes remember is the end of their run: their last collectives on each communicator. Who looks again and again while
-//! they run ([`Sum`]) sees more: every collective is counted once, by its number, and those that were overwritten between two looks are
-//! known by their numbers too, and by the time that went into them. One look ([`of`]) is a sum of one.
+//! What the processes remember is the end of their run: their last collectives on each communicator, their last messages. Who looks
+//! again and again while they run ([`Sum`]) sees more: every collective and every message is counted once, by its number, and those that
+//! were overwritten between two looks are known by their numbers too, and by the time that went into them. One look ([`of`]) is a sum
+//! of one.
 //!
 //! A wait is never longer than the call that it was in. A call that completes several messages waits for the one that came last.
 //! Times of ranks of one host are those of one clock. Ranks of several hosts are compared where their times have been brought to one
@@ -23,6 +24,7 @@ mod estimate;
 mod find;
 mod merge;
 mod sent;
+mod stream;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -172,6 +174,12 @@ pub struct Waits {
     /// Of these, those that were seen on all members.
     #[serde(default)]
     pub collectives_seen: u64,
+    /// Messages that were received, where they were recorded one by one.
+    #[serde(default)]
+    pub messages_received: u64,
+    /// Of these, those of which both ends were seen.
+    #[serde(default)]
+    pub messages_seen: u64,
     /// Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
@@ -184,6 +192,13 @@ pub struct Estimated {
     pub seconds: f64,
     /// Two standard errors, and a fifth of what was not seen.
     pub error_s: f64,
+}
+
+impl Estimated {
+    /// Of both together.
+    fn and(self, other: Self) -> Self {
+        Self { seconds: self.seconds + other.seconds, error_s: self.error_s + other.error_s }
+    }
 }
 
 /// Time that waits are parts of, in seconds.
@@ -212,6 +227,21 @@ pub fn can_wait(function: &str) -> bool {
 pub fn is_collective_that_waits(function: &str) -> bool {
     let properties = FunctionId::from_name(function).map(FunctionId::properties);
     properties.is_some_and(|p| p.waits == mpi_abi::Waits::COLLECTIVE && p.class != Class::ENVIRONMENT)
+}
+
+/// Whether calls of a function can wait for messages, or for requests.
+#[must_use]
+pub fn can_wait_for_messages(function: &str) -> bool {
+    can_wait(function) && !is_collective_that_waits(function)
+}
+
+/// What the processes of a job have spent until now, all together, in seconds.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Spent {
+    /// In collectives that have returned.
+    pub collectives: f64,
+    /// In calls that can wait for messages and have returned.
+    pub messages: f64,
 }
 
 /// Finds the waits of a job in what was observed of its ranks.

@@ -50,7 +50,7 @@ fn line(peer: u32, nth: u32, function: &str, place: &str, [posted, from, until]:
 }
 
 fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) -> Observation {
-    let ring = |lines| Ring { lines, wrapped: false };
+    let ring = |lines| Ring { lines, ..Ring::default() };
     seen.ledger = Some(Ledger { sent: ring(sent), received: ring(received) });
     seen
 }
@@ -180,7 +180,7 @@ fn what_hosts_have_seen_of_their_own_ranks_is_added_up_as_it_is_sent() {
             seen.communicators[0].identity += u64::from(ranks[0]);
             seen.history[0].comm += u64::from(ranks[0]);
         }
-        sum.add(&[one.clone(), two.clone()], 0.3);
+        sum.add(&[one.clone(), two.clone()], Spent { collectives: 0.3, messages: 0.0 });
         (sum, [one, two])
     };
     let (mut here, first) = on("n1", [0, 1]);
@@ -218,6 +218,10 @@ fn inside(count: u64) -> f64 {
     count as f64 * 0.05
 }
 
+fn spent(count: u64) -> Spent {
+    Spent { collectives: inside(count), messages: 0.0 }
+}
+
 fn after(count: u64) -> Time {
     Time { threads: 20.0, waiting: inside(count), collectives: inside(count) }
 }
@@ -226,7 +230,7 @@ fn after(count: u64) -> Time {
 fn a_collective_is_counted_once_however_often_it_was_seen() {
     let mut sum = Sum::default();
     for end in [3u64, 5, 5, 8] {
-        sum.add(&barriers(end.max(4) - 3..=end), inside(end));
+        sum.add(&barriers(end.max(4) - 3..=end), spent(end));
     }
     let found = sum.finish(&barriers(5..=10), after(10), &str::to_owned);
     assert_eq!((found.collectives, found.collectives_seen, found.looks), (10, 10, 5));
@@ -239,7 +243,7 @@ fn a_collective_is_counted_once_however_often_it_was_seen() {
 fn what_was_overwritten_between_looks_is_counted_and_estimated_beside_what_was_seen() {
     let mut sum = Sum::default();
     for end in [20, 40, 60] {
-        sum.add(&barriers(end - 4..=end), inside(end));
+        sum.add(&barriers(end - 4..=end), spent(end));
     }
     let found = sum.finish(&barriers(96..=100), after(100), &str::to_owned);
     assert_eq!((found.collectives, found.collectives_seen), (100, 20));
@@ -257,7 +261,7 @@ fn a_collective_that_somebody_is_still_in_is_counted_at_the_next_look() {
     let mut sum = Sum::default();
     let mut first = barriers(1..=2);
     first[0].history[0].times[1].1 = 0;
-    sum.add(&first, inside(1));
+    sum.add(&first, spent(1));
     let found = sum.finish(&barriers(1..=2), after(2), &str::to_owned);
     assert_eq!((found.collectives_seen, found.list[0].times), (2, 2), "{found:?}");
 }
@@ -276,4 +280,131 @@ fn nobody_waits_longer_than_he_was_in_mpi_and_nobody_at_all_where_all_are_alike(
     assert!(told(&[even(0), even(1)]).is_empty());
     let found = of(&barriers(1..=30), after(30));
     assert!(found.seconds <= found.seen_s && found.seen_s <= inside(30) + 1e-9, "{found:?}");
+}
+
+/// One end of a message that rank 0 sends and rank 1 receives: its place in the ring is one less than its number.
+fn end(peer: u32, nth: u64, function: &str, times: [u64; 3]) -> Line {
+    Line { place: nth - 1, ..line(peer, nth as u32, function, "heat.c:9", times) }
+}
+
+/// Messages of these numbers, one each hundred milliseconds, for each of which the receiver waits thirty.
+fn messages(
+    sent: std::ops::RangeInclusive<u64>,
+    received: std::ops::RangeInclusive<u64>,
+) -> [Observation; 2] {
+    let ring = |written, lines: Vec<Line>| Ring { lines, wrapped: true, written };
+    let send = |nth: u64| end(1, nth, "MPI_Send", [100 * nth, 100 * nth, 100 * nth + 1]);
+    let receive = |nth: u64| end(0, nth, "MPI_Recv", [100 * nth - 30, 100 * nth - 30, 100 * nth + 10]);
+    let [mut sender, mut receiver] = [rank(0, 2), rank(1, 2)];
+    (sender.pid, receiver.pid) = (10, 11);
+    let there = ring(*sent.end(), sent.map(send).collect());
+    let here = ring(*received.end(), received.map(receive).collect());
+    sender.ledger = Some(Ledger { sent: there, ..Ledger::default() });
+    receiver.ledger = Some(Ledger { received: here, ..Ledger::default() });
+    [sender, receiver]
+}
+
+/// Seconds in the first of these messages: forty-one milliseconds in each, of both ranks.
+fn of_messages(count: u64) -> Spent {
+    Spent { collectives: 0.0, messages: count as f64 * 0.041 }
+}
+
+/// The last look of the one who follows, and that of the one who reports, who sees the same again.
+fn finish(mut sum: Sum, last: &[Observation], spent: Spent) -> Waits {
+    sum.add_last(last, spent);
+    sum.finish(last, Time { threads: 20.0, waiting: spent.messages, collectives: 0.0 }, &str::to_owned)
+}
+
+#[test]
+fn a_message_is_counted_once_however_often_its_ends_were_seen_and_whichever_was_seen_first() {
+    let mut sum = Sum::default();
+    for [sent, received] in [[3, 2], [5, 5], [5, 5], [9, 8], [12, 12]] {
+        sum.add(&messages(1..=sent, 1..=received), of_messages(received));
+    }
+    let found = finish(sum, &messages(5..=20, 3..=20), of_messages(20));
+    assert_eq!((found.messages_received, found.messages_seen), (20, 20), "{found:?}");
+    assert_eq!(found.list.iter().map(|lost| lost.times).sum::<u64>(), 20, "{found:?}");
+    assert!((found.seconds - 0.6).abs() < 1e-9, "{found:?}");
+    assert!((found.seen_share - 1.0).abs() < 1e-9 && found.estimated.is_none(), "{found:?}");
+    assert!(found.list.iter().all(|lost| lost.kind == Kind::LATE_SENDER && lost.culprit.to_string() == "0"));
+}
+
+#[test]
+fn messages_that_were_overwritten_between_looks_are_estimated_and_nobody_is_paired_with_a_stranger() {
+    let mut sum = Sum::default();
+    for end in [20, 40, 60, 80] {
+        // The rings do not end alike: the sender is ahead.
+        sum.add(&messages(end - 5..=end + 2, end - 7..=end), of_messages(end));
+    }
+    let found = finish(sum, &messages(93..=100, 93..=100), of_messages(100));
+    assert_eq!(found.messages_received, 100);
+    assert!((20..=40).contains(&found.messages_seen), "{found:?}");
+    // A stranger would be late by a tenth of a second more.
+    let times: u64 = found.list.iter().map(|lost| lost.times).sum();
+    assert!((found.seconds - 0.03 * times as f64).abs() < 1e-9 && times == found.messages_seen, "{found:?}");
+    let all = found.estimated.unwrap();
+    assert!((all.seconds - 3.0).abs() <= all.error_s && all.error_s < 1.0, "{all:?}");
+}
+
+#[test]
+fn a_call_that_completes_messages_of_several_looks_waits_for_the_last_one_once() {
+    let receive = |place, peer, times| Line { place, ..line(peer, 1, "MPI_Waitall", "heat.c:9", times) };
+    let send = |me: u32, at| {
+        let mut seen = with_messages(rank(me, 3), vec![end(0, 1, "MPI_Send", [at, at, at + 1])], vec![]);
+        seen.pid = me;
+        seen
+    };
+    let receives = [receive(0, 1, [0, 10, 100]), receive(1, 2, [0, 10, 100])];
+    let all = |count: usize| {
+        let mut seen =
+            [with_messages(rank(0, 3), vec![], receives[..count].to_vec()), send(1, 40), send(2, 90)];
+        seen[0].pid = 99;
+        seen
+    };
+    let mut sum = Sum::default();
+    [1, 1, 2, 2].iter().for_each(|count| sum.add(&all(*count), of_messages(0)));
+    let found = finish(sum, &all(2), of_messages(0));
+    assert_eq!(found.list.len(), 1, "{found:?}");
+    assert_eq!((found.list[0].culprit.to_string().as_str(), found.list[0].seconds), ("2", 0.08));
+    assert!((found.seen_s - 0.092).abs() < 1e-9, "{found:?}");
+}
+
+#[test]
+fn a_send_that_ends_after_its_message_was_paired_waited_for_the_receiver_all_the_same() {
+    let pair = |ended: bool| {
+        let mut send = end(1, 1, "MPI_Wait", [10, 20, 320]);
+        send.waited = send.waited.filter(|_| ended);
+        let receive = end(0, 1, "MPI_Recv", [300, 300, 310]);
+        let mut both =
+            [with_messages(rank(0, 2), vec![send], vec![]), with_messages(rank(1, 2), vec![], vec![receive])];
+        (both[0].pid, both[1].pid) = (1, 2);
+        both
+    };
+    let mut sum = Sum::default();
+    [false, false, false, true].iter().for_each(|ended| sum.add(&pair(*ended), of_messages(0)));
+    let found = finish(sum, &pair(true), of_messages(0));
+    assert_eq!(found.list.len(), 1, "{found:?}");
+    assert_eq!((found.list[0].kind, found.list[0].seconds), (Kind::LATE_RECEIVER, 0.28));
+}
+
+#[test]
+fn receives_that_complete_in_another_order_than_they_were_posted_get_the_messages_of_their_own() {
+    let sends = [10, 200].map(|at| (at, [at, at, at + 1]));
+    let sends = (1u64..).zip(sends).map(|(nth, (_, times))| end(1, nth, "MPI_Send", times)).collect();
+    // The second that was posted was waited for first.
+    let second = Line { order: 2, ..end(0, 1, "MPI_Wait", [5, 100, 210]) };
+    let first = Line { order: 1, ..end(0, 2, "MPI_Wait", [4, 211, 212]) };
+    let all = |count: usize| {
+        let received = [second.clone(), first.clone()][..count].to_vec();
+        let mut both = [
+            with_messages(rank(0, 2), Vec::clone(&sends), vec![]),
+            with_messages(rank(1, 2), vec![], received),
+        ];
+        (both[0].pid, both[1].pid) = (1, 2);
+        both
+    };
+    let mut sum = Sum::default();
+    [1, 2, 2, 2].iter().for_each(|count| sum.add(&all(*count), of_messages(0)));
+    let found = finish(sum, &all(2), of_messages(0));
+    assert!((found.seconds - 0.1).abs() < 1e-9 && found.list.len() == 1, "{found:?}");
 }

@@ -91,6 +91,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(last_look::trials(subject, library));
     trials.push(waits::trial(subject, library));
     trials.push(waits::many(subject, library));
+    trials.push(waits::messages(subject, library));
     trials
 }
 

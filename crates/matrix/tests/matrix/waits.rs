@@ -114,13 +114,68 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     Ok(())
 }
 
+/// Rounds of the program, of four messages each.
+const ROUNDS: u64 = 400;
+/// Messages that a rank remembers.
+const REMEMBERED: &str = "256";
+
+pub fn messages(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
+    let name = format!("{}::waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", library.name);
+    let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+    checked(name, move || check_messages(&subject, &library))
+}
+
+fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "waits_messages", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let what = [word(&binary), ROUNDS.to_string().into()];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
+        command.env("MPISCOPE_RECORD_MESSAGES", "1").env("MPISCOPE_LEDGER", REMEMBERED);
+    })?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let mut lines = ran.outcome.stdout.lines();
+    let count = lines.next().and_then(|line| line.strip_prefix("messages ")?.parse::<u64>().ok());
+    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    ensure!(count == Some(waits.messages_received), "the program says {count:?}: {waits:#?}");
+    ensure!(waits.looks > 2 && waits.messages_seen > 256, "not seen while it ran: {waits:#?}");
+    let share = waits.messages_seen as f64 / waits.messages_received as f64;
+    let all_seen = waits.messages_seen == waits.messages_received;
+    let (mut whole, mut parts) = (0.0, 0);
+    for line in lines {
+        let part = known_in("waits_messages.c", line)?;
+        let here = waits.list.iter().filter(|wait| {
+            is_at(wait, &part.line) && (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit)
+        });
+        let seen: f64 = here.map(|wait| wait.seconds).sum();
+        let near = 0.05 * part.seconds + SLACK;
+        let right = seen <= part.seconds + near && (!all_seen || seen >= part.seconds - near);
+        let Known { kind, line, culprit, seconds } = &part;
+        ensure!(right, "{kind} for {culprit} at {line}: {seconds} s, not {seen} s: {waits:#?}");
+        whole += part.seconds;
+        parts += 1;
+    }
+    ensure!(parts == 5, "the program says: {}", ran.outcome.stdout);
+    let of_messages = |wait: &&report::Wait| wait.kind == "late-sender" || wait.kind == "late-receiver";
+    let (seen, others): (Vec<_>, Vec<_>) = waits.list.iter().partition(of_messages);
+    let [seen, others] = [seen, others].map(|waits| waits.iter().map(|wait| wait.seconds).sum::<f64>());
+    let estimated = waits.estimated.as_ref().map(|all| (all.seconds - others, all.error_s));
+    let (all, error) = estimated.unwrap_or((seen, 0.0));
+    let allowed = 0.05 * whole + error + 0.2 * (1.0 - share) * whole + 4.0 * SLACK;
+    ensure!((all - whole).abs() <= allowed, "about {all} s, not {whole} s (+-{allowed}): {waits:#?}");
+    Ok(())
+}
+
 fn is_at(wait: &report::Wait, line: &str) -> bool {
     wait.line.as_ref().is_some_and(|place| place.ends_with(line))
 }
 
 fn known(line: &str) -> Result<Known> {
+    known_in("waits.c", line)
+}
+
+fn known_in(file: &str, line: &str) -> Result<Known> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [kind, line, culprit, seconds] = words[..] else { anyhow::bail!("not understood: {line}") };
-    let (kind, line, culprit) = (kind.to_owned(), format!("waits.c:{line}"), culprit.to_owned());
+    let (kind, line, culprit) = (kind.to_owned(), format!("{file}:{line}"), culprit.to_owned());
     Ok(Known { kind, line, culprit, seconds: seconds.parse()? })
 }

@@ -25,9 +25,10 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             format!("; {} of {} collectives, in {looks} looks", found.collectives_seen, found.collectives)
         }
     };
-    let messages = match found.messages {
-        true => "",
-        false => "; messages were not recorded one by one, only collectives were looked at",
+    let messages = match (found.messages, found.messages_received) {
+        (true, 0) => String::new(),
+        (true, all) => format!("; {} of {all} messages", found.messages_seen),
+        (false, _) => "; messages were not recorded one by one, only collectives were looked at".to_owned(),
     };
     let clocks = match (found.one_clock, found.clocks_error_s) {
         (true, None) => String::new(),

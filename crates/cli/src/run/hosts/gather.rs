@@ -283,3 +283,6 @@ impl Drop for Gather {
             TcpStream::connect_timeout(&([127, 0, 0, 1], self.port).into(), Duration::from_millis(50));
     }
 }
+
+#[cfg(test)]
+mod tests;

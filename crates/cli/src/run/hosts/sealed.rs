@@ -5,7 +5,7 @@
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"mpiscope hosts 1";
@@ -85,6 +85,7 @@ impl Sealed {
         let builder = builder().map_err(stranger)?;
         let mut buffer = vec![0; LONGEST];
         let mut nothing = [0; 64];
+        let until = Instant::now() + HANDSHAKE;
         let mut handshake = match side {
             Side::Host => builder.build_initiator(),
             Side::Gatherer => builder.build_responder(),
@@ -96,10 +97,11 @@ impl Sealed {
                 put(&socket, buffer.get(..n).unwrap_or_default())?;
             } else {
                 // A stranger is not listened to for longer than the handshake is.
-                let message = take(&socket, 256)?;
+                let message = take(Until(&socket, until), 256)?;
                 handshake.read_message(&message, &mut nothing).map_err(stranger)?;
             }
         }
+        socket.set_read_timeout(Some(HANDSHAKE))?;
         let keys = handshake.into_transport_mode().map_err(stranger)?;
         Ok(Self { socket, keys, plain: Vec::new(), taken: 0 })
     }
@@ -123,7 +125,21 @@ fn put(mut socket: &TcpStream, message: &[u8]) -> io::Result<()> {
     socket.write_all(&[&len.to_be_bytes(), message].concat())
 }
 
-fn take(mut socket: &TcpStream, longest: usize) -> io::Result<Vec<u8>> {
+/// What comes until then, however small the pieces are.
+struct Until<'a>(&'a TcpStream, Instant);
+
+impl Read for Until<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.1.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.0.set_read_timeout(Some(left))?;
+        self.0.read(into)
+    }
+}
+
+fn take(mut socket: impl Read, longest: usize) -> io::Result<Vec<u8>> {
     let mut len = [0; 2];
     socket.read_exact(&mut len)?;
     let len = usize::from(u16::from_be_bytes(len));
@@ -208,6 +224,17 @@ mod tests {
         let (host, gatherer) = both(&Secret::new().unwrap(), &Secret::new().unwrap());
         assert_eq!(gatherer.err().map(|why| why.kind()), Some(io::ErrorKind::PermissionDenied));
         assert!(host.is_err());
+    }
+
+    #[test]
+    fn a_stranger_who_goes_on_sending_is_heard_for_no_longer_than_one_who_is_silent() {
+        let (mut there, here) = pair();
+        there.write_all(&[0, 8, 1, 2, 3]).unwrap();
+        let ended = take(Until(&here, Instant::now()), 256);
+        assert_eq!(ended.err().map(|why| why.kind()), Some(io::ErrorKind::TimedOut));
+        there.write_all(&[4, 5, 6, 7, 8]).unwrap();
+        let heard = take(Until(&here, Instant::now() + HANDSHAKE), 256).unwrap();
+        assert_eq!(heard, [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The messages of a process one by one, with what it named for each: only where the ledger is kept.
 
+use crate::clock::TickClock;
 use crate::rank::Rank;
 use mpi_abi::ObjectKind;
 use mpiscope_image::Source;
@@ -28,11 +29,15 @@ pub struct Ring {
     pub lines: Vec<Line>,
     /// Older ones have been overwritten.
     pub wrapped: bool,
+    /// Messages that were ever written into it.
+    pub written: u64,
 }
 
 /// A message as one of its ends knows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Line {
+    /// Its place in the ring, counted without wrapping: the same whenever the ring is read.
+    pub place: u64,
     /// Identity of the communicator.
     pub comm: u64,
     /// The other side, as rank of the communicator.
@@ -97,8 +102,8 @@ type ByNames = HashMap<(u64, u64, u64, u64), Arc<Named>>;
 #[derive(Default)]
 struct Known {
     named: ByNames,
-    /// By address and function number plus one.
-    called: HashMap<(u64, u64), Arc<Called>>,
+    /// By address and function.
+    called: HashMap<(u64, usize), Arc<Called>>,
 }
 
 /// Reads the ledger; nothing if there is none.
@@ -128,12 +133,34 @@ fn ring<S: Source>(
     let mut line = |place: u64| {
         let index = first.checked_add(place.checked_rem(capacity)?)?;
         let entry = rank.image().get::<Entry>(&table, index).ok().filter(|entry| !entry.torn)?.value;
+        let clock = &rank.process().clock;
+        let mut line =
+            Line::of(&entry, place, clock, &mut |from, function| called(rank, known, from, function))?;
+        line.named = named(rank, known, &entry);
+        Some(line)
+    };
+    let mut lines: Vec<Line> = (written - count..written).filter_map(&mut line).collect();
+    lines.sort_by_key(|line| line.order);
+    Some(Ring { lines, wrapped: written > count, written })
+}
+
+impl Line {
+    /// What an entry says, but for what was named; nothing if there was no message, or nobody knows which. `called` gives words for
+    /// the address and the number of a function that was called.
+    pub fn of(
+        entry: &Entry,
+        place: u64,
+        clock: &TickClock,
+        called: &mut dyn FnMut(u64, usize) -> Arc<Called>,
+    ) -> Option<Self> {
         let has = |flag: EntryFlag| entry.flags.get() & flag.0 != 0;
-        // There was no message, or nobody knows which.
         if has(EntryFlag::CANCELLED) || has(EntryFlag::UNTOLD) {
             return None;
         }
-        Some(Line {
+        let (function, since) = (entry.waited_in.get(), entry.waited.get());
+        let function = usize::try_from(function).ok().and_then(|number| number.checked_sub(1));
+        Some(Self {
+            place,
             comm: entry.comm.get(),
             peer: entry.peer.get(),
             tag: entry.tag.get().cast_signed(),
@@ -142,28 +169,22 @@ fn ring<S: Source>(
             nth: entry.nth.get(),
             partitioned: has(EntryFlag::PARTITIONED),
             failed: has(EntryFlag::ERROR),
-            named: named(rank, known, &entry),
-            posted_ns: rank.process().clock.ns_at(entry.posted.get()),
-            waited: waited(rank, known, &entry),
+            named: Arc::default(),
+            posted_ns: clock.ns_at(entry.posted.get()),
+            waited: function.filter(|_| since != 0).map(|function| Waited {
+                from_ns: clock.ns_at(since),
+                until_ns: clock.ns_at(entry.completed.get()),
+                call: called(entry.waited_from.get(), function),
+            }),
         })
-    };
-    let mut lines: Vec<Line> = (written - count..written).filter_map(&mut line).collect();
-    lines.sort_by_key(|line| line.order);
-    Some(Ring { lines, wrapped: written > count })
+    }
 }
 
-fn waited<S: Source>(rank: &Rank<'_, S>, known: &mut Known, entry: &Entry) -> Option<Waited> {
-    let (from, function, since) = (entry.waited_from.get(), entry.waited_in.get(), entry.waited.get());
-    if function == 0 || since == 0 {
-        return None;
-    }
+fn called<S: Source>(rank: &Rank<'_, S>, known: &mut Known, from: u64, function: usize) -> Arc<Called> {
     let called = known.called.entry((from, function)).or_insert_with(|| {
-        let function = rank.process().function((function as usize).wrapping_sub(1));
-        Arc::new(Called { function, place: rank.place(from) })
+        Arc::new(Called { function: rank.process().function(function), place: rank.place(from) })
     });
-    let clock = &rank.process().clock;
-    let until_ns = clock.ns_at(entry.completed.get());
-    Some(Waited { from_ns: clock.ns_at(since), until_ns, call: Arc::clone(called) })
+    Arc::clone(called)
 }
 
 fn named<S: Source>(rank: &Rank<'_, S>, known: &mut Known, entry: &Entry) -> Arc<Named> {

@@ -1,0 +1,323 @@
+//! Messages of a whole run, from many looks: each is paired once, by its number.
+//!
+//! ```text
+//! new lines ──► queue of each way (sender, receiver, communicator, tag) ──► pairs ──► calls with their longest wait
+//! ```
+//!
+//! The first that was sent goes to the receive that was posted first. A receive is paired at the look after the one that found it, so
+//! that those that were posted before it and completed later stand in front of it. Where lines were overwritten between two looks,
+//! numbers that both ends count say who belongs to whom from there on.
+//!
+//! A call is told two looks after the last of its messages: it may complete several, and waits for the one that came last.
+
+use super::Wait;
+use super::find::{Hosts, of_message};
+use super::merge::{Alike, Who};
+use crate::questions::observation::Observation;
+use crate::questions::observation::ledger::Line;
+use crate::questions::why::{Ends, Joined, ProcessIndex};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+/// Lines that wait for their other end.
+const MOST: usize = 1 << 18;
+/// Looks from the last message of a call until it is told.
+const SETTLED: u64 = 2;
+/// Looks from that which finds a message until its calls are told: it is paired at the next one.
+pub const LATER: usize = SETTLED as usize + 1;
+/// Looks until it is forgotten. A message of it of which the other end comes that late was none that it waited for.
+const FORGOTTEN: u64 = 64;
+
+/// A process at every look.
+type Id = usize;
+
+/// Sender, receiver, communicator.
+type Pair = (Id, Id, u64);
+
+/// What was seen of the messages until now.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stream {
+    /// Host and number of the processes, once nothing comes after.
+    followed: HashSet<(String, u32)>,
+    /// Messages of which both ends were seen.
+    seen: u64,
+    #[serde(skip)]
+    open: Open,
+}
+
+/// What is not settled yet.
+#[derive(Debug, Clone, Default)]
+struct Open {
+    looks: u64,
+    ids: HashMap<(String, u32), Id>,
+    /// How far the rings of each process have been taken in: sent, received.
+    taken: HashMap<Id, (u64, u64)>,
+    pairs: HashMap<Pair, Counted>,
+    /// By pair, tag, and whether it is partitioned.
+    ways: BTreeMap<(Pair, i32, bool), Queue>,
+    /// Sends without an end of which the receive is known, by sender and place.
+    unfinished: HashMap<(Id, u64), (Id, Line, Line)>,
+    /// By process and beginning.
+    calls: HashMap<(Id, u64), Call>,
+    /// The look that found a gap last.
+    gap: Option<u64>,
+}
+
+/// The numbers that the next message between two processes should have.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    sent: u32,
+    received: u32,
+    gap: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    sent: VecDeque<Line>,
+    /// With the look that found it.
+    received: VecDeque<(Line, u64)>,
+}
+
+/// A call that completed messages of which both ends are known.
+#[derive(Debug, Clone)]
+struct Call {
+    until_ns: u64,
+    longest: Option<Told>,
+    /// The look that found one of them last.
+    look: u64,
+    told: bool,
+}
+
+/// A wait with its names.
+#[derive(Debug, Clone)]
+pub struct Told {
+    #[allow(missing_docs)]
+    pub key: Alike,
+    #[allow(missing_docs)]
+    pub who: Who,
+    #[allow(missing_docs)]
+    pub ns: u64,
+}
+
+/// What is known of calls that have been over for a while.
+#[derive(Default)]
+pub struct Settled {
+    /// Their waits, of each the longest.
+    pub waits: Vec<Told>,
+    /// Nanoseconds in them.
+    pub inside_ns: u64,
+    /// No message of them is missing.
+    pub all: bool,
+}
+
+/// Gives names to a wait.
+pub type Names<'a> = dyn Fn(&Wait) -> (Alike, Who) + 'a;
+
+impl Stream {
+    /// Whether messages of this process were followed.
+    pub fn knows(&self, seen: &Observation) -> bool {
+        self.followed.contains(&(seen.host.clone(), seen.pid))
+    }
+
+    /// Messages of which both ends were seen.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Forgets all but whose messages were followed, and how many.
+    pub fn close(&mut self) {
+        self.followed.extend(std::mem::take(&mut self.open).ids.into_keys());
+    }
+
+    /// What was seen on another host.
+    pub fn take_in(&mut self, other: Self) {
+        self.followed.extend(other.followed);
+        self.seen = self.seen.saturating_add(other.seen);
+    }
+
+    /// Takes in one more look. At the last one nothing comes after: all is paired, and all calls are told.
+    pub fn look(&mut self, joined: &Joined<'_>, hosts: &Hosts<'_>, names: &Names<'_>, last: bool) -> Settled {
+        let (settled, seen) = self.open.look(joined, hosts, names, last);
+        self.seen = self.seen.saturating_add(seen);
+        settled
+    }
+}
+
+impl Open {
+    fn look(
+        &mut self,
+        joined: &Joined<'_>,
+        hosts: &Hosts<'_>,
+        names: &Names<'_>,
+        last: bool,
+    ) -> (Settled, u64) {
+        self.looks += 1;
+        let mut ids: HashMap<ProcessIndex, Id> = HashMap::new();
+        for (me, _, _, seen) in joined.processes().filter(|(_, _, _, seen)| seen.ledger.is_some()) {
+            let next = self.ids.len();
+            ids.insert(me, *self.ids.entry((seen.host.clone(), seen.pid)).or_insert(next));
+        }
+        let indexes: HashMap<Id, ProcessIndex> = ids.iter().map(|(me, id)| (*id, *me)).collect();
+        let mut found: Vec<(Id, Id, Line, Line)> = Vec::new();
+        for (me, _, _, seen) in joined.processes() {
+            let (Some(id), Some(ledger)) = (ids.get(&me), &seen.ledger) else { continue };
+            let mut partners: HashMap<(u64, u32), Option<Id>> = HashMap::new();
+            let mut partner = |line: &Line| {
+                *partners.entry((line.comm, line.peer)).or_insert_with(|| {
+                    let other = joined.partner(me, line.comm, line.peer)?;
+                    ids.get(&other).filter(|_| hosts.are_on_one_host([&me, &other])).copied()
+                })
+            };
+            for line in &ledger.sent.lines {
+                found.extend(self.sent(*id, line, &mut partner));
+            }
+            for line in &ledger.received.lines {
+                self.received(*id, line, &mut partner);
+            }
+        }
+        let ended = found.len();
+        found.extend(self.pair(last));
+        for (sender, receiver, sent, received) in &found {
+            let (Some(from), Some(to)) = (indexes.get(sender), indexes.get(receiver)) else { continue };
+            self.completed(*sender, sent);
+            self.completed(*receiver, received);
+            let ends = Ends { sender: *from, receiver: *to, comm: 0, sent, received };
+            for wait in of_message(&ends) {
+                let who = if wait.who == *from { *sender } else { *receiver };
+                self.record(who, &wait, names);
+            }
+        }
+        (self.settle(last), (found.len() - ended) as u64)
+    }
+
+    /// A line of what was sent; gives the message if it is the end of one that is paired already.
+    fn sent(
+        &mut self,
+        me: Id,
+        line: &Line,
+        partner: &mut dyn FnMut(&Line) -> Option<Id>,
+    ) -> Option<(Id, Id, Line, Line)> {
+        let taken = self.taken.entry(me).or_default();
+        if line.place >= taken.0 {
+            taken.0 = line.place + 1;
+            let to = partner(line)?;
+            self.count((me, to, line.comm), |counted| &mut counted.sent, line.nth);
+            self.way((me, to, line.comm), line).sent.push_back(line.clone());
+            return None;
+        }
+        line.waited.as_ref()?;
+        if let Some((to, _, received)) = self.unfinished.remove(&(me, line.place)) {
+            return Some((me, to, line.clone(), received));
+        }
+        let queue = self.ways.get_mut(&((me, partner(line)?, line.comm), line.tag, line.partitioned))?;
+        let at = queue.sent.binary_search_by_key(&line.place, |known| known.place).ok()?;
+        let known = queue.sent.get_mut(at).filter(|known| known.waited.is_none())?;
+        known.waited.clone_from(&line.waited);
+        None
+    }
+
+    fn received(&mut self, me: Id, line: &Line, partner: &mut dyn FnMut(&Line) -> Option<Id>) {
+        let (look, taken) = (self.looks, self.taken.entry(me).or_default());
+        if line.place < taken.1 {
+            return;
+        }
+        taken.1 = line.place + 1;
+        let Some(from) = partner(line) else { return };
+        self.count((from, me, line.comm), |counted| &mut counted.received, line.nth);
+        let queue = &mut self.way((from, me, line.comm), line).received;
+        let at = queue.partition_point(|(known, _)| known.order <= line.order);
+        queue.insert(at, (line.clone(), look));
+    }
+
+    fn way(&mut self, pair: Pair, line: &Line) -> &mut Queue {
+        self.ways.entry((pair, line.tag, line.partitioned)).or_default()
+    }
+
+    /// Sees whether lines are missing.
+    fn count(&mut self, pair: Pair, side: impl Fn(&mut Counted) -> &mut u32, nth: u32) {
+        let known = self.pairs.entry(pair).or_insert(Counted { sent: 1, received: 1, gap: false });
+        if std::mem::replace(side(known), nth.wrapping_add(1)) != nth {
+            known.gap = true;
+            self.gap = Some(self.looks);
+        }
+    }
+
+    /// The call that a message was completed by.
+    fn completed(&mut self, me: Id, line: &Line) {
+        let Some(waited) = &line.waited else { return };
+        let new = Call { until_ns: waited.until_ns, longest: None, look: self.looks, told: false };
+        self.calls.entry((me, waited.from_ns)).or_insert(new).look = self.looks;
+    }
+
+    /// Messages of which both ends are there.
+    fn pair(&mut self, last: bool) -> Vec<(Id, Id, Line, Line)> {
+        let Self { ways, pairs, looks, unfinished, .. } = self;
+        let mut found = Vec::new();
+        let mut waiting = 0;
+        for ((pair, ..), queue) in ways.iter_mut() {
+            let gap = pairs.get(pair).is_some_and(|counted| counted.gap);
+            while let Some((sent, received)) = queue.next(gap, |look| last || look < *looks) {
+                if sent.waited.is_none() && unfinished.len() < MOST {
+                    let ends = (pair.1, sent.clone(), received.clone());
+                    unfinished.insert((pair.0, sent.place), ends);
+                }
+                found.push((pair.0, pair.1, sent, received));
+            }
+            waiting += queue.sent.len() + queue.received.len();
+        }
+        if waiting > MOST {
+            ways.clear();
+            pairs.values_mut().for_each(|counted| counted.gap = true);
+        } else {
+            ways.retain(|_, queue| !queue.sent.is_empty() || !queue.received.is_empty());
+        }
+        found
+    }
+
+    fn record(&mut self, who: Id, wait: &Wait, names: &Names<'_>) {
+        let Some(call) = self.calls.get_mut(&(who, wait.span.from)) else { return };
+        let ns = wait.span.until.min(call.until_ns).saturating_sub(wait.span.from);
+        if ns > call.longest.as_ref().map_or(0, |known| known.ns) {
+            let (key, who) = names(wait);
+            call.longest = Some(Told { key, who, ns });
+        }
+    }
+
+    fn settle(&mut self, last: bool) -> Settled {
+        let (looks, mut settled) = (self.looks, Settled::default());
+        self.calls.retain(|(_, from_ns), call| {
+            if !call.told && (last || call.look + SETTLED <= looks) {
+                call.told = true;
+                let inside_ns = call.until_ns.saturating_sub(*from_ns);
+                settled.inside_ns = settled.inside_ns.saturating_add(inside_ns);
+                settled.waits.extend(call.longest.clone());
+            }
+            call.look + FORGOTTEN > looks
+        });
+        settled.all = self.gap.is_none_or(|gap| gap + SETTLED + 1 < looks);
+        settled
+    }
+}
+
+impl Queue {
+    /// The next message of which both ends are there, if the receive is `settled`. After a gap the numbers of both ends say which they
+    /// are; those whose other end is missing are dropped.
+    fn next(&mut self, gap: bool, settled: impl Fn(u64) -> bool) -> Option<(Line, Line)> {
+        if gap && !self.received.iter().is_sorted_by_key(|(line, _)| line.nth) {
+            self.received.make_contiguous().sort_by_key(|(line, _)| line.nth);
+        }
+        loop {
+            let (sent, (received, look)) = (self.sent.front()?, self.received.front()?);
+            if !settled(*look) {
+                return None;
+            }
+            // Modulo 2^32.
+            let apart = sent.nth.wrapping_sub(received.nth).cast_signed();
+            if !gap || apart == 0 {
+                return Some((self.sent.pop_front()?, self.received.pop_front()?.0));
+            }
+            if apart < 0 { _ = self.sent.pop_front() } else { _ = self.received.pop_front() }
+        }
+    }
+}
