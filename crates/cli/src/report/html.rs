@@ -89,11 +89,17 @@ fn of_blocks(blocks: &[Block], title: &str) -> Markup {
 fn of_block(block: &Block, caption: &str) -> Markup {
     match block {
         Block::Line(line) if line.trim().is_empty() => html! {},
-        Block::Line(line) => html! { p { (line.trim()) } },
+        Block::Line(line) => html! { p { (in_words(line)) } },
         Block::Head(line) => html! { h3 { (line.trim()) } },
         Block::Problem(line) => html! { p .bad { (line.trim()) } },
         Block::Table(table) => of_table(table, caption),
     }
+}
+
+/// What stands apart in a terminal is divided by more than a space here: a browser makes one of many.
+fn in_words(line: &str) -> String {
+    let parts: Vec<&str> = line.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 fn of_table(table: &Table, caption: &str) -> Markup {
@@ -113,7 +119,7 @@ fn of_table(table: &Table, caption: &str) -> Markup {
                     @for row in table.rows() {
                         tr {
                             @for column in &columns {
-                                @if *column == 0 { th scope="row" { (cell(row, 0)) } } @else { td class=(class(*column)) { (cell(row, *column)) } }
+                                @if *column == 0 { th scope="row" class=(class(0)) { (cell(row, 0)) } } @else { td class=(class(*column)) { (cell(row, *column)) } }
                             }
                         }
                     }
@@ -158,6 +164,12 @@ mod tests {
             assert!(!page.contains(bad), "{bad}");
         }
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    }
+
+    #[test]
+    fn what_stands_apart_in_a_terminal_stands_apart_in_the_page() {
+        let line = "  4.80 kB in   lost records: 3  and: 4 ";
+        assert_eq!(in_words(line), "4.80 kB in; lost records: 3; and: 4");
     }
 
     #[test]
