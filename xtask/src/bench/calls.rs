@@ -1,5 +1,5 @@
-//! What the layer adds to single calls, in nanoseconds and in readings of the processor's clock, which are most of it: bare, as it
-//! is by default, and with every message written down. The three take turns, round after round.
+//! What the layer adds to single calls, in nanoseconds and in readings of the processor's clock, which are most of it: as it is by
+//! default, with every message written down, with a trace, and with nothing recorded. All take turns, round after round.
 
 use std::path::Path;
 
@@ -12,10 +12,27 @@ use crate::build;
 
 /// Names the group.
 pub const GROUP: &str = "calls";
-/// What is run in turn: `MPISCOPE_RECORD` with the layer preloaded; none is without the layer.
-const SETTINGS: [Option<&str>; 3] = [None, Some("default"), Some("default,messages")];
+/// What is run in turn. The first is without the layer, which all others are compared with. The trace is small enough to be
+/// written over and over: until its memory has been written once, every call has a part in the faults of new pages.
+const SETTINGS: [Setting; 5] = [
+    Setting { name: "bare", preloaded: false, variables: &[] },
+    Setting { name: "layer", preloaded: true, variables: &[] },
+    Setting { name: "--check", preloaded: true, variables: &[("MPISCOPE_RECORD", "default,messages")] },
+    Setting { name: "--trace", preloaded: true, variables: &[("MPISCOPE_TRACE", "4M")] },
+    Setting { name: "off", preloaded: true, variables: &[("MPISCOPE_RECORD", "off")] },
+];
+/// The setting that is compared with clock readings as well.
+const IN_READINGS: &str = "layer";
 /// What the program calls a reading of the clock.
 const READING: &str = "clock reading";
+
+/// The layer in one way of recording.
+struct Setting {
+    /// Heads its columns.
+    name: &'static str,
+    preloaded: bool,
+    variables: &'static [(&'static str, &'static str)],
+}
 
 /// What each case is called, and what it costs in each round.
 type Costs = Vec<(String, Vec<f64>)>;
@@ -27,31 +44,48 @@ type Costs = Vec<(String, Vec<f64>)>;
 pub fn run(library: &Library, dir: &Path, rounds: usize) -> Result<()> {
     let program = dir.join("bench_costs");
     library.cc_with(&[&paths::programs().join("bench_costs.c")], &program, &["-O2"])?;
-    let mut costs: [Costs; 3] = Default::default();
+    let mut costs: [Costs; SETTINGS.len()] = Default::default();
     for _ in 0..rounds.max(1) {
         for (setting, costs) in SETTINGS.iter().zip(&mut costs) {
-            add(costs, once(library, &program, *setting)?)?;
+            add(costs, once(library, &program, setting)?)?;
         }
     }
-    let [bare, layer, check] = &costs;
+    let [bare, layers @ ..] = &costs;
     let reading = cost(bare, READING)?;
     println!("\n  ns a call, median of {rounds} runs of 2 ranks; a clock reading takes {reading:.1} ns");
-    let head = ["bare", "layer", "more", "readings", "%", "--check", "more", "%"];
-    println!("  {:<34}{}", "", head.map(|title| format!("{title:>9}")).concat());
+    println!("  {:<34}{}", "", head());
     for (title, _) in bare.iter().filter(|(title, _)| title != READING) {
-        let [bare, layer, check] = [cost(bare, title)?, cost(layer, title)?, cost(check, title)?];
-        println!("  {title:<34}{}", row(bare, layer, check, reading));
+        let layers: Vec<f64> = layers.iter().map(|costs| cost(costs, title)).collect::<Result<_>>()?;
+        println!("  {title:<34}{}", row(cost(bare, title)?, &layers, reading));
     }
     Ok(())
 }
 
-fn row(bare: f64, layer: f64, check: f64, reading: f64) -> String {
-    let more = |with: f64| (with - bare, 100.0 * (with - bare) / bare);
-    let ((by, percent), (by_check, percent_check)) = (more(layer), more(check));
-    format!(
-        "{bare:>9.1}{layer:>9.1}{by:>+9.1}{:>9.1}{percent:>+9.1}{check:>9.1}{by_check:>+9.1}{percent_check:>+9.1}",
-        by / reading
-    )
+/// The titles of the columns.
+fn head() -> String {
+    let [bare, layers @ ..] = &SETTINGS;
+    let mut head = format!("{:>9}", bare.name);
+    for setting in layers {
+        head += &format!("{:>9}{:>9}", setting.name, "more");
+        if setting.name == IN_READINGS {
+            head += &format!("{:>9}", "readings");
+        }
+        head += &format!("{:>9}", "%");
+    }
+    head
+}
+
+fn row(bare: f64, layers: &[f64], reading: f64) -> String {
+    let mut row = format!("{bare:>9.1}");
+    for (setting, with) in SETTINGS.iter().skip(1).zip(layers) {
+        let more = with - bare;
+        row += &format!("{with:>9.1}{more:>+9.1}");
+        if setting.name == IN_READINGS {
+            row += &format!("{:>9.1}", more / reading);
+        }
+        row += &format!("{:>+9.1}", 100.0 * more / bare);
+    }
+    row
 }
 
 fn cost(costs: &Costs, title: &str) -> Result<f64> {
@@ -70,12 +104,16 @@ fn add(costs: &mut Costs, more: Vec<(String, f64)>) -> Result<()> {
     Ok(())
 }
 
-fn once(library: &Library, program: &Path, record: Option<&str>) -> Result<Vec<(String, f64)>> {
+fn once(library: &Library, program: &Path, setting: &Setting) -> Result<Vec<(String, f64)>> {
     let mut command = library.launch(2);
-    command.arg(program).env_remove("MPISCOPE_RECORD").env_remove("LD_PRELOAD");
-    if let Some(record) = record {
-        command.env("LD_PRELOAD", build::released("libmpiscope.so")).env("MPISCOPE_RECORD", record);
+    command.arg(program);
+    for variable in ["MPISCOPE_RECORD", "MPISCOPE_TRACE", "LD_PRELOAD"] {
+        command.env_remove(variable);
     }
+    if setting.preloaded {
+        command.env("LD_PRELOAD", build::released("libmpiscope.so"));
+    }
+    command.envs(setting.variables.iter().copied());
     let outcome = bounded::bounded(&mut command, LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
     Ok(outcome.stdout.lines().filter_map(told).collect())
@@ -88,7 +126,7 @@ fn told(line: &str) -> Option<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{row, told};
+    use super::{head, row, told};
 
     #[test]
     fn a_line_of_the_program_is_read_and_others_are_not() {
@@ -98,8 +136,10 @@ mod tests {
 
     #[test]
     fn what_is_added_stands_in_nanoseconds_in_readings_and_in_percent() {
-        let row = row(100.0, 120.0, 150.0, 10.0);
+        let row = row(100.0, &[120.0, 150.0, 160.0, 101.0], 10.0);
         let cells: Vec<&str> = row.split_whitespace().collect();
-        assert_eq!(cells, ["100.0", "120.0", "+20.0", "2.0", "+20.0", "150.0", "+50.0", "+50.0"]);
+        assert_eq!(cells[..8], ["100.0", "120.0", "+20.0", "2.0", "+20.0", "150.0", "+50.0", "+50.0"]);
+        assert_eq!(cells[8..], ["160.0", "+60.0", "+60.0", "101.0", "+1.0", "+1.0"]);
+        assert_eq!(head().len(), row.len(), "a title stands above its figures");
     }
 }

@@ -45,6 +45,8 @@ const FIRST: usize = 256;
 const BATCH: usize = 32;
 /// Buckets at first: a power of two.
 const BUCKETS: usize = 1024;
+/// Handles whose buckets lie side by side; a power of two.
+const NEIGHBOURS: u64 = 32;
 /// Buckets that are searched for a leftover before a batch is made: a batch costs more than that.
 const SEARCHED: usize = 64;
 
@@ -82,10 +84,14 @@ impl<T: Linked> Table<T> {
         }
     }
 
-    /// The bucket of a handle. Handles are small numbers or addresses: the multiplication spreads both.
+    /// The bucket of a handle. Handles are small numbers or addresses: folding and multiplication spread both, also addresses with
+    /// any distance. Numbers that follow each other stay together, because requests are mostly used in the order in which
+    /// they were made: with very many of them each bucket by itself would have to come from memory.
     #[inline(always)]
     fn bucket(&self, handle: u64) -> Option<&'static Bucket<T>> {
-        self.buckets.get().get((handle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get()) as usize)
+        let group = handle / NEIGHBOURS;
+        let spread = (group ^ (group >> 10)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift.get();
+        self.buckets.get().get((spread ^ (handle % NEIGHBOURS)) as usize)
     }
 
     /// Where a link leads.
@@ -302,6 +308,41 @@ mod tests {
         let mut live = 0;
         table.for_each(|_| live += 1);
         assert_eq!(live, 0);
+    }
+
+    /// Which part of the buckets has a record when there are as many handles.
+    fn used(handle: impl Fn(u64) -> u64) -> f64 {
+        const HANDLES: usize = 8192;
+        let writer = image();
+        let table = table(writer);
+        for n in 0..HANDLES as u64 {
+            make(&table, writer, handle(n));
+        }
+        assert_eq!(table.buckets.get().len(), HANDLES);
+        table.buckets.get().iter().filter(|bucket| bucket.get().is_some()).count() as f64 / HANDLES as f64
+    }
+
+    #[test]
+    fn handles_that_follow_each_other_have_neighbouring_buckets() {
+        let writer = image();
+        let table = table(writer);
+        let place = |handle| std::ptr::from_ref(table.bucket(handle).unwrap()).addr() / 8;
+        let mut places: Vec<usize> = (0x9800_0040..0x9800_0060).map(place).collect();
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[1] == pair[0] + 1), "{places:?}");
+    }
+
+    #[test]
+    fn numbers_and_addresses_with_any_distance_are_spread_over_the_buckets() {
+        // Chance alone would use 63 of 100.
+        let numbers = used(|n| 0x9800_0000 + n);
+        assert!(numbers > 0.6, "numbers: {numbers}");
+        for distance in [16, 48, 64, 256, 576, 1024, 4096] {
+            for start in [0x0012_3450, 0x7f12_3456_7000] {
+                let addresses = used(|n| start + distance * n);
+                assert!(addresses > 0.5, "{distance} from {start:#x}: {addresses}");
+            }
+        }
     }
 
     #[test]
