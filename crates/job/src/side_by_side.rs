@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Hosts that are asked at once: an answer is waiting for the most part, here as there.
-pub const AT_ONCE: usize = 256;
+pub const AT_ONCE: usize = 64;
 
 /// Asks about each of these; one that takes long delays the others only when so many of them do.
 pub fn ask<Q: Sync, A: Send>(questions: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
