@@ -3,6 +3,7 @@
 use crate::procs;
 use mpiscope_job::discover::Job;
 use mpiscope_job::elsewhere::{self, Elsewhere};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::time::Duration;
 
 /// What verbs that look at running jobs have in common.
@@ -19,7 +20,27 @@ impl Reach {
         if self.here || !job.runs_here() {
             return Elsewhere::default();
         }
+        open_as_many_files_as_allowed();
         let hosts = procs::system().started_by(job.slurm());
         elsewhere::join(job, &hosts, pause, stacks)
+    }
+}
+
+/// The part of each host is a file that stays open, and the usual limit is a thousand.
+fn open_as_many_files_as_allowed() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // With fewer, hosts beyond the limit are named as not seen.
+    let _refused = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_files_may_be_open_as_the_system_allows() {
+        open_as_many_files_as_allowed();
+        let limits = getrlimit(Resource::Nofile);
+        assert_eq!(limits.current, limits.maximum);
     }
 }

@@ -125,19 +125,41 @@ pub fn attach(tls: &Tls) -> &'static Thread {
     thread
 }
 
+/// A record and its index in the image.
+type Found = (u64, &'static Thread);
+
 /// A record of a thread that has ended, or a new one.
-fn take() -> Option<(u64, &'static Thread)> {
+fn take() -> Option<Found> {
     let writer = image::writer()?;
-    for index in 0.. {
-        let Some(thread) = writer.record::<Thread>(SectionKind::THREADS, index) else { break };
-        if thread.tid.atomic().compare_exchange(0, u32::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-            return Some((index, thread));
+    let record = |index| Some((index, writer.record::<Thread>(SectionKind::THREADS, index)?));
+    let new = || {
+        let (index, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 4)?;
+        list(thread);
+        Some((index, thread))
+    };
+    take_of(|| (0..).map_while(record), new)
+}
+
+/// One of the records that there are, or a new one. A new one may be taken by another thread before its maker can, since it looks like
+/// one of a thread that has ended: then its maker looks on.
+fn take_of<R: Iterator<Item = Found>>(
+    records: impl Fn() -> R,
+    new: impl Fn() -> Option<Found>,
+) -> Option<Found> {
+    loop {
+        if let Some(found) = records().find(|(_, thread)| is_taken_by_me(thread)) {
+            return Some(found);
+        }
+        let made = new()?;
+        if is_taken_by_me(made.1) {
+            return Some(made);
         }
     }
-    let (index, thread) = writer.new_record::<Thread>(SectionKind::THREADS, 4)?;
-    thread.tid.set(u32::MAX);
-    list(thread);
-    Some((index, thread))
+}
+
+/// Takes a record that belongs to no thread.
+fn is_taken_by_me(thread: &Thread) -> bool {
+    thread.tid.atomic().compare_exchange(0, u32::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 /// A zero record outside of the image.
@@ -177,4 +199,35 @@ unsafe extern "C" fn ended(record: *mut libc::c_void) {
 /// Index of this thread's record in the image.
 pub fn index(tls: &Tls) -> u64 {
     local(tls).map_or(u64::MAX, |l| l.index.load(Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn a_new_record_that_another_thread_has_taken_is_left_to_it() {
+        let made: RefCell<Vec<&'static Thread>> = RefCell::default();
+        let zero = || -> &'static Thread {
+            // SAFETY: a thread's record is words only: all zero is a valid value.
+            Box::leak(unsafe { Box::<Thread>::new_zeroed().assume_init() })
+        };
+        let new = || {
+            let thread = zero();
+            let index = made.borrow().len() as u64;
+            if index == 0 {
+                thread.tid.set(77);
+            }
+            made.borrow_mut().push(thread);
+            Some((index, thread))
+        };
+        let records = || (0..).zip(made.borrow().clone());
+        assert_eq!(take_of(records, new).map(|(index, _)| index), Some(1));
+        assert_eq!(take_of(records, new).map(|(index, _)| index), Some(2));
+        let tids: Vec<u32> = made.borrow().iter().map(|thread| thread.tid.get()).collect();
+        assert_eq!(tids, [77, u32::MAX, u32::MAX]);
+        made.borrow()[1].tid.set(0);
+        assert_eq!(take_of(records, new).map(|(index, _)| index), Some(1), "its thread has ended");
+    }
 }
