@@ -16,8 +16,10 @@ const MOST_UNFINISHED: usize = 4096;
 pub struct Messages {
     sent: u64,
     received: u64,
-    /// Places of sends that the program had not been told the end of.
+    /// Places of sends that the program had not been told the end of, or that were being written when they were read.
     unfinished: VecDeque<u64>,
+    /// Places of receives that were being written when they were read.
+    unread: Vec<u64>,
     /// Lines of the look before: what a rank did meanwhile may have been then.
     before: Ledger,
 }
@@ -42,15 +44,20 @@ impl Messages {
         let entries = image.table::<Entry>(SectionKind::LEDGER).ok()?;
         let written = (before.ledger_sent.get(), before.ledger_received.get());
         let new = |known: u64, written: u64| known.max(written.saturating_sub(capacity))..written;
-        let ring = |first: u64, places: &mut dyn Iterator<Item = u64>| -> Vec<(u64, Entry)> {
-            places
-                .filter_map(|place| Some((place, entry(image, &entries, first, capacity, place)?)))
-                .collect()
-        };
+        let ring =
+            |first: u64, places: &mut dyn Iterator<Item = u64>, again: &mut Vec<u64>| -> Vec<(u64, Entry)> {
+                let read = |place| entry(image, &entries, first, capacity, place).map(|entry| (place, entry));
+                places.filter_map(|place| read(place).ok_or_else(|| again.push(place)).ok()).collect()
+            };
+        let received_first = first.checked_add(capacity)?;
+        let (mut unsent, mut unread) = (Vec::new(), Vec::new());
         let again = self.unfinished.drain(..);
-        let mut sent = ring(first, &mut again.chain(new(self.sent, written.0)));
-        let mut received = ring(first.checked_add(capacity)?, &mut new(self.received, written.1));
+        let mut sent = ring(first, &mut again.chain(new(self.sent, written.0)), &mut unsent);
+        let again = self.unread.drain(..);
+        let mut received = ring(received_first, &mut again.chain(new(self.received, written.1)), &mut unread);
         (self.sent, self.received) = written;
+        self.unfinished.extend(unsent.into_iter().take(MOST_UNFINISHED));
+        self.unread.extend(unread.into_iter().take(MOST_UNFINISHED));
         // What was written over meanwhile is another message, or will be.
         let after = totals()?;
         sent.retain(|(place, _)| place.saturating_add(capacity) > after.ledger_sent.get());
