@@ -111,7 +111,8 @@ fn no_job_of(pid: u32) -> String {
     }
 }
 
-/// The job with this name, or with this process or one that it has started (a launcher, `mpiscope run`, a script), or whose name alone begins like this. `USER:JOB` is the job of one user,
+/// The job with this name, or with this process or one that it has started (a launcher, `mpiscope run`, a script), or whose name
+/// alone begins like this. `USER:JOB` is the job of one user,
 /// by number; without, the reader's own comes before those of others.
 fn position(jobs: &[Job], name: &str) -> Result<Option<usize>> {
     let called = |job: &Job| job.name == name || full_name(job) == name;

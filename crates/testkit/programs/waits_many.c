@@ -9,22 +9,9 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include "sleeps.h"
 
 enum { MOST = 8 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + 1e-9 * time.tv_nsec;
-}
-
-static void work(long microseconds)
-{
-    struct timespec time = {0, microseconds * 1000};
-    nanosleep(&time, NULL);
-}
 
 int main(int argc, char **argv)
 {

@@ -174,6 +174,8 @@ impl Copied {
             (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
         };
         let tids = seen.threads.iter().map(|thread| thread.tid).filter(|tid| *tid != 0);
+        let outside = seen.threads.iter().filter(|thread| thread.tid != 0 && thread.call.is_none());
+        let outside = outside.map(|thread| thread.tid);
         let alive = found.alive(seen.pid);
         let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
         let about = About {
@@ -183,8 +185,8 @@ impl Copied {
             silent: false,
             alive,
             moment,
-            doing: tids.clone().map(|tid| (tid, live::doing(found, &seen, places, tid))).collect(),
-            at: tids.filter_map(|tid| Some((tid, live::at(found, &seen, places, tid)?))).collect(),
+            doing: tids.map(|tid| (tid, live::doing(found, &seen, places, tid))).collect(),
+            at: outside.filter_map(|tid| Some((tid, live::at(found, &seen, places, tid)?))).collect(),
             callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
             end: found.end.clone(),
         };

@@ -160,7 +160,8 @@ impl Sum {
         }
     }
 
-    /// The last look, with messages of processes that were not looked at before, where they were recorded one by one; `words` says what places are called that earlier looks
+    /// The last look, with messages of processes that were not looked at before, where they were recorded one by one; `words` says
+    /// what places are called that earlier looks
     /// have only noted.
     #[must_use]
     pub fn finish(&self, observations: &[Observation], time: Time, words: &dyn Fn(&str) -> String) -> Waits {

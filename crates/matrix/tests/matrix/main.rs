@@ -89,9 +89,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(views::trials(subject, library));
     trials.push(watched::trial(subject, library));
     trials.extend(last_look::trials(subject, library));
-    trials.push(waits::trial(subject, library));
-    trials.push(waits::many(subject, library));
-    trials.push(waits::messages(subject, library));
+    trials.extend(waits::trials(subject, library));
     trials
 }
 

@@ -25,10 +25,19 @@ struct Known {
     seconds: f64,
 }
 
-pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
-    let name = format!("{}::waits_are_as_long_as_the_program_says_and_name_line_and_culprit", library.name);
-    let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-    checked(name, move || check(&subject, &library))
+type Check = fn(&Subject, &Library) -> Result<()>;
+
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    let checks: [(&str, Check); 3] = [
+        ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
+        ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
+        ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
+    ];
+    let trial = |(name, check): (&str, Check)| {
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        checked(format!("{}::{name}", library.name), move || check(&subject, &library))
+    };
+    checks.into_iter().map(trial).collect()
 }
 
 fn check(subject: &Subject, library: &Library) -> Result<()> {
@@ -71,13 +80,6 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
 /// Barriers in each half of the program.
 const HALF: u64 = 400;
 
-pub fn many(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
-    let name =
-        format!("{}::waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", library.name);
-    let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-    checked(name, move || check_many(&subject, &library))
-}
-
 fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "waits_many", ranks: RANKS, needs: Needs::Nothing };
     let binary = subject.binary(&program, library)?;
@@ -118,12 +120,6 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
 const ROUNDS: u64 = 400;
 /// Messages that a rank remembers.
 const REMEMBERED: &str = "256";
-
-pub fn messages(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
-    let name = format!("{}::waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", library.name);
-    let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-    checked(name, move || check_messages(&subject, &library))
-}
 
 fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "waits_messages", ranks: RANKS, needs: Needs::Nothing };

@@ -533,10 +533,10 @@ impl<T: Object> Table<T> {
     }
 }
 
-/// Has the processor fetch a record that will be used soon and was touched long ago, as the oldest tombstone, which is the next
-/// record to be used.
+/// The oldest tombstone is the next record to be used, and was touched longest ago of all: the processor shall have it
+/// by then.
 #[inline(always)]
-pub fn fetch_ahead<T>(record: &T) {
+fn fetch_ahead<T>(record: &T) {
     const LINE: usize = 64;
     let first = std::ptr::from_ref(record).cast::<u8>();
     (0..size_of::<T>()).step_by(LINE).for_each(|at| arch::prefetch(first.wrapping_add(at)));

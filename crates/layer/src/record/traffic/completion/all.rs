@@ -2,18 +2,12 @@
 
 use super::{drop_all, fail, forget, look, needs_status, publish, recall, remember, resolve};
 use crate::interpose::frame::Call;
-use crate::record::objects::table::fetch_ahead;
 use crate::record::traffic::requests::complete;
 use crate::record::traffic::scratch::{self, Item, Scratch, lend_many, nth};
 use crate::record::traffic::state::{self, Held, Step, hold};
 use crate::record::traffic::status;
 use mpi_abi::Abi;
 use std::ffi::{c_int, c_void};
-
-/// So many requests that their records are no longer near the processor when the library returns.
-const MANY: usize = 512;
-/// How many requests ahead records are fetched.
-const AHEAD: usize = 8;
 
 /// `MPI_Waitall`.
 #[inline(always)]
@@ -74,11 +68,7 @@ impl<A: Abi> Step<A> for AllWaited<A> {
         if self.result != A::SUCCESS {
             all_failed(held, &call.aside(), scratch, self.result, self.array, self.statuses);
         } else {
-            let many = scratch.items.len() >= MANY;
             for (index, item) in scratch.items.iter().enumerate() {
-                if many && let Some(Item::Record(later, _)) = scratch.items.get(index + AHEAD) {
-                    fetch_ahead(*later);
-                }
                 if let Some(request) = resolve(&held, item) {
                     complete(held, call, request, nth::<A>(self.statuses, index), A::SUCCESS);
                 }
