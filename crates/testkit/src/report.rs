@@ -50,6 +50,8 @@ pub struct Function {
 pub struct Waits {
     #[allow(missing_docs)]
     pub list: Vec<Wait>,
+    /// Where the waiting began.
+    pub causes: Vec<Cause>,
     /// How much of the time in calls that can wait was looked at.
     pub seen_share: f64,
     /// Whether messages were looked at.
@@ -102,6 +104,28 @@ pub struct Wait {
     pub seconds: f64,
     pub culprit: String,
     pub meanwhile: String,
+    #[serde(default)]
+    pub began: Vec<Began>,
+}
+
+/// A part of a wait that began with somebody else.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Began {
+    pub culprit: String,
+    pub doing: String,
+    pub seconds: f64,
+}
+
+/// Somebody who made others wait, by himself or through those whom he made late.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Cause {
+    pub culprit: String,
+    pub doing: String,
+    pub ranks: String,
+    pub seconds: f64,
+    pub handed_on_s: f64,
 }
 
 /// A place that a function was called from.

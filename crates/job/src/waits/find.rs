@@ -8,18 +8,24 @@ use crate::questions::why::{Ends, Joined, ProcessIndex};
 use mpi_abi::{FunctionId, Partners};
 use std::collections::{BTreeMap, HashMap};
 
-/// The calls of all processes that can wait and are known with their times: by when they began, when they returned.
+/// Calls of one process, by when they began, with when they returned.
+type Own = BTreeMap<u64, (u64, Called)>;
+
+/// The calls of all processes that can wait and are known with their times.
 #[derive(Default)]
 pub struct Calls {
-    all: HashMap<ProcessIndex, BTreeMap<u64, (u64, Called)>>,
+    all: HashMap<ProcessIndex, Own>,
 }
+
+/// Those of the look before, by world and rank: what a rank did meanwhile may have been overwritten since.
+pub type Before = HashMap<(String, Option<u32>), Own>;
 
 impl Calls {
     /// Of messages and collectives.
-    pub fn of(joined: &Joined<'_>) -> Self {
-        let mut calls = Self::default();
-        for (me, _, _, seen) in joined.processes() {
-            let own = calls.all.entry(me).or_default();
+    pub fn of(joined: &Joined<'_>, before: &mut Before) -> Self {
+        let (mut calls, mut now) = (Self::default(), Before::new());
+        for (me, _, rank, seen) in joined.processes() {
+            let mut own = Own::new();
             let ledger =
                 seen.ledger.iter().flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.received.lines));
             for Waited { from_ns, until_ns, call } in ledger.filter_map(|line| line.waited.as_ref()) {
@@ -28,13 +34,24 @@ impl Calls {
             for (_, taken) in entered(seen).filter(|(_, taken)| taken.span.until != 0) {
                 own.insert(taken.span.from, (taken.span.until, taken.call));
             }
+            let name = (seen.world.clone(), rank);
+            let mut all = before.remove(&name).unwrap_or_default();
+            now.insert(name, own.clone());
+            all.extend(own);
+            calls.all.insert(me, all);
         }
+        *before = now;
         calls
     }
 
-    /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last.
-    pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> String {
-        let Some(own) = self.all.get(&who) else { return "not seen".to_owned() };
+    /// What a process did meanwhile: the call that it was in for more than half of the time, else what it had called last; and
+    /// what it had called last in any case.
+    pub fn meanwhile(&self, who: ProcessIndex, span: Span) -> (String, String) {
+        let Some(own) = self.all.get(&who) else { return ("not seen".to_owned(), "not seen".to_owned()) };
+        let working = match own.range(..span.until).next_back() {
+            Some((_, (_, call))) => format!("{UNNAMED} after {}", named(call)),
+            None => UNNAMED.to_owned(),
+        };
         let before = own.range(..span.until).rev();
         let inside = before.clone().take_while(|(_, (until, _))| *until > span.from);
         let longest = inside
@@ -43,12 +60,9 @@ impl Calls {
         if let Some((ns, call)) = longest
             && ns.saturating_mul(2) > span.ns()
         {
-            return format!("in {}", named(call));
+            return (format!("in {}", named(call)), working);
         }
-        match own.range(..span.until).next_back() {
-            Some((_, (_, call))) => format!("computing after {}", named(call)),
-            None => UNNAMED.to_owned(),
-        }
+        (working.clone(), working)
     }
 }
 
@@ -130,6 +144,10 @@ pub struct Judged {
     pub ns: u64,
     /// Each member at most once.
     pub waits: Vec<Wait>,
+    /// When the last of them entered.
+    pub met_ns: u64,
+    /// All of them.
+    pub members: Vec<ProcessIndex>,
 }
 
 /// The waits for messages of processes that can be compared, each at most as long as the call that it was in.
@@ -209,7 +227,9 @@ pub fn collectives(
         waits.retain(|wait: &Wait| wait.span.ns() > error_ns);
         let ns = members.iter().map(|(_, taken)| taken.span.ns()).fold(0, u64::saturating_add);
         let waits = waits.into_iter().filter_map(|wait| calls.bounded(wait)).collect();
-        Judged { number: (comm, number), ns, waits }
+        let met_ns = members.iter().map(|(_, taken)| taken.span.from).max().unwrap_or_default();
+        let members = members.iter().map(|(who, _)| *who).collect();
+        Judged { number: (comm, number), ns, waits, met_ns, members }
     };
     all.into_iter().map(judged).collect()
 }
@@ -223,6 +243,19 @@ impl Taken {
     fn is_over(&self) -> bool {
         self.span.until != 0 || !is_collective_that_waits(&self.call.function)
     }
+}
+
+/// The members of a communicator in the order of their ranks there.
+fn by_rank<'m>(
+    joined: &Joined<'_>,
+    comm: u64,
+    members: &'m [(ProcessIndex, Taken)],
+) -> Vec<&'m (ProcessIndex, Taken)> {
+    let known: HashMap<ProcessIndex, &(ProcessIndex, Taken)> =
+        members.iter().map(|member| (member.0, member)).collect();
+    let Some((me, _)) = members.first() else { return Vec::new() };
+    let partner = |rank| joined.partner(*me, comm, rank);
+    (0..).take(members.len()).filter_map(|rank| known.get(&partner(rank)?).copied()).collect()
 }
 
 fn of_collective(joined: &Joined<'_>, comm: u64, members: &[(ProcessIndex, Taken)], waits: &mut Vec<Wait>) {
@@ -258,6 +291,13 @@ fn of_collective(joined: &Joined<'_>, comm: u64, members: &[(ProcessIndex, Taken
             let kind = if first.call.function == "MPI_Barrier" { Kind::BARRIER } else { Kind::N_TO_N };
             if let Some(last) = latest(None) {
                 members.iter().filter(|(who, _)| *who != last.0).for_each(|member| wait(kind, member, last));
+            }
+        }
+        (Some(Partners::LOWER), _) => {
+            let mut last: Option<&(ProcessIndex, Taken)> = None;
+            for member in by_rank(joined, comm, members) {
+                last.into_iter().for_each(|last| wait(Kind::EARLY_SCAN, member, last));
+                last = [last, Some(member)].into_iter().flatten().max_by_key(|(_, taken)| taken.span.from);
             }
         }
         _ => {}

@@ -9,20 +9,27 @@
 //! * **late receiver**: a send was waited for before its receive was posted, so far as the send did not return before;
 //! * **wait at barrier**, **wait at N-to-N**: from a member's entry until the last member's;
 //! * **late root**: members that need something from the root (broadcast, scatter) until the root has entered;
-//! * **early root**: the root of a reduction or gather until the last of the others has entered.
+//! * **early root**: the root of a reduction or gather until the last of the others has entered;
+//! * **early scan**: a member of a prefix reduction until the last of those of lower rank has entered.
+//!
+//! A late sender that was waited for while another message was there already, which was received later, is **wrong order**.
 //!
 //! What the processes remember is the end of their run: their last collectives on each communicator, their last messages. Who looks
 //! again and again while they run ([`Sum`]) sees more: every collective and every message is counted once, by its number, and those that
 //! were overwritten between two looks are known by their numbers too, and by the time that went into them. One look ([`of`]) is a sum
 //! of one.
 //!
+//! Where a wait began is followed back through those who were late because they waited themselves ([`chain`]).
+//!
 //! A wait is never longer than the call that it was in. A call that completes several messages waits for the one that came last.
 //! Times of ranks of one host are those of one clock. Ranks of several hosts are compared where their times have been brought to one
 //! clock with a known error, and only what is longer than that error is a wait.
 
+mod chain;
 mod estimate;
 mod find;
 mod merge;
+mod named;
 mod sent;
 mod stream;
 mod sum;
@@ -52,14 +59,18 @@ impl Kind {
     pub const N_TO_N: Self = Self("wait-at-n-to-n");
     pub const LATE_ROOT: Self = Self("late-root");
     pub const EARLY_ROOT: Self = Self("early-root");
+    pub const EARLY_SCAN: Self = Self("early-scan");
+    pub const WRONG_ORDER: Self = Self("late-sender-wrong-order");
 
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::LATE_SENDER,
         Self::LATE_RECEIVER,
         Self::BARRIER,
         Self::N_TO_N,
         Self::LATE_ROOT,
         Self::EARLY_ROOT,
+        Self::EARLY_SCAN,
+        Self::WRONG_ORDER,
     ];
 }
 
@@ -125,6 +136,49 @@ pub struct Lost {
     pub culprit: Members,
     /// What that rank did meanwhile: `computing after MPI_Send at heat.c:40`.
     pub meanwhile: String,
+    /// Parts of it that began with others, for whom the culprit had waited; most time first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub began: Vec<Began>,
+}
+
+/// A part of a wait that began with somebody who was not waited for, but who made others late.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Began {
+    #[allow(missing_docs)]
+    pub culprit: Members,
+    /// What it did.
+    pub doing: String,
+    #[allow(missing_docs)]
+    pub seconds: f64,
+}
+
+/// A rank in a place that made others wait, by itself or through those that it made late.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    #[allow(missing_docs)]
+    pub culprit: Members,
+    /// What it did: `computing after MPI_Send at heat.c:40`.
+    pub doing: String,
+    /// Who waited.
+    pub ranks: Members,
+    /// Seconds of all of them together, of those that were seen.
+    pub seconds: f64,
+    /// As a part of the time of all threads of the job.
+    pub share: f64,
+    /// Of the seconds, those in waits for others, which were late because of this rank.
+    pub handed_on_s: f64,
+}
+
+/// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.400 s (31 %), 8.300 s of it through others that it made late`
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (who, by) = (noun(&self.ranks), noun(&self.culprit));
+        write!(f, "{by}, {}, cost {who} {:.3} s ({:.0} %)", self.doing, self.seconds, 100.0 * self.share)?;
+        if self.handed_on_s < 0.01 * self.seconds {
+            return Ok(());
+        }
+        write!(f, ", {:.3} s of it through others that it made late", self.handed_on_s)
+    }
 }
 
 /// `ranks [1-3] lost 12.4 s (31 %) in MPI_Waitall at heat.c:52 waiting for rank 0, which was computing after …`
@@ -136,12 +190,20 @@ impl fmt::Display for Lost {
             write!(f, " at {line}")?;
         }
         write!(f, " waiting for {}, which was {}", noun(&self.culprit), self.meanwhile)?;
+        if let Some(Began { culprit, doing, seconds }) = self.began.first()
+            && *seconds >= SAID * self.seconds
+        {
+            write!(f, "; {seconds:.3} s of it began with {}, {doing}", noun(culprit))?;
+        }
         match self.estimated_s {
             Some(all) => write!(f, " (as far as seen; over the whole run about {all:.3} s)"),
             None => Ok(()),
         }
     }
 }
+
+/// The least part of a wait that is worth saying of whom it began with.
+const SAID: f64 = 0.1;
 
 fn noun(ranks: &Members) -> String {
     format!("{} {ranks}", if ranks.len() == 1 { "rank" } else { "ranks" })
@@ -152,6 +214,9 @@ fn noun(ranks: &Members) -> String {
 pub struct Waits {
     /// Most time first.
     pub list: Vec<Lost>,
+    /// Where the waiting of all of them began, most time first.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
     /// Seconds of all waits that were seen.
     pub seconds: f64,
     /// Seconds in the calls that were looked at.

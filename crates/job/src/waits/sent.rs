@@ -18,6 +18,8 @@ struct Line {
     ns: u64,
     times: u64,
     estimated_s: f64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    origins: Vec<(Sent, String, u64)>,
 }
 
 fn sent((world, rank): &Who) -> Sent {
@@ -39,6 +41,11 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
         ns: amount.ns,
         times: amount.times,
         estimated_s: amount.estimated_s,
+        origins: amount
+            .origins
+            .iter()
+            .map(|((who, doing), ns)| (sent(who), doing.to_string(), *ns))
+            .collect(),
     };
     serializer.collect_seq(all.iter().map(line))
 }
@@ -46,10 +53,12 @@ pub fn serialize<S: Serializer>(all: &Amounts, serializer: S) -> Result<S::Ok, S
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amounts, D::Error> {
     let mut all = Amounts::new();
     for line in Vec::<Line>::deserialize(deserializer)? {
-        let Line { kind, function, line, culprit, meanwhile, ranks, ns, times, estimated_s } = line;
+        let Line { kind, function, line, culprit, meanwhile, ranks, ns, times, estimated_s, origins } = line;
         let key = Alike { kind, function, line, culprit: heard(culprit), meanwhile };
         let ranks = ranks.into_iter().map(heard).collect();
-        merge::add(&mut all, key, Amount { ranks, ns, times, estimated_s });
+        let origin = |(who, doing, ns): (Sent, String, u64)| ((heard(who), doing.into()), ns);
+        let origins = origins.into_iter().map(origin).collect();
+        merge::add(&mut all, key, Amount { ranks, ns, times, estimated_s, origins });
     }
     Ok(all)
 }

@@ -12,7 +12,8 @@
 
 use super::Wait;
 use super::find::{Hosts, of_message};
-use super::merge::{Alike, Who};
+use super::merge::Who;
+use super::named::{Names, Told};
 use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::Line;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
@@ -59,7 +60,7 @@ struct Open {
     /// Sends without an end of which the receive is known, by sender and place.
     unfinished: HashMap<(Id, u64), (Id, Line, Line)>,
     /// By process and beginning.
-    calls: HashMap<(Id, u64), Call>,
+    calls: BTreeMap<(Id, u64), Call>,
     /// The look that found a gap last.
     gap: Option<u64>,
 }
@@ -84,20 +85,11 @@ struct Queue {
 struct Call {
     until_ns: u64,
     longest: Option<Told>,
+    /// A message was there that was received later.
+    wrong_order: bool,
     /// The look that found one of them last.
     look: u64,
     told: bool,
-}
-
-/// A wait with its names.
-#[derive(Debug, Clone)]
-pub struct Told {
-    #[allow(missing_docs)]
-    pub key: Alike,
-    #[allow(missing_docs)]
-    pub who: Who,
-    #[allow(missing_docs)]
-    pub ns: u64,
 }
 
 /// What is known of calls that have been over for a while.
@@ -109,10 +101,9 @@ pub struct Settled {
     pub inside_ns: u64,
     /// No message of them is missing.
     pub all: bool,
+    /// Sender and receiver of each message that was paired now, and when both ends were there.
+    pub met: Vec<(u64, Who, Who)>,
 }
-
-/// Gives names to a wait.
-pub type Names<'a> = dyn Fn(&Wait) -> (Alike, Who) + 'a;
 
 impl Stream {
     /// Whether messages of this process were followed.
@@ -183,12 +174,18 @@ impl Open {
             self.completed(*sender, sent);
             self.completed(*receiver, received);
             let ends = Ends { sender: *from, receiver: *to, comm: 0, sent, received };
+            self.overtaken(&ends, *receiver);
             for wait in of_message(&ends) {
                 let who = if wait.who == *from { *sender } else { *receiver };
                 self.record(who, &wait, names);
             }
         }
-        (self.settle(last), (found.len() - ended) as u64)
+        let met = found.iter().filter_map(|(sender, receiver, sent, received)| {
+            let [from, to] = [indexes.get(sender)?, indexes.get(receiver)?].map(|who| names.name(*who));
+            Some((sent.posted_ns.max(received.posted_ns), from, to))
+        });
+        let met = met.collect();
+        (Settled { met, ..self.settle(last) }, (found.len() - ended) as u64)
     }
 
     /// A line of what was sent; gives the message if it is the end of one that is paired already.
@@ -246,8 +243,27 @@ impl Open {
     /// The call that a message was completed by.
     fn completed(&mut self, me: Id, line: &Line) {
         let Some(waited) = &line.waited else { return };
-        let new = Call { until_ns: waited.until_ns, longest: None, look: self.looks, told: false };
+        let new = Call {
+            until_ns: waited.until_ns,
+            longest: None,
+            wrong_order: false,
+            look: self.looks,
+            told: false,
+        };
         self.calls.entry((me, waited.from_ns)).or_insert(new).look = self.looks;
+    }
+
+    /// Whoever waited for a late sender while this message was there already, and was received later, asked in the wrong order.
+    fn overtaken(&mut self, ends: &Ends<'_>, receiver: Id) {
+        let there = (receiver, ends.sent.posted_ns.saturating_add(1))..(receiver, ends.received.posted_ns);
+        if there.start >= there.end {
+            return;
+        }
+        for (_, call) in self.calls.range_mut(there) {
+            if call.until_ns <= ends.received.posted_ns {
+                call.wrong_order = true;
+            }
+        }
     }
 
     /// Messages of which both ends are there.
@@ -279,8 +295,7 @@ impl Open {
         let Some(call) = self.calls.get_mut(&(who, wait.span.from)) else { return };
         let ns = wait.span.until.min(call.until_ns).saturating_sub(wait.span.from);
         if ns > call.longest.as_ref().map_or(0, |known| known.ns) {
-            let (key, who) = names(wait);
-            call.longest = Some(Told { key, who, ns });
+            call.longest = Some(Told { ns, ..names.told(wait) });
         }
     }
 
@@ -291,7 +306,7 @@ impl Open {
                 call.told = true;
                 let inside_ns = call.until_ns.saturating_sub(*from_ns);
                 settled.inside_ns = settled.inside_ns.saturating_add(inside_ns);
-                settled.waits.extend(call.longest.clone());
+                settled.waits.extend(call.longest.clone().map(|told| told.in_order(!call.wrong_order)));
             }
             call.look + FORGOTTEN > looks
         });

@@ -1,15 +1,16 @@
 //! The waits of a whole run, from many looks: a collective is counted once, by its number, and so is a message ([`Stream`]).
 
+use super::chain::{Chains, Meeting, Traced};
 use super::estimate::Estimate;
-use super::find::{self, Calls, Hosts, Judged};
-use super::merge::{self, Alike, Amount, Amounts, Who};
-use super::stream::{LATER, Settled, Stream, Told};
-use super::{Spent, Time, Wait, Waits};
+use super::find::{self, Before, Calls, Hosts, Judged};
+use super::merge::{self, Amount, Amounts};
+use super::named::Names;
+use super::stream::{LATER, Settled, Stream};
+use super::{Spent, Time, Waits};
 use crate::questions::observation::Observation;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 
 /// Communicators and sentences that are remembered.
 const MOST: usize = 1 << 16;
@@ -22,6 +23,11 @@ pub struct Sum {
     comms: HashMap<u64, Known>,
     #[serde(with = "super::sent")]
     found: Amounts,
+    /// Those of the last looks, on their way to `found`.
+    #[serde(skip)]
+    chains: Chains,
+    #[serde(skip)]
+    before: Before,
     /// In the collectives that were seen.
     seen_ns: u64,
     estimate: Estimate,
@@ -52,7 +58,8 @@ impl Sum {
         self.follow(observations, spent, false);
     }
 
-    /// The last look of those that are all by the same clock.
+    /// The last look of those that are all by the same clock. Only after it is nothing on its way any more, so that the sum may be sent
+    /// to another host.
     pub fn add_last(&mut self, observations: &[Observation], spent: Spent) {
         self.follow(observations, spent, true);
         self.stream.close();
@@ -60,15 +67,35 @@ impl Sum {
 
     fn follow(&mut self, observations: &[Observation], spent: Spent, last: bool) {
         let joined = Joined::of(observations);
-        let (calls, hosts) = (Calls::of(&joined), Hosts::of(&joined));
+        let (calls, hosts) = (Calls::of(&joined, &mut self.before), Hosts::of(&joined));
         let names = Names::of(&joined, &calls);
-        let settled = self.stream.look(&joined, &hosts, &|wait| names.of_wait(wait), last);
+        let mut settled = self.stream.look(&joined, &hosts, &names, last);
+        for (at_ns, from, to) in std::mem::take(&mut settled.met) {
+            self.chains.met(at_ns, Meeting::Message(from.clone(), to.clone()), vec![from, to]);
+        }
         self.at_looks.push_back(spent.messages);
         let until_then = if self.at_looks.len() > LATER { self.at_looks.pop_front() } else { None };
         if let Some(spent_s) = if last { Some(spent.messages) } else { until_then } {
             self.take_messages(settled, spent_s);
         }
         self.look(&joined, &calls, &hosts, spent.collectives);
+        self.trace(if last { 0 } else { LATER as u64 });
+    }
+
+    /// Says where the waits began that were found `later` looks ago: no wait that ended before these is still to be found.
+    fn trace(&mut self, later: u64) {
+        for Traced { told, factor, origins } in self.chains.look(later) {
+            let amount = Amount {
+                ranks: [told.who].into(),
+                ns: told.ns,
+                times: 1,
+                estimated_s: factor * told.ns as f64 / 1e9,
+                origins: origins.into_iter().collect(),
+            };
+            if self.found.len() < MOST || self.found.contains_key(&told.key) {
+                merge::add(&mut self.found, told.key, amount);
+            }
+        }
     }
 
     /// What was seen on another host, of its own ranks. A communicator of several hosts was seen whole by none of them.
@@ -102,12 +129,16 @@ impl Sum {
         let judged = find::collectives(joined, calls, hosts, new);
         let all = self.take(&judged);
         let seen_ns = judged.iter().map(|one| one.ns).fold(0, u64::saturating_add);
-        let waits: Vec<Wait> = judged.into_iter().flat_map(|one| one.waits).collect();
-        let waits_ns = waits.iter().map(|wait| wait.span.ns()).fold(0, u64::saturating_add);
+        let waits = || judged.iter().flat_map(|one| &one.waits);
+        let waits_ns = waits().map(|wait| wait.span.ns()).fold(0, u64::saturating_add);
         let seconds = |ns: u64| ns as f64 / 1e9;
         let factor = self.estimate.stretch(collectives_s, seconds(seen_ns), seconds(waits_ns), all);
         self.seen_ns = self.seen_ns.saturating_add(seen_ns);
-        waits.iter().for_each(|wait| self.merge(names.told(wait), factor));
+        waits().for_each(|wait| self.chains.waited(names.told(wait), factor));
+        for one in &judged {
+            let members = one.members.iter().map(|who| names.name(*who)).collect();
+            self.chains.met(one.met_ns, Meeting::Collective(one.number.0), members);
+        }
     }
 
     fn take_messages(&mut self, settled: Settled, spent_s: f64) {
@@ -116,7 +147,7 @@ impl Sum {
         let (inside_s, waits_s) = (seconds(settled.inside_ns), seconds(waits_ns));
         let factor = self.of_messages.stretch(spent_s, inside_s, waits_s, settled.all);
         self.seen_ns = self.seen_ns.saturating_add(settled.inside_ns);
-        settled.waits.into_iter().for_each(|told| self.merge(told, factor));
+        settled.waits.into_iter().for_each(|told| self.chains.waited(told, factor));
     }
 
     /// How many there were on each communicator.
@@ -153,13 +184,6 @@ impl Sum {
         all
     }
 
-    fn merge(&mut self, Told { key, who, ns }: Told, factor: f64) {
-        let amount = Amount { ranks: [who].into(), ns, times: 1, estimated_s: factor * ns as f64 / 1e9 };
-        if self.found.len() < MOST || self.found.contains_key(&key) {
-            merge::add(&mut self.found, key, amount);
-        }
-    }
-
     /// The last look, with messages of processes that were not looked at before, where they were recorded one by one; `words` says
     /// what places are called that earlier looks
     /// have only noted.
@@ -167,10 +191,12 @@ impl Sum {
     pub fn finish(&self, observations: &[Observation], time: Time, words: &dyn Fn(&str) -> String) -> Waits {
         let mut all = self.clone();
         let joined = Joined::of(observations);
-        let (calls, hosts) = (Calls::of(&joined), Hosts::of(&joined));
+        let (calls, hosts) = (Calls::of(&joined, &mut all.before), Hosts::of(&joined));
+        all.trace(0);
         all.put_into_words(words);
         all.look(&joined, &calls, &hosts, time.collectives);
         let messages = all.rest(&joined, &calls, &hosts);
+        all.trace(0);
         let (collectives, seen) = all.comms.values().fold((0, 0), |(all, seen), known| {
             (u64::saturating_add(all, known.entered), u64::saturating_add(seen, known.seen))
         });
@@ -189,8 +215,10 @@ impl Sum {
         }
         let number = |world: &str| worlds.iter().position(|known| *known == world).unwrap_or(worlds.len());
         merge::name_the_unnamed(&mut all.found);
+        let causes = merge::causes(&all.found, time.threads, number);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {
+            causes,
             seconds: list.iter().map(|lost| lost.seconds).sum(),
             list,
             seen_s,
@@ -217,7 +245,12 @@ impl Sum {
         ends.retain(|ends| !both(ends) || !hosts.are_on_one_host([&ends.sender, &ends.receiver]));
         let names = Names::of(joined, calls);
         let waits = find::for_messages(&ends, calls, hosts);
-        waits.iter().for_each(|wait| self.merge(names.told(wait), 1.0));
+        waits.iter().for_each(|wait| self.chains.waited(names.told(wait), 1.0));
+        for Ends { sender, receiver, sent, received, .. } in &ends {
+            let [from, to] = [sender, receiver].map(|who| names.name(*who));
+            let meeting = Meeting::Message(from.clone(), to.clone());
+            self.chains.met(sent.posted_ns.max(received.posted_ns), meeting, vec![from, to]);
+        }
         let received =
             joined.processes().filter_map(|(.., seen)| Some(seen.ledger.as_ref()?.received.written));
         let sides = ends.iter().flat_map(|ends| [(ends.sender, ends.sent), (ends.receiver, ends.received)]);
@@ -236,8 +269,9 @@ impl Sum {
     /// Says what places are called that were only noted.
     pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
         let mut all = Amounts::new();
-        for (mut key, amount) in std::mem::take(&mut self.found) {
+        for (mut key, mut amount) in std::mem::take(&mut self.found) {
             key.put_into_words(words);
+            amount.put_into_words(words);
             merge::add(&mut all, key, amount);
         }
         self.found = all;
@@ -250,42 +284,4 @@ struct Messages {
     seen: u64,
     /// In calls that were not followed.
     inside_ns: u64,
-}
-
-/// What processes and their calls are called at one look.
-struct Names<'a> {
-    calls: &'a Calls,
-    processes: HashMap<ProcessIndex, Who>,
-}
-
-impl<'a> Names<'a> {
-    fn of(joined: &Joined<'_>, calls: &'a Calls) -> Self {
-        let mut worlds: HashMap<&str, Arc<str>> = HashMap::new();
-        let mut processes = HashMap::new();
-        for (me, _, rank, seen) in joined.processes() {
-            let world = worlds.entry(&seen.world).or_insert_with(|| seen.world.as_str().into());
-            processes.insert(me, (Arc::clone(world), rank));
-        }
-        Self { calls, processes }
-    }
-
-    fn name(&self, who: ProcessIndex) -> Who {
-        self.processes.get(&who).cloned().unwrap_or_else(|| ("".into(), None))
-    }
-
-    fn of_wait(&self, wait: &Wait) -> (Alike, Who) {
-        let key = Alike {
-            kind: wait.kind,
-            function: wait.call.function.clone(),
-            line: wait.call.place.clone(),
-            culprit: self.name(wait.culprit),
-            meanwhile: self.calls.meanwhile(wait.culprit, wait.span),
-        };
-        (key, self.name(wait.who))
-    }
-
-    fn told(&self, wait: &Wait) -> Told {
-        let (key, who) = self.of_wait(wait);
-        Told { key, who, ns: wait.span.ns() }
-    }
 }

@@ -180,7 +180,7 @@ fn what_hosts_have_seen_of_their_own_ranks_is_added_up_as_it_is_sent() {
             seen.communicators[0].identity += u64::from(ranks[0]);
             seen.history[0].comm += u64::from(ranks[0]);
         }
-        sum.add(&[one.clone(), two.clone()], Spent { collectives: 0.3, messages: 0.0 });
+        sum.add_last(&[one.clone(), two.clone()], Spent { collectives: 0.3, messages: 0.0 });
         (sum, [one, two])
     };
     let (mut here, first) = on("n1", [0, 1]);
@@ -407,4 +407,66 @@ fn receives_that_complete_in_another_order_than_they_were_posted_get_the_message
     [1, 2, 2, 2].iter().for_each(|count| sum.add(&all(*count), of_messages(0)));
     let found = finish(sum, &all(2), of_messages(0));
     assert!((found.seconds - 0.1).abs() < 1e-9 && found.list.len() == 1, "{found:?}");
+}
+
+#[test]
+fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
+    // All meet at a barrier; rank 0 sends to rank 1 late, which sends to rank 2 after as much work as rank 2 has done.
+    let met = |me| {
+        let mut seen = with_collectives(rank(me, 3), &[("MPI_Barrier", None, 9, 10)]);
+        seen.pid = me;
+        seen
+    };
+    let first = with_messages(met(0), vec![line(1, 1, "MPI_Send", "a.c:1", [410, 410, 411])], vec![]);
+    let second = with_messages(
+        met(1),
+        vec![line(2, 1, "MPI_Send", "a.c:3", [511, 511, 512])],
+        vec![line(0, 1, "MPI_Recv", "a.c:2", [10, 10, 411])],
+    );
+    let third = with_messages(met(2), vec![], vec![line(1, 1, "MPI_Recv", "a.c:4", [111, 111, 512])]);
+    let found = of(&[first, second, third], Time { threads: 2.0, waiting: 2.0, collectives: 0.1 });
+    let told: Vec<String> = found.list.iter().map(ToString::to_string).collect();
+    let wanted = [
+        "rank 1 lost 0.400 s (20 %) in MPI_Recv at a.c:2 waiting for rank 0, which was computing after MPI_Barrier at heat.c:10",
+        "rank 2 lost 0.400 s (20 %) in MPI_Recv at a.c:4 waiting for rank 1, which was in MPI_Recv at a.c:2; 0.400 s of it began \
+         with rank 0, computing after MPI_Barrier at heat.c:10",
+    ];
+    assert_eq!(told, wanted);
+    let causes: Vec<String> = found.causes.iter().map(ToString::to_string).collect();
+    let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 0.800 s (40 %), 0.400 s of it through others that \
+                  it made late";
+    assert_eq!(causes.first().map(String::as_str), Some(wanted));
+    let sum: f64 = found.causes.iter().map(|cause| cause.seconds).sum();
+    assert!((sum - found.seconds).abs() < 1e-6, "{found:?}");
+}
+
+#[test]
+fn a_member_of_a_prefix_reduction_waits_for_the_last_of_lower_rank() {
+    let member = |me, at| with_collectives(rank(me, 4), &[("MPI_Scan", None, at, 200)]);
+    let found = of(&[member(0, 100), member(1, 20), member(2, 90), member(3, 150)], Time::default());
+    let told = |lost: &Lost| (lost.kind, lost.ranks.to_string(), lost.culprit.to_string(), lost.seconds);
+    let told: Vec<_> = found.list.iter().map(told).collect();
+    let wait = |rank: &str, seconds| (Kind::EARLY_SCAN, rank.to_owned(), "0".to_owned(), seconds);
+    assert_eq!(told, [wait("[1-2]", 0.09)], "nobody waits for ranks above: {found:?}");
+}
+
+#[test]
+fn who_waits_for_a_late_message_while_a_later_one_is_there_asked_in_the_wrong_order() {
+    let all = |asked: u64| {
+        let receives = vec![
+            Line { place: 0, ..line(1, 1, "MPI_Recv", "a.c:1", [20, 20, 320]) },
+            Line { place: 1, ..line(2, 1, "MPI_Recv", "a.c:2", [asked, 330, 331]) },
+        ];
+        let send = |me, at| with_messages(rank(me, 3), vec![end(0, 1, "MPI_Send", [at, at, at + 1])], vec![]);
+        let mut seen = [with_messages(rank(0, 3), vec![], receives), send(1, 319), send(2, 10)];
+        (0..).zip(&mut seen).for_each(|(pid, seen)| seen.pid = pid);
+        seen
+    };
+    let kind = |asked| {
+        let found = finish(Sum::default(), &all(asked), of_messages(0));
+        assert_eq!(found.list[0].line.as_deref(), Some("a.c:1"), "{found:?}");
+        found.list[0].kind
+    };
+    assert_eq!(kind(330), Kind::WRONG_ORDER);
+    assert_eq!(kind(5), Kind::LATE_SENDER, "its receive was posted before");
 }

@@ -28,10 +28,11 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 3] = [
+    let checks: [(&str, Check); 4] = [
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
         ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
+        ("a_delay_that_is_handed_on_is_said_of_whoever_began_it", check_chain),
     ];
     let trial = |(name, check): (&str, Check)| {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
@@ -158,6 +159,52 @@ fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
     let (all, error) = estimated.unwrap_or((seen, 0.0));
     let allowed = 0.05 * whole + error + 0.2 * (1.0 - share) * whole + 4.0 * SLACK;
     ensure!((all - whole).abs() <= allowed, "about {all} s, not {whole} s (+-{allowed}): {waits:#?}");
+    Ok(())
+}
+
+fn check_chain(subject: &Subject, library: &Library) -> Result<()> {
+    const RANKS: usize = 4;
+    let program = Program { name: "waits_chain", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &|command| {
+        command.env("MPISCOPE_RECORD_MESSAGES", "1");
+    })?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let (first, rest) = ran.outcome.stdout.split_once('\n').context("the program says nothing")?;
+    let words: Vec<&str> = first.split(' ').collect();
+    let [.., handed_on, after] = words[..] else { anyhow::bail!("not understood: {first}") };
+    let Known { line, seconds, .. } = known_in("waits_chain.c", &words[..4].join(" "))?;
+    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    let near = |found: f64, known: f64| (found - known).abs() <= 0.05 * known + 2.0 * SLACK;
+    let here = || waits.list.iter().filter(|wait| is_at(wait, &line));
+    let ends = |doing: &str| {
+        doing.starts_with("computing after MPI_Barrier at ") && doing.ends_with(&format!(":{after}"))
+    };
+    let through_others: f64 = here()
+        .flat_map(|wait| &wait.began)
+        .filter(|began| began.culprit == "0" && ends(&began.doing))
+        .map(|began| began.seconds)
+        .sum();
+    let itself = here().filter(|wait| wait.culprit == "0" && wait.began.is_empty() && ends(&wait.meanwhile));
+    let all = through_others + itself.map(|wait| wait.seconds).sum::<f64>();
+    ensure!(near(all, seconds), "{seconds} s began with rank 0, not {all} s: {waits:#?}");
+    let handed_on: f64 = handed_on.parse()?;
+    ensure!(near(through_others, handed_on), "{handed_on} s handed on, not {through_others} s: {waits:#?}");
+    let first = waits.causes.first().context("no causes")?;
+    let right = first.culprit == "0" && ends(&first.doing) && first.seconds > 0.9 * seconds;
+    ensure!(right && first.handed_on_s > 0.9 * handed_on, "not the first cause: {waits:#?}");
+    let [all, whole]: [f64; 2] = [
+        waits.list.iter().map(|wait| wait.seconds).sum(),
+        waits.causes.iter().map(|cause| cause.seconds).sum(),
+    ];
+    ensure!((all - whole).abs() < 0.01 * all, "of {all} s of waits, {whole} s have a cause: {waits:#?}");
+    for line in rest.lines() {
+        let Known { kind, line, culprit, seconds } = known_in("waits_chain.c", line)?;
+        let here = waits.list.iter().filter(|wait| is_at(wait, &line));
+        let right = here.filter(|wait| (&wait.kind, &wait.culprit) == (&kind, &culprit));
+        let found: f64 = right.map(|wait| wait.seconds).sum();
+        ensure!(near(found, seconds), "{kind} at {line}: {seconds} s, not {found} s: {waits:#?}");
+    }
     Ok(())
 }
 

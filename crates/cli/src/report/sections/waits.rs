@@ -3,6 +3,7 @@
 use super::more;
 use crate::render::{Block, duration};
 use mpiscope_job::report::JobReport;
+use mpiscope_job::waits::Waits;
 
 /// Waits that are shown.
 const MOST: usize = 12;
@@ -16,8 +17,10 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         return Vec::new();
     }
     let large = found.list.iter().filter(|lost| lost.share >= LEAST);
-    let mut blocks: Vec<Block> = large.take(MOST).map(|lost| Block::Line(format!("  {lost}"))).collect();
-    blocks.extend(more(blocks.len(), found.list.len(), "waits"));
+    let mut blocks = causes(found);
+    let before = blocks.len();
+    blocks.extend(large.take(MOST).map(|lost| Block::Line(format!("  {lost}"))));
+    blocks.extend(more(blocks.len() - before, found.list.len(), "waits"));
     let seen = format!("{:.0} % of the time in calls that can wait was looked at", found.seen_share * 100.0);
     let collectives = match found.looks {
         0 | 1 => String::new(),
@@ -49,5 +52,21 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             duration(all.error_s)
         )));
     }
+    blocks
+}
+
+/// Causes that are shown.
+const MOST_CAUSES: usize = 5;
+
+/// Where the waiting began, if that is not the same as whom was waited for.
+fn causes(found: &Waits) -> Vec<Block> {
+    let large = || found.causes.iter().filter(|cause| cause.share >= LEAST);
+    if large().all(|cause| cause.handed_on_s < 0.01 * cause.seconds) {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Line("  where the waiting began:".to_owned())];
+    blocks.extend(large().take(MOST_CAUSES).map(|cause| Block::Line(format!("  {cause}"))));
+    blocks.extend(more(blocks.len() - 1, large().count(), "causes"));
+    blocks.push(Block::Line("  who waited for whom:".to_owned()));
     blocks
 }

@@ -1,0 +1,312 @@
+//! Where waiting began: whoever was waited for may have been late because it had waited itself.
+//!
+//! ```text
+//!        met                     entered             came
+//! A ──────┼── work ── waits ─────────┼─── the wait ────┤      the wait = (work of B − work of A)
+//! B ──────┼── work ── waits ── work ───────────────────┤               + (waits of B − waits of A)
+//! ```
+//!
+//! Since both last met, at a message or a collective, B has worked longer than A, or waited longer, or both; the difference is what A
+//! waits now. The first part is B's own, the second is handed on to those for whom B waited, each by its part of B's waiting: their
+//! own shares are known already, as waits are taken in the order in which they ended. So the shares of a wait always make up its
+//! length. What was not seen of B's waiting counts as its own work.
+
+use super::Span;
+use super::merge::Who;
+use super::named::Told;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Waits that are remembered of a process.
+const MOST_WAITS: usize = 256;
+/// Partners and communicators that are remembered of a process.
+const MOST_PARTNERS: usize = 4096;
+/// Times of them that are remembered: a wait may begin before the last one.
+const MOST_TIMES: usize = 8;
+/// Smaller parts of a wait belong to whoever was waited for.
+const LEAST: f64 = 0.01;
+
+/// Who was late without having waited, and what it did.
+pub type Origin = (Who, Arc<str>);
+
+/// Parts of a wait, one in all.
+type Parts = Arc<[(Origin, f64)]>;
+
+/// Where processes were together.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Meeting {
+    /// At a collective of a communicator.
+    Collective(u64),
+    /// At a message between two.
+    Message(Who, Who),
+}
+
+/// Something that happened, in the order of its end.
+#[derive(Debug, Clone)]
+enum Event {
+    Met(Meeting, Vec<Who>),
+    Waited(Told, f64),
+}
+
+/// A wait, with what it is to be multiplied by, and where it began.
+pub struct Traced {
+    pub told: Told,
+    pub factor: f64,
+    pub origins: Vec<(Origin, u64)>,
+}
+
+/// Waits that have not been traced yet, and what is remembered of earlier ones.
+#[derive(Debug, Clone, Default)]
+pub struct Chains {
+    looks: u64,
+    events: u64,
+    /// By end and number, with the look that found it.
+    pending: BTreeMap<(u64, u64), (u64, Event)>,
+    processes: HashMap<Who, Past>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Past {
+    /// By their ends.
+    waits: VecDeque<(Span, Parts)>,
+    /// The last times, the latest last.
+    met: HashMap<Meeting, VecDeque<u64>>,
+    /// The first time that is known of it.
+    first: Option<u64>,
+}
+
+impl Chains {
+    /// A wait was found.
+    pub fn waited(&mut self, told: Told, factor: f64) {
+        let until = told.from_ns.saturating_add(told.ns);
+        self.push(until, Event::Waited(told, factor));
+    }
+
+    /// These were together at a time.
+    pub fn met(&mut self, at_ns: u64, meeting: Meeting, who: Vec<Who>) {
+        self.push(at_ns, Event::Met(meeting, who));
+    }
+
+    fn push(&mut self, until: u64, event: Event) {
+        self.events += 1;
+        self.pending.insert((until, self.events), (self.looks, event));
+    }
+
+    /// One more look is over: traces what was found `later` looks ago, as nothing that ended before is still to come.
+    pub fn look(&mut self, later: u64) -> Vec<Traced> {
+        let mut traced = Vec::new();
+        while let Some(next) = self.pending.first_entry() {
+            if later > 0 && next.get().0 + later > self.looks {
+                break;
+            }
+            let ((at, _), (_, event)) = next.remove_entry();
+            match event {
+                Event::Met(meeting, who) => self.meet(at, &meeting, &who),
+                Event::Waited(told, factor) => traced.push(self.trace(told, factor)),
+            }
+        }
+        self.looks += 1;
+        traced
+    }
+
+    fn meet(&mut self, at: u64, meeting: &Meeting, who: &[Who]) {
+        for who in who {
+            let past = self.processes.entry(who.clone()).or_default();
+            past.first.get_or_insert(at);
+            if past.met.len() < MOST_PARTNERS || past.met.contains_key(meeting) {
+                let times = past.met.entry(meeting.clone()).or_default();
+                if times.len() >= MOST_TIMES {
+                    times.pop_front();
+                }
+                times.push_back(at);
+            }
+        }
+    }
+
+    fn trace(&mut self, told: Told, factor: f64) -> Traced {
+        let span = Span { from: told.from_ns, until: told.from_ns.saturating_add(told.ns) };
+        let parts = self.parts(&told, span);
+        let past = self.processes.entry(told.who.clone()).or_default();
+        past.first.get_or_insert(span.from);
+        if past.waits.len() >= MOST_WAITS
+            && let Some((gone, _)) = past.waits.pop_front()
+        {
+            past.first = past.first.max(Some(gone.until));
+        }
+        past.waits.push_back((span, Arc::clone(&parts)));
+        let origins = parts.iter().map(|(origin, part)| (origin.clone(), (part * told.ns as f64) as u64));
+        Traced { origins: origins.collect(), told, factor }
+    }
+
+    /// Whose fault a wait is.
+    fn parts(&self, told: &Told, span: Span) -> Parts {
+        let own = |part: f64| {
+            let doing = if part < 0.5 { &told.working } else { &told.key.meanwhile };
+            ((told.key.culprit.clone(), doing.as_str().into()), part)
+        };
+        let alone = || Arc::from([own(1.0)]);
+        let none = Past::default();
+        let Some(culprit) = self.processes.get(&told.key.culprit) else { return alone() };
+        let waiter = self.processes.get(&told.who).unwrap_or(&none);
+        let Some(since) = waiter.last_met(culprit, span.from) else { return alone() };
+        let theirs = Span { from: since, until: span.until };
+        let (waited, all) = culprit.waits_in(theirs);
+        if all == 0 || span.ns() == 0 {
+            return alone();
+        }
+        let (_, before) = waiter.waits_in(Span { from: since, until: span.from });
+        let their_work = theirs.ns().saturating_sub(all) as f64;
+        let my_work = span.from.saturating_sub(since).saturating_sub(before) as f64;
+        let whole = span.ns() as f64;
+        let direct = (their_work - my_work).clamp(0.0, whole) / whole;
+        let mut parts: Vec<(Origin, f64)> = vec![own(direct)];
+        for (ns, known) in waited {
+            let weight = (1.0 - direct) * ns as f64 / all as f64;
+            for (origin, part) in known.iter() {
+                match parts.iter_mut().find(|(known, _)| known == origin) {
+                    Some((_, sum)) => *sum += weight * part,
+                    None => parts.push((origin.clone(), weight * part)),
+                }
+            }
+        }
+        without_crumbs(parts)
+    }
+}
+
+/// Small parts would make lists of everybody.
+fn without_crumbs(mut parts: Vec<(Origin, f64)>) -> Parts {
+    parts.retain(|(_, part)| *part >= LEAST);
+    let all: f64 = parts.iter().map(|(_, part)| part).sum();
+    parts.into_iter().map(|(origin, part)| (origin, part / all)).collect()
+}
+
+impl Past {
+    /// When two were together last before a time; since when both are known, if that was never.
+    fn last_met(&self, other: &Self, before: u64) -> Option<u64> {
+        let (few, many) = if self.met.len() < other.met.len() { (self, other) } else { (other, self) };
+        let both = few.met.iter().filter_map(|(meeting, times)| {
+            let theirs = many.met.get(meeting)?;
+            times.iter().rev().find(|at| **at <= before && theirs.contains(at)).copied()
+        });
+        let known = self.first?.max(other.first?);
+        let met = both.max().unwrap_or(known);
+        Some(met.max(known)).filter(|since| *since <= before)
+    }
+
+    /// The waits in a stretch of time, and their sum.
+    fn waits_in(&self, stretch: Span) -> (Vec<(u64, &Parts)>, u64) {
+        let ended = self.waits.iter().rev().take_while(|(span, _)| span.until > stretch.from);
+        let inside = ended.map(|(span, parts)| (span.and(stretch).ns(), parts)).filter(|(ns, _)| *ns > 0);
+        let list: Vec<_> = inside.collect();
+        let all = list.iter().map(|(ns, _)| *ns).sum();
+        (list, all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Kind;
+    use super::super::merge::Alike;
+    use super::*;
+
+    fn who(rank: u32) -> Who {
+        ("w".into(), Some(rank))
+    }
+
+    fn wait(me: u32, culprit: u32, [from_ns, until]: [u64; 2]) -> Told {
+        let key = Alike {
+            kind: Kind::LATE_SENDER,
+            function: "MPI_Recv".into(),
+            line: None,
+            culprit: who(culprit),
+            meanwhile: "busy".into(),
+        };
+        Told { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into() }
+    }
+
+    /// Shares by rank, of the last wait that is given, of ranks that were all together at time zero.
+    fn of_last(waits: &[Told]) -> Vec<(u32, u64)> {
+        let mut chains = Chains::default();
+        chains.met(0, Meeting::Collective(1), (0..4).map(who).collect());
+        waits.iter().for_each(|told| chains.waited(told.clone(), 1.0));
+        let last = chains.look(0).pop().unwrap();
+        let mut shares: Vec<_> = last.origins.iter().map(|((who, _), ns)| (who.1.unwrap(), *ns)).collect();
+        shares.sort_unstable();
+        shares
+    }
+
+    #[test]
+    fn who_works_longer_than_the_waiter_is_the_origin() {
+        assert_eq!(of_last(&[wait(1, 0, [100, 500])]), [(0, 400)]);
+    }
+
+    #[test]
+    fn a_delay_is_handed_on_along_a_pipeline_to_whoever_began_it() {
+        // Every rank works for 100; rank 0 is late by 300 more, and all behind it are so too, although they work as long as the others.
+        let all = [wait(1, 0, [0, 400]), wait(2, 1, [0, 500]), wait(3, 2, [0, 600])];
+        assert_eq!(of_last(&all[..1]), [(0, 400)]);
+        assert_eq!(of_last(&all[..2]), [(0, 400), (1, 100)]);
+        assert_eq!(of_last(&all), [(0, 400), (1, 100), (2, 100)]);
+    }
+
+    #[test]
+    fn a_rank_that_waited_no_longer_than_the_waiter_hands_nothing_on() {
+        // Both waited 100 for rank 3; then rank 1 worked for 200 and rank 2 for 50.
+        let all = [wait(1, 3, [0, 100]), wait(2, 3, [0, 100]), wait(2, 1, [150, 300])];
+        assert_eq!(of_last(&all), [(1, 150)]);
+    }
+
+    #[test]
+    fn what_was_before_the_last_meeting_is_settled() {
+        let mut chains = Chains::default();
+        chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
+        chains.waited(wait(1, 0, [10, 400]), 1.0);
+        chains.met(450, Meeting::Message(who(1), who(2)), vec![who(1), who(2)]);
+        chains.waited(wait(2, 1, [500, 600]), 1.0);
+        let last = chains.look(0).pop().unwrap();
+        assert_eq!(last.origins, [((who(1), "busy".into()), 100)]);
+    }
+
+    #[test]
+    fn a_wait_that_began_before_the_last_meeting_is_measured_from_the_one_before() {
+        let mut chains = Chains::default();
+        let all = || (0..3).map(who).collect::<Vec<_>>();
+        chains.met(100, Meeting::Collective(1), all());
+        // Rank 0 has gone ahead; rank 2 waits for rank 1 at the next collective, and so comes late to where rank 0 waits already.
+        chains.waited(wait(2, 1, [110, 300]), 1.0);
+        chains.met(300, Meeting::Collective(1), all());
+        chains.waited(wait(0, 2, [110, 301]), 1.0);
+        let last = chains.look(0).pop().unwrap();
+        assert_eq!(last.origins, [((who(1), "busy".into()), 191)]);
+    }
+
+    #[test]
+    fn what_is_found_later_but_ended_earlier_is_traced_first() {
+        let mut chains = Chains::default();
+        chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
+        chains.waited(wait(2, 1, [0, 500]), 1.0);
+        assert!(chains.look(1).is_empty());
+        chains.waited(wait(1, 0, [0, 400]), 1.0);
+        assert!(chains.look(1).is_empty(), "what is found now ended earlier");
+        let traced = chains.look(1);
+        assert_eq!(traced.len(), 2);
+        let origins: Vec<_> = traced[1].origins.iter().map(|((who, _), ns)| (who.1, *ns)).collect();
+        assert_eq!(origins, [(Some(1), 100), (Some(0), 400)]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_shares_make_up_the_wait() {
+        let mut chains = Chains::default();
+        chains.met(0, Meeting::Collective(1), (0..3).map(who).collect());
+        for at in 0..2000 {
+            chains.waited(wait(1, 0, [10 * at, 10 * at + 7]), 1.0);
+            chains.waited(wait(2, 1, [10 * at, 10 * at + 8]), 1.0);
+            for traced in chains.look(2) {
+                let sum: u64 = traced.origins.iter().map(|(_, ns)| ns).sum();
+                assert!(sum.abs_diff(traced.told.ns) <= traced.origins.len() as u64, "{sum}");
+            }
+        }
+        assert!(chains.processes.values().all(|past| past.waits.len() <= MOST_WAITS));
+        assert!(chains.pending.len() < 10);
+    }
+}
