@@ -48,6 +48,11 @@ pub struct Entered {
     pub entered: W64,
     /// When the call returned, in ticks; zero while it has not, and for one that only starts the operation.
     pub left: W64,
+    /// Bytes that this process gives to all members, itself included, plus one; zero if that is not known, or the same of all. This and
+    /// what follows is zero in images from before.
+    pub gives: W64,
+    /// Bytes that it expects of all members, itself included, plus one.
+    pub expects: W64,
 }
 
 /// Value of [`Entered::size`] that means "not known".
@@ -69,6 +74,13 @@ impl Entered {
     pub fn signature(&self) -> Option<Signature> {
         let of_type = Signature::from_stored(self.signature.get(), u64::from(self.elements.get()), 0)?;
         of_type.repeated(self.count.get())
+    }
+
+    /// Bytes that this process gives to all members and expects of all of them, itself included, where it may give to one what another
+    /// does not expect.
+    #[must_use]
+    pub fn totals(&self) -> Option<(u64, u64)> {
+        Some((self.gives.get().checked_sub(1)?, self.expects.get().checked_sub(1)?))
     }
 
     /// Bytes that were named; nothing if they are not known.
@@ -103,5 +115,6 @@ const _: () = {
     assert!(offset_of!(Entered, elements) == 48);
     assert!(offset_of!(Entered, function) == 60);
     assert!(offset_of!(Entered, entered) == 64);
-    assert!(size_of::<Entered>() == 80);
+    assert!(offset_of!(Entered, gives) == 80);
+    assert!(size_of::<Entered>() == 96);
 };

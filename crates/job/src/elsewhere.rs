@@ -46,14 +46,15 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let mut elsewhere = Elsewhere::default();
     let asked = places(job, hosts);
     let remote = hosts.remote();
-    let fetch = |host: &str, pid: u32| remote.output(host, &words(&pid.to_string(), pause, stacks), pause);
-    let first = |pids: &BTreeSet<u32>| pids.first().copied().unwrap_or_default();
-    let answers =
-        side_by_side::ask(&asked, |(host, pids)| fetch(host, first(pids)).map_err(|why| why.to_string()));
+    let answers = side_by_side::ask(&asked, |(host, pids)| {
+        let pid = pids.first().copied().unwrap_or_default();
+        let bytes = remote.output(host, &words(&pid.to_string(), pause, stacks), pause);
+        open(host, &bytes.map_err(|why| why.to_string())?)
+    });
     for ((host, pids), answer) in asked.iter().zip(answers) {
         // A host is believed of its own ranks only; it may call itself by another name than the tables do.
         let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || pids.contains(&pid));
-        match answer.and_then(|bytes| open(host, &bytes)) {
+        match answer {
             Ok(Evidence { manifest, job: there, .. }) => {
                 job.take_in(there, |process| own(&process.host, process.pid));
                 let before = manifest.before.into_iter().filter(|seen| own(&seen.host, seen.pid));

@@ -177,10 +177,39 @@ static void matched_and_left(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* finding gather_with_too_much_room 3 collective-mismatch ranks 0 says the members give 12 bytes in all, and expect 24: ranks [1-2] give each 4, rank 0 gives 4 and expects 24 */
+static void gather_with_too_much_room(void)
+{
+    int all[6], value = rank;
+    if (rank == 0)
+        MPI_Gather(&value, 1, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD); /* here: gather_with_too_much_room */
+    else
+        MPI_Gather(&value, 1, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* finding gatherv_of_one_too_few 3 collective-mismatch ranks 0 says in MPI_Gatherv at */
+static void gatherv_of_one_too_few(void)
+{
+    int all[6] = {0}, values[3] = {0}, counts[3] = {1, 3, 2}, at[3] = {0, 1, 4};
+    MPI_Gatherv(values, rank == 1 ? 2 : counts[rank], MPI_INT, all, counts, at, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+/* finding scatterv_without_waiting_of_other_counts 3 collective-mismatch ranks [1-2] says the members give 24 bytes in all, and expect 32 */
+static void scatterv_without_waiting_of_other_counts(void)
+{
+    int all[6] = {0}, values[5], counts[3] = {1, 3, 2}, at[3] = {0, 1, 4};
+    MPI_Request request;
+    MPI_Iscatterv(all, counts, at, MPI_INT, values, rank == 1 ? 5 : counts[rank], MPI_INT, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } findings[] = {
+    {"gather_with_too_much_room", gather_with_too_much_room},
+    {"gatherv_of_one_too_few", gatherv_of_one_too_few},
+    {"scatterv_without_waiting_of_other_counts", scatterv_without_waiting_of_other_counts},
     {"other_operation", other_operation},
     {"other_types", other_types},
     {"nobody_receives", nobody_receives},

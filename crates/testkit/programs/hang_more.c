@@ -388,6 +388,13 @@ static void parent_and_children(void)
     MPI_Recv(values, 1, MPI_INT, 0, 2, children, MPI_STATUS_IGNORE); /* here: parent_and_children */
 }
 
+/* scenario alltoallv_lacks_a_part 3 collective-mismatch without openmpi-4.1 says the members give 32 bytes in all, and expect 36 */
+static void alltoallv_lacks_a_part(void)
+{
+    int gives[3] = {1, rank != 0, 1}, expects[3] = {1, 1, 1}, at[3] = {0, 1, 2};
+    MPI_Alltoallv(values, gives, at, MPI_INT, values + 8, expects, at, MPI_INT, MPI_COMM_WORLD); /* here: alltoallv_lacks_a_part */
+}
+
 static const struct scenario {
     const char *name;
     void (*run)(void);
@@ -401,6 +408,7 @@ static const struct scenario {
     S(gatherv_against_scatterv), S(alltoallw_not_entered), S(duplicate_not_entered),
     S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some), S(fence_not_entered), S(exposure_never_ended),
     S(access_never_granted), S(parent_and_children),
+    S(alltoallv_lacks_a_part),
     S(testall_for_nothing), S(last_one_finalizes_late), S(one_skips_a_neighbourhood), S(nobody_connects),
 };
 

@@ -15,11 +15,13 @@ pub const NONE_HERE: &str = "no process of the job is here";
 pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let mut elsewhere = Elsewhere::default();
     let remote = hosts.remote();
-    let fetch = |host: &str| remote.output(host, &words(&parts.name, pause, stacks), pause);
-    let answers = side_by_side::ask(&parts.hosts, |host| fetch(host).map_err(|why| why.to_string()));
+    let answers = side_by_side::ask(&parts.hosts, |host| {
+        let bytes = remote.output(host, &words(&parts.name, pause, stacks), pause);
+        open(host, &bytes.map_err(|why| why.to_string())?)
+    });
     let mut known = BTreeSet::new();
     for (host, answer) in parts.hosts.iter().zip(answers) {
-        match answer.and_then(|bytes| open(host, &bytes)) {
+        match answer {
             Ok(Evidence { manifest, job: there, .. }) => {
                 // A host that has two names is asked twice, and counts once.
                 let identity = manifest.host.as_ref().map_or_else(|| host.clone(), |host| host.key());

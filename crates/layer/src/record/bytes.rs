@@ -213,6 +213,6 @@ pub unsafe fn vector_w<A: Abi, C: Count>(counts: *const C, datatypes: *const A::
 }
 
 /// Small numbers are special values of some ABI, not addresses.
-fn plausible(pointer: *const c_void) -> bool {
+pub fn plausible(pointer: *const c_void) -> bool {
     pointer.addr() > 4096 && pointer.addr().is_multiple_of(4)
 }

@@ -15,7 +15,7 @@ use mpiscope_testkit::run::Outcome;
 use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, report, run};
 
-use crate::subject::Subject;
+use crate::subject::{Form, Subject, word};
 
 const SOURCE: &str = "broken.c";
 const LIMIT: Duration = Duration::from_secs(60);
@@ -47,7 +47,23 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || one(&subject, &library, &expected))
     };
-    all.into_iter().map(trial).collect()
+    let correct = {
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        let name = format!("{}::nothing_is_found_in_collectives_that_agree", library.name);
+        checked(name, move || agree(&subject, &library))
+    };
+    all.into_iter().map(trial).chain([correct]).collect()
+}
+
+fn agree(subject: &Subject, library: &Library) -> Result<()> {
+    const RANKS: usize = 4;
+    let program = Program { name: "collectives_agree", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &[word(&binary)], &|_| {})?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let found = report::read(&ran.out())?.findings;
+    ensure!(found.is_empty(), "what is not wrong is found: {found:#?}");
+    Ok(())
 }
 
 fn expected() -> Result<Vec<Expected>> {

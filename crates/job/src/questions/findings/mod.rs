@@ -231,6 +231,29 @@ mod tests {
     }
 
     #[test]
+    fn members_that_together_give_other_than_they_expect_are_found_by_the_sums() {
+        let job = |expects: u64| {
+            let gather = |me: u32| {
+                let mut seen = rank(me, &["MPI_Gatherv"]);
+                // Each may give what it likes.
+                let totals = if me == 0 { (4, expects) } else { (4 * u64::from(me), 0) };
+                seen.history[0].kinds[0].totals = Some(totals);
+                seen
+            };
+            (0..3).map(gather).collect::<Vec<_>>()
+        };
+        assert_eq!(findings(&job(16), &[]), []);
+        let found = findings(&job(12), &[]);
+        let wanted = "collective mismatch (size) on MPI_COMM_WORLD, collective 1: in MPI_Gatherv at a.c:7 the members give 16 \
+                      bytes in all, and expect 12: rank 0 gives 4 and expects 12, rank 1 gives 4, rank 2 gives 8";
+        assert_eq!(found.iter().map(|finding| finding.sentence.as_str()).collect::<Vec<_>>(), [wanted]);
+        let mut partly = job(12);
+        partly[1].history[0].kinds[0].totals = None;
+        assert_eq!(findings(&partly, &[]), [], "what is not known is not wrong");
+        assert_eq!(findings(&partly[..2], &[]), [], "one is not seen");
+    }
+
+    #[test]
     fn what_a_member_has_forgotten_is_no_mismatch() {
         let mut ranks: Vec<_> =
             (0..3).map(|number| rank(number, &["MPI_Barrier", "MPI_Allreduce"])).collect();

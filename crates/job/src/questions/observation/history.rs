@@ -124,6 +124,7 @@ fn collective<S: Source>(rank: &Rank<'_, S>, comm: &Comm, entry: &Entered) -> Op
         op: (fields.op && entry.op.get() != 0).then(|| operation(rank, entry.op.get())),
         bytes: entry.bytes().filter(|_| compared),
         types: entry.signature().filter(|_| compared).map(|signature| signature.stored()),
+        totals: entry.totals(),
         data: compared.then(|| data(rank, entry)),
         place: rank.place(entry.from.get()),
     })

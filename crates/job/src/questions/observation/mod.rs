@@ -332,6 +332,9 @@ pub struct Collective {
     /// Hash of the type signature, if that of all members must be the same.
     #[serde(default)]
     pub types: Option<u64>,
+    /// Bytes given to all members and expected of all of them, this process included, where these may differ from member to member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<(u64, u64)>,
     /// Count and datatype, for people.
     #[serde(default)]
     pub data: Option<String>,

@@ -6,6 +6,7 @@
 
 use super::snapshot::{Collective, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// The number that stands for `MPI_Finalize`, which is collective and not counted.
 pub const FINALIZE: u64 = 0;
@@ -63,6 +64,8 @@ pub fn open(process: &Process) -> impl Iterator<Item = &Collective> {
 pub struct Mismatch<'a> {
     /// What differs: "function", "root", …
     pub difference: &'static str,
+    /// Bytes that all together give, and that all together expect, if it is these that differ.
+    pub totals: Option<(u64, u64)>,
     /// The largest group first; of equal ones the one with the lowest rank.
     pub groups: Vec<(&'a Collective, Vec<ProcessIndex>)>,
 }
@@ -87,10 +90,13 @@ pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
 
 type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;
 
+/// What each member gave, as far as it is remembered.
+type Given<'a> = Vec<(&'a Collective, ProcessIndex)>;
+
 /// Those of these collectives whose members do not agree.
 fn compare<'a>(
     snapshot: &'a Snapshot,
-    mut waited: HashMap<(CommIndex, u64), Groups<'a>>,
+    mut waited: HashMap<(CommIndex, u64), Given<'a>>,
 ) -> Vec<Mismatch<'a>> {
     for (index, process) in (0..).zip(&snapshot.processes) {
         // What it gave is known best from the records of what it entered.
@@ -98,27 +104,51 @@ fn compare<'a>(
         for collective in process.collectives.iter().chain(open(process)) {
             let at = (collective.comm, collective.number);
             if let Some(known) = waited.get_mut(&at).filter(|_| seen.insert(at)) {
-                join(known, collective, index);
+                known.push((collective, index));
             }
         }
     }
-    let mut found: Vec<_> =
-        waited.into_iter().filter_map(|(at, groups)| Some((at, mismatch(groups)?))).collect();
+    let size = |comm: CommIndex| snapshot.communicators.get(comm as usize).map_or(0, |c| c.members.len());
+    let mut found: Vec<_> = waited
+        .into_iter()
+        .filter_map(|(at, given)| Some((at, mismatch(&given).or_else(|| lopsided(&given, size(at.0)))?)))
+        .collect();
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, mismatch)| mismatch).collect()
 }
 
-fn join<'a>(groups: &mut Groups<'a>, collective: &'a Collective, process: ProcessIndex) {
-    let same = |(known, _): &&mut (&Collective, Vec<ProcessIndex>)| known.signature == collective.signature;
-    match groups.iter_mut().find(same) {
-        Some((_, ranks)) => ranks.push(process),
-        None => groups.push((collective, vec![process])),
+/// Members that gave the same, the largest group first.
+fn groups<'a, K: Eq + Hash>(given: &Given<'a>, key: impl Fn(&'a Collective) -> K) -> Groups<'a> {
+    let mut places: HashMap<K, usize> = HashMap::new();
+    let mut groups: Groups<'a> = Vec::new();
+    for (collective, process) in given {
+        let place = *places.entry(key(collective)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, ranks)) => ranks.push(*process),
+            None => groups.push((collective, vec![*process])),
+        }
     }
+    groups.sort_by_key(|(_, ranks)| (usize::MAX - ranks.len(), ranks.first().copied()));
+    groups
 }
 
-fn mismatch(mut groups: Groups<'_>) -> Option<Mismatch<'_>> {
-    groups.sort_by_key(|(_, ranks)| (usize::MAX - ranks.len(), ranks.first().copied()));
+fn mismatch<'a>(given: &Given<'a>) -> Option<Mismatch<'a>> {
+    let groups = groups(given, |collective| &collective.signature);
     let (common, _) = groups.first()?;
     let difference = groups.iter().find_map(|(other, _)| common.signature.difference(&other.signature))?;
-    Some(Mismatch { difference, groups })
+    Some(Mismatch { difference, totals: None, groups })
+}
+
+/// All members together give other than what they expect. Where each may give what it likes, nobody is wrong by himself.
+fn lopsided<'a>(given: &Given<'a>, members: usize) -> Option<Mismatch<'a>> {
+    if given.is_empty() || given.len() != members {
+        return None;
+    }
+    let add = |(gives, expects): (u64, u64), (collective, _): &(&Collective, ProcessIndex)| {
+        let (more, wanted) = collective.totals?;
+        Some((gives.checked_add(more)?, expects.checked_add(wanted)?))
+    };
+    let (gives, expects) = given.iter().try_fold((0, 0), add)?;
+    let groups = groups(given, |collective| collective.totals);
+    (gives != expects).then_some(Mismatch { difference: "size", totals: Some((gives, expects)), groups })
 }

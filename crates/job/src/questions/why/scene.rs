@@ -92,7 +92,7 @@ impl Scene {
     /// `rank` is in the `number`th collective of the world.
     pub fn collective(&mut self, rank: ProcessIndex, function: &str, number: u64) -> &mut Self {
         let signature = Signature { function: function.into(), ..Signature::default() };
-        let collective = Collective { comm: WORLD, number, signature, data: None, place: None };
+        let collective = Collective { comm: WORLD, number, signature, totals: None, data: None, place: None };
         if number > 0 {
             let entered = self.process(rank).entered(WORLD).max(number);
             self.process(rank).entered = vec![(WORLD, entered)];
@@ -103,7 +103,7 @@ impl Scene {
     /// `rank` has entered a collective of the world, and left it.
     pub fn left(&mut self, rank: ProcessIndex, number: u64, signature: Signature) -> &mut Self {
         let place = Some("left.c:1".into());
-        let collective = Collective { comm: WORLD, number, signature, data: None, place };
+        let collective = Collective { comm: WORLD, number, signature, totals: None, data: None, place };
         self.process(rank).collectives.push(collective);
         let entered = self.process(rank).entered(WORLD).max(number);
         self.process(rank).entered = vec![(WORLD, entered)];

@@ -213,6 +213,8 @@ pub struct Collective {
     pub number: u64,
     /// What it is.
     pub signature: Signature,
+    /// Bytes that the process gives to all members and expects of all of them, where these may differ from member to member.
+    pub totals: Option<(u64, u64)>,
     /// Count and datatype, for people.
     pub data: Option<Arc<str>>,
     /// Line of the user's code, if known.

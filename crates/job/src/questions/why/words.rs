@@ -19,6 +19,9 @@ pub struct Words<'a> {
 /// By communicator and number of the collective.
 type Missing = HashMap<(CommIndex, u64), Option<Rc<str>>>;
 
+/// Groups of members that are listed of a collective in which each may give what it likes.
+const MOST_GROUPS: usize = 6;
+
 impl<'a> Words<'a> {
     pub fn new(snapshot: &'a Snapshot) -> Self {
         Self { snapshot, missing: RefCell::default() }
@@ -94,18 +97,46 @@ impl<'a> Words<'a> {
     /// `collective mismatch (root) on "solver", collective 3: rank 0 …, ranks [1-3] …`.
     pub fn mismatch(&self, mismatch: &Mismatch<'_>) -> Option<String> {
         let (common, _) = mismatch.groups.first()?;
-        let groups: Vec<String> = mismatch
-            .groups
-            .iter()
-            .map(|(collective, ranks)| self.group(mismatch.difference, collective, ranks))
-            .collect();
+        let groups = mismatch.groups.iter();
+        let parts: String = match mismatch.totals {
+            Some(totals) => self.lopsided(mismatch, totals),
+            None => groups
+                .map(|(collective, ranks)| self.group(mismatch.difference, collective, ranks))
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
         Some(format!(
             "collective mismatch ({}) on {}, collective {}: {}",
             mismatch.difference,
             self.comm(common.comm),
             collectives::parts(common.number).0,
-            groups.join(", ")
+            parts
         ))
+    }
+
+    /// `in MPI_Gatherv at a.c:9 the members give 16 bytes in all, and expect 12: rank 0 gives 4 and expects 12, rank 1 gives 12`.
+    fn lopsided(&self, mismatch: &Mismatch<'_>, (gives, expects): (u64, u64)) -> String {
+        let part = |(collective, of): &(&Collective, Vec<ProcessIndex>)| {
+            let members = self.members(of.iter().copied());
+            let (gives, expects) = collective.totals.unwrap_or_default();
+            let give = |bytes| format!("{} {bytes}", verb(&members, "gives", "give each"));
+            let expect = |bytes| format!("{} {bytes}", verb(&members, "expects", "expect each"));
+            let what = match (gives, expects) {
+                (gives, 0) => give(gives),
+                (0, expects) => expect(expects),
+                _ => format!("{} and {}", give(gives), expect(expects)),
+            };
+            format!("{} {what}", ranks(&members))
+        };
+        let mut parts: Vec<String> = mismatch.groups.iter().take(MOST_GROUPS).map(part).collect();
+        let rest: usize = mismatch.groups.iter().skip(MOST_GROUPS).map(|(_, ranks)| ranks.len()).sum();
+        parts.extend((rest > 0).then(|| format!("and so on for {rest} more")));
+        let first = mismatch.groups.first().map(|(collective, _)| *collective);
+        let function = first.map_or_else(|| "".into(), |first| first.signature.function.clone());
+        let place = first.and_then(|first| first.place.as_ref()).map(|place| format!(" at {place}"));
+        let place = place.unwrap_or_default();
+        let parts = parts.join(", ");
+        format!("in {function}{place} the members give {gives} bytes in all, and expect {expects}: {parts}")
     }
 
     /// `ranks [0,2-3] are in MPI_Allreduce at a.c:12`; who has left it was in it.

@@ -69,7 +69,20 @@ pub fn write<A: Abi>(
         entry.size.set(size.unwrap_or(SIZE_UNKNOWN));
         entry.entered.set(call.since);
         entry.left.set(0);
+        entry.gives.set(0);
+        entry.expects.set(0);
     });
+}
+
+/// What this process gives to all members of the collective that it is in, and expects of all of them, in bytes.
+#[inline(always)]
+pub fn totals<A: Abi>(held: &State, call: &Call<A>, gives: u64, expects: u64) {
+    let (comm, number) = (call.thread().call.object.get(), call.sequence());
+    let entry = lines::known_history(held, comm).and_then(|ring| entry(held, ring, number));
+    if let Some(entry) = entry.filter(|entry| entry.number.get() == number) {
+        entry.gives.set(gives.wrapping_add(1));
+        entry.expects.set(expects.wrapping_add(1));
+    }
 }
 
 /// The call of a collective returns.

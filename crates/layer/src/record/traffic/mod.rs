@@ -8,7 +8,7 @@
 //! | [`blocking`], [`probes`], [`collectives`] | hooks of the others |
 //! | [`lines`], [`peers`] | communicators at hand; what was exchanged with each rank |
 //! | [`ledger`], [`recent`] | the rings of messages, if they are recorded one by one; those of the last envelopes, always |
-//! | [`history`] | the last collectives of each communicator |
+//! | [`history`], [`totals`] | the last collectives of each communicator; what was given and expected in all |
 //! | [`faults`] | what calls were seen to do wrong |
 //! | [`polling`] | loops over functions that ask and do not wait |
 //! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
@@ -46,6 +46,7 @@ pub mod scratch;
 pub mod state;
 pub mod status;
 pub mod table;
+pub mod totals;
 
 mod start;
 

@@ -349,7 +349,7 @@ impl<'a> Joiner<'a> {
         let text = |text: &Option<String>| text.as_deref().map(Arc::from);
         let (data, place) = (text(&collective.data), text(&collective.place));
         let number = numbered(collective.number, collective.starts);
-        Some(Collective { comm, number, signature, data, place })
+        Some(Collective { comm, number, signature, totals: collective.totals, data, place })
     }
 
     /// What the process gave to collectives that somebody waits in, entered long ago or under way.

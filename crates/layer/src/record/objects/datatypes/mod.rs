@@ -89,6 +89,13 @@ pub fn size_of<A: Abi>(datatype: A::Handle) -> Option<u64> {
     if size == SIZE_UNKNOWN { ask_size::<A>(datatype, record) } else { Some(size) }
 }
 
+/// The size in bytes of a datatype that is built in or has a record.
+pub fn known_size<A: Abi>(datatype: A::Handle) -> Option<u64> {
+    let raw = datatype.raw();
+    let built_in = built_in::size::<A>(raw, || ask::size::<A>(datatype).unwrap_or(0));
+    built_in.map_or_else(|| size_of::<A>(datatype), |size| Some(size).filter(|size| *size != 0))
+}
+
 /// Names a datatype for a record that may outlive it. Zero for one that is known to be built in: its handle never means
 /// anything else.
 #[inline(always)]
