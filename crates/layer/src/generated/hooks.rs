@@ -73,7 +73,7 @@ hook! {
     MPI_Allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -81,21 +81,21 @@ hook! {
     MPI_Allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -103,7 +103,7 @@ hook! {
     MPI_Allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -111,21 +111,21 @@ hook! {
     MPI_Allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -170,7 +170,7 @@ hook! {
     MPI_Alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -178,21 +178,21 @@ hook! {
     MPI_Alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -200,7 +200,7 @@ hook! {
     MPI_Alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, (sendcounts, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -208,21 +208,21 @@ hook! {
     MPI_Alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, (sendcounts, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, (sendcounts, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, (sendcounts, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -230,7 +230,7 @@ hook! {
     MPI_Alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, (sendcounts, sendtypes), (recvcounts, recvtypes)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -238,21 +238,21 @@ hook! {
     MPI_Alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, (sendcounts, sendtypes), (recvcounts, recvtypes)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, (sendcounts, sendtypes), (recvcounts, recvtypes)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, (sendcounts, sendtypes), (recvcounts, recvtypes)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
@@ -1452,7 +1452,7 @@ hook! {
     MPI_Gather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -1460,21 +1460,21 @@ hook! {
     MPI_Gather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Gather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Gather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1482,7 +1482,7 @@ hook! {
     MPI_Gatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -1490,21 +1490,21 @@ hook! {
     MPI_Gatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Gatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Gatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -1699,7 +1699,7 @@ hook! {
     MPI_Iallgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1707,7 +1707,7 @@ hook! {
     MPI_Iallgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1715,7 +1715,7 @@ hook! {
     MPI_Iallgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1723,7 +1723,7 @@ hook! {
     MPI_Iallgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1747,7 +1747,7 @@ hook! {
     MPI_Ialltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1755,7 +1755,7 @@ hook! {
     MPI_Ialltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1763,7 +1763,7 @@ hook! {
     MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, (sendcounts, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1771,7 +1771,7 @@ hook! {
     MPI_Ialltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, (sendcounts, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1779,7 +1779,7 @@ hook! {
     MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, (sendcounts, sendtypes), (recvcounts, recvtypes)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1787,7 +1787,7 @@ hook! {
     MPI_Ialltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, (sendcounts, sendtypes), (recvcounts, recvtypes)) }
+    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1851,7 +1851,7 @@ hook! {
     MPI_Igather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1859,7 +1859,7 @@ hook! {
     MPI_Igather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1867,7 +1867,7 @@ hook! {
     MPI_Igatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -1875,7 +1875,7 @@ hook! {
     MPI_Igatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, (sendcount, sendtype), (recvcounts, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -2196,7 +2196,7 @@ hook! {
     MPI_Iscatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -2204,7 +2204,7 @@ hook! {
     MPI_Iscatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -2212,7 +2212,7 @@ hook! {
     MPI_Iscatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, (sendcounts, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -2220,7 +2220,7 @@ hook! {
     MPI_Iscatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, (sendcounts, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
@@ -2987,7 +2987,7 @@ hook! {
     MPI_Scatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -2995,21 +2995,21 @@ hook! {
     MPI_Scatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Scatter_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Scatter_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, (sendcount, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
@@ -3017,7 +3017,7 @@ hook! {
     MPI_Scatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, (sendcounts, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 hook! {
@@ -3025,21 +3025,21 @@ hook! {
     MPI_Scatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, (sendcounts, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
     MPI_Scatterv_init (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, (sendcounts, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
     MPI_Scatterv_init_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, (sendcounts, sendtype), (recvcount, recvtype)) }
+    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 hook! {

@@ -31,8 +31,16 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<C: Count>(counts: *const C) -> Self {
-        Self { first: counts.cast(), wide: size_of::<C>() == size_of::<i64>() }
+    /// In one word, as counts are aligned: what a hook passes must be small, since there are many.
+    #[inline(always)]
+    fn packed<C: Count>(counts: *const C) -> *const c_void {
+        let wide = usize::from(size_of::<C>() == size_of::<i64>());
+        counts.cast::<c_void>().map_addr(|address| address | wide)
+    }
+
+    fn of(packed: *const c_void) -> Self {
+        // Null stays null.
+        Self { first: packed.map_addr(|address| address & !1), wide: packed.addr() & 1 != 0 }
     }
 
     /// # Safety
@@ -59,6 +67,20 @@ impl Counts {
         Some((0..members.size).map(|at| unsafe { self.get(at) }).fold(0, u64::wrapping_add))
     }
 
+    /// The sum of all, each of a datatype of its own.
+    fn bytes<A: Abi>(self, types: *const A::Handle, members: Members) -> Option<u64> {
+        if !plausible(self.first) || !plausible(types.cast()) {
+            return None;
+        }
+        (0..members.size).try_fold(0u64, |sum, at| {
+            // SAFETY: the program passes as many counts and datatypes as there are members.
+            let (count, datatype) = unsafe { (self.get(at), *types.add(at as usize)) };
+            // The datatype of nothing is not significant.
+            let part = if count == 0 { 0 } else { bytes::<A>(count, datatype)? };
+            sum.checked_add(part)
+        })
+    }
+
     /// That of this process.
     fn own(self, members: Members) -> Option<u64> {
         // SAFETY: the program passes as many counts as there are members.
@@ -71,8 +93,69 @@ fn bytes<A: Abi>(count: u64, datatype: A::Handle) -> Option<u64> {
     datatypes::known_size::<A>(datatype)?.checked_mul(count)
 }
 
-fn plain(count: impl Count) -> u64 {
-    count.count().max(0).cast_unsigned()
+fn plain(count: i64) -> u64 {
+    count.max(0).cast_unsigned()
+}
+
+/// Functions for hooks, which pass counts of either width, and one for each that does the work.
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $name:ident ($($p:ident : $kind:ident),*) $members:ident $body:block)*) => {
+        $(
+            $(#[$doc])*
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments)]
+            pub fn $name<A: Abi>(call: &Call<A>, comm: A::Handle, $($p: taken!($kind)),*) {
+                #[inline(never)]
+                #[allow(clippy::too_many_arguments)]
+                fn work<A: Abi>(call: &Call<A>, comm: A::Handle, $($p: passed!($kind)),*) {
+                    note(call, comm, &|$members| {
+                        $(let $p = used!($kind $p);)*
+                        $body
+                    });
+                }
+                work(call, comm, $(pass!($kind $p)),*);
+            }
+        )*
+    };
+}
+
+macro_rules! taken {
+    (Root) => { c_int };
+    (Buffer) => { *const c_void };
+    (Type) => { A::Handle };
+    (Types) => { *const A::Handle };
+    (Plain) => { impl Count };
+    (Vector) => { *const impl Count };
+}
+
+macro_rules! passed {
+    (Plain) => { i64 };
+    (Vector) => { *const c_void };
+    ($other:ident) => { taken!($other) };
+}
+
+macro_rules! pass {
+    (Plain $p:ident) => {
+        $p.count()
+    };
+    (Vector $p:ident) => {
+        Counts::packed($p)
+    };
+    ($other:ident $p:ident) => {
+        $p
+    };
+}
+
+macro_rules! used {
+    (Plain $p:ident) => {
+        plain($p)
+    };
+    (Vector $p:ident) => {
+        Counts::of($p)
+    };
+    ($other:ident $p:ident) => {
+        $p
+    };
 }
 
 /// Bytes that are given, and bytes that are expected.
@@ -107,178 +190,81 @@ fn in_place<A: Abi>(buffer: *const c_void) -> bool {
     buffer.addr() == A::IN_PLACE
 }
 
-/// `MPI_Gather`.
-pub fn gather<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    root: c_int,
-    sendbuf: *const c_void,
-    (sendcount, sendtype): (impl Count, A::Handle),
-    (recvcount, recvtype): (impl Count, A::Handle),
-) {
-    let [send, receive] = [plain(sendcount), plain(recvcount)];
-    note(call, comm, &|members| {
+hooks! {
+    /// `MPI_Gather`.
+    gather(root: Root, sendbuf: Buffer, send: Plain, sendtype: Type, receive: Plain, recvtype: Type) members {
         if !is_root(root, members) {
             return Some((bytes::<A>(send, sendtype)?, 0));
         }
         let each = bytes::<A>(receive, recvtype)?;
         let own = if in_place::<A>(sendbuf) { each } else { bytes::<A>(send, sendtype)? };
         Some((own, each.checked_mul(members.size)?))
-    });
-}
+    }
 
-/// `MPI_Gatherv`.
-pub fn gatherv<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    root: c_int,
-    sendbuf: *const c_void,
-    (sendcount, sendtype): (impl Count, A::Handle),
-    (recvcounts, recvtype): (*const impl Count, A::Handle),
-) {
-    let (send, receive) = (plain(sendcount), Counts::of(recvcounts));
-    note(call, comm, &|members| {
+    /// `MPI_Gatherv`.
+    gatherv(root: Root, sendbuf: Buffer, send: Plain, sendtype: Type, receive: Vector, recvtype: Type) members {
         if !is_root(root, members) {
             return Some((bytes::<A>(send, sendtype)?, 0));
         }
-        let own = if in_place::<A>(sendbuf) {
-            bytes::<A>(receive.own(members)?, recvtype)?
-        } else {
-            bytes::<A>(send, sendtype)?
+        let own = match in_place::<A>(sendbuf) {
+            true => bytes::<A>(receive.own(members)?, recvtype)?,
+            false => bytes::<A>(send, sendtype)?,
         };
         Some((own, bytes::<A>(receive.sum(members)?, recvtype)?))
-    });
-}
+    }
 
-/// `MPI_Scatter`.
-pub fn scatter<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    root: c_int,
-    recvbuf: *const c_void,
-    send: (impl Count, A::Handle),
-    receive: (impl Count, A::Handle),
-) {
-    gather_turned::<A>(call, comm, root, recvbuf, (plain(receive.0), receive.1), (plain(send.0), send.1));
-}
-
-/// What is given to the root of a gather is what the root of a scatter gives.
-fn gather_turned<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    root: c_int,
-    own_buffer: *const c_void,
-    (own, own_type): (u64, A::Handle),
-    (each, each_type): (u64, A::Handle),
-) {
-    note(call, comm, &|members| {
-        if !is_root(root, members) {
-            return Some((0, bytes::<A>(own, own_type)?));
-        }
-        let each = bytes::<A>(each, each_type)?;
-        let own = if in_place::<A>(own_buffer) { each } else { bytes::<A>(own, own_type)? };
-        Some((each.checked_mul(members.size)?, own))
-    });
-}
-
-/// `MPI_Scatterv`.
-pub fn scatterv<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    root: c_int,
-    recvbuf: *const c_void,
-    (sendcounts, sendtype): (*const impl Count, A::Handle),
-    (recvcount, recvtype): (impl Count, A::Handle),
-) {
-    let (send, receive) = (Counts::of(sendcounts), plain(recvcount));
-    note(call, comm, &|members| {
+    /// `MPI_Scatter`.
+    scatter(root: Root, recvbuf: Buffer, send: Plain, sendtype: Type, receive: Plain, recvtype: Type) members {
         if !is_root(root, members) {
             return Some((0, bytes::<A>(receive, recvtype)?));
         }
-        let own = if in_place::<A>(recvbuf) {
-            bytes::<A>(send.own(members)?, sendtype)?
-        } else {
-            bytes::<A>(receive, recvtype)?
+        let each = bytes::<A>(send, sendtype)?;
+        let own = if in_place::<A>(recvbuf) { each } else { bytes::<A>(receive, recvtype)? };
+        Some((each.checked_mul(members.size)?, own))
+    }
+
+    /// `MPI_Scatterv`.
+    scatterv(root: Root, recvbuf: Buffer, send: Vector, sendtype: Type, receive: Plain, recvtype: Type) members {
+        if !is_root(root, members) {
+            return Some((0, bytes::<A>(receive, recvtype)?));
+        }
+        let own = match in_place::<A>(recvbuf) {
+            true => bytes::<A>(send.own(members)?, sendtype)?,
+            false => bytes::<A>(receive, recvtype)?,
         };
         Some((bytes::<A>(send.sum(members)?, sendtype)?, own))
-    });
-}
+    }
 
-/// `MPI_Allgather` and `MPI_Alltoall`: every member gives as much to each.
-pub fn to_each<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    sendbuf: *const c_void,
-    (sendcount, sendtype): (impl Count, A::Handle),
-    (recvcount, recvtype): (impl Count, A::Handle),
-) {
-    let [send, receive] = [plain(sendcount), plain(recvcount)];
-    note(call, comm, &|members| {
+    /// `MPI_Allgather` and `MPI_Alltoall`: every member gives as much to each.
+    to_each(sendbuf: Buffer, send: Plain, sendtype: Type, receive: Plain, recvtype: Type) members {
         let expects = bytes::<A>(receive, recvtype)?;
         let gives = if in_place::<A>(sendbuf) { expects } else { bytes::<A>(send, sendtype)? };
         Some((gives.checked_mul(members.size)?, expects.checked_mul(members.size)?))
-    });
-}
+    }
 
-/// `MPI_Allgatherv`.
-pub fn allgatherv<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    sendbuf: *const c_void,
-    (sendcount, sendtype): (impl Count, A::Handle),
-    (recvcounts, recvtype): (*const impl Count, A::Handle),
-) {
-    let (send, receive) = (plain(sendcount), Counts::of(recvcounts));
-    note(call, comm, &|members| {
-        let gives = if in_place::<A>(sendbuf) {
-            bytes::<A>(receive.own(members)?, recvtype)?
-        } else {
-            bytes::<A>(send, sendtype)?
+    /// `MPI_Allgatherv`.
+    allgatherv(sendbuf: Buffer, send: Plain, sendtype: Type, receive: Vector, recvtype: Type) members {
+        let gives = match in_place::<A>(sendbuf) {
+            true => bytes::<A>(receive.own(members)?, recvtype)?,
+            false => bytes::<A>(send, sendtype)?,
         };
         Some((gives.checked_mul(members.size)?, bytes::<A>(receive.sum(members)?, recvtype)?))
-    });
-}
+    }
 
-/// `MPI_Alltoallv`.
-pub fn alltoallv<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    sendbuf: *const c_void,
-    (sendcounts, sendtype): (*const impl Count, A::Handle),
-    (recvcounts, recvtype): (*const impl Count, A::Handle),
-) {
-    let (send, receive) = (Counts::of(sendcounts), Counts::of(recvcounts));
-    note(call, comm, &|members| {
+    /// `MPI_Alltoallv`.
+    alltoallv(sendbuf: Buffer, send: Vector, sendtype: Type, receive: Vector, recvtype: Type) members {
         let expects = bytes::<A>(receive.sum(members)?, recvtype)?;
-        let in_place = in_place::<A>(sendbuf);
-        let gives = if in_place { expects } else { bytes::<A>(send.sum(members)?, sendtype)? };
-        Some((gives, expects))
-    });
-}
-
-/// `MPI_Alltoallw`.
-pub fn alltoallw<A: Abi>(
-    call: &Call<A>,
-    comm: A::Handle,
-    sendbuf: *const c_void,
-    (sendcounts, sendtypes): (*const impl Count, *const A::Handle),
-    (recvcounts, recvtypes): (*const impl Count, *const A::Handle),
-) {
-    let (send, receive) = (Counts::of(sendcounts), Counts::of(recvcounts));
-    note(call, comm, &|members| {
-        let all = |counts: Counts, types: *const A::Handle| {
-            if !plausible(counts.first) || !plausible(types.cast()) {
-                return None;
-            }
-            (0..members.size).try_fold(0u64, |sum, at| {
-                // SAFETY: the program passes as many counts and datatypes as there are members.
-                let (count, datatype) = unsafe { (counts.get(at), *types.add(at as usize)) };
-                // The datatype of nothing is not significant.
-                let part = if count == 0 { 0 } else { bytes::<A>(count, datatype)? };
-                sum.checked_add(part)
-            })
+        let gives = match in_place::<A>(sendbuf) {
+            true => expects,
+            false => bytes::<A>(send.sum(members)?, sendtype)?,
         };
-        let expects = all(receive, recvtypes)?;
-        Some((if in_place::<A>(sendbuf) { expects } else { all(send, sendtypes)? }, expects))
-    });
+        Some((gives, expects))
+    }
+
+    /// `MPI_Alltoallw`.
+    alltoallw(sendbuf: Buffer, send: Vector, sendtypes: Types, receive: Vector, recvtypes: Types) members {
+        let expects = receive.bytes::<A>(recvtypes, members)?;
+        let gives = if in_place::<A>(sendbuf) { expects } else { send.bytes::<A>(sendtypes, members)? };
+        Some((gives, expects))
+    }
 }
