@@ -180,8 +180,7 @@ macro_rules! rare_hook {
             let call = Call::<A>::enter_rare(f::$name);
             let _current = &call.thread().call;
             $( note!(_current, $field, $value); )*
-            call.published();
-            observe::call_started(&call);
+            observe::started_rare(call.thread(), call.function(), call.since);
             before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
             // SAFETY: the type is the function's own; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };

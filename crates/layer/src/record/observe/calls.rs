@@ -38,6 +38,15 @@ pub fn call_started<A: Abi>(call: &Call<A>) {
     }
 }
 
+/// [`Call::published`] and [`call_started`] out of line, for a call that is made seldom or takes long.
+#[inline(never)]
+pub extern "C" fn started_rare(thread: &'static Thread, function: FunctionId, since: u64) {
+    thread.call.seq.end();
+    if starts_are_heard() {
+        raise_started(thread, function, since);
+    }
+}
+
 // What hooks call out of line has the calling convention of C: nothing unwinds out of it, and hooks need no landing pads.
 
 #[cold]
