@@ -226,8 +226,7 @@ macro_rules! look_up_hook {
             let call = Call::<A>::enter_rare(f::$name);
             let _current = &call.thread().call;
             note_all!(_current, $($note)*);
-            call.published();
-            observe::call_started(&call);
+            observe::started_rare(call.thread(), call.function(), call.since);
             // SAFETY: as above.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
             observe::leave_look_up(&call, result);
