@@ -65,17 +65,11 @@ impl<A: Abi> Call<A> {
     }
 
     /// [`enter`](Self::enter) and the first part of [`publish`](Self::publish) for functions that are called seldom or take
-    /// long: what follows, up to [`published`](Self::published), writes to the record.
+    /// long: what follows, up to `observe::started_rare`, writes to the record.
     #[inline(always)]
     pub fn enter_rare(function: FunctionId) -> Self {
         let opened = open_rare(function);
         Self { real: Tls::get().real.get(), ..Self::again(opened.thread, function, opened.since, 0) }
-    }
-
-    /// All that is to be known of the call stands in its record.
-    #[inline(always)]
-    pub fn published(&self) {
-        self.thread.call.seq.end();
     }
 
     /// Puts a call together again from what is known of it, without its bytes and its stash. For functions that are not inlined:
