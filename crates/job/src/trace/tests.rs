@@ -21,6 +21,9 @@ fn trace() -> JobTrace {
     let message = Message {
         sent: end(0),
         received: end(1),
+        posted: None,
+        done: None,
+        comm: 7,
         object: "MPI_COMM_WORLD".into(),
         tag: -3,
         bytes: 4,
@@ -29,7 +32,7 @@ fn trace() -> JobTrace {
         received_ns: Some(29),
     };
     let ranks = vec![rank(0, sends), rank(1, receives)];
-    JobTrace { ranks, messages: vec![message], start_unix_ns: 1, hosts: 2 }
+    JobTrace { ranks, messages: vec![message], comms: BTreeMap::new(), start_unix_ns: 1, hosts: 2 }
 }
 
 #[test]
