@@ -30,6 +30,9 @@ pub struct Options {
     /// The file to write; without, standard output. Of `otf2` the folder
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print the JSON Schema of a line of `jsonl`, and nothing else
+    #[arg(long, exclusive = true)]
+    schema: bool,
     #[command(flatten)]
     reach: Reach,
 }
@@ -73,6 +76,10 @@ impl Format {
 
 /// Writes the trace.
 pub fn trace(options: &Options) -> Result<ExitCode> {
+    if options.schema {
+        writeln!(io::stdout().lock(), "{}", jsonl::schema()?)?;
+        return Ok(ExitCode::from(exit::FINE));
+    }
     if options.output.is_none() && options.format == Format::Otf2 {
         bail!("this format is a folder: name one with --output DIR");
     }
