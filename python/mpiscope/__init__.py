@@ -16,7 +16,7 @@ What the command ``mpiscope`` shows, as objects::
 """
 
 from ._command import Error, command, version
-from .jobs import Job, job, jobs, open_report, run
+from .jobs import Job, job, jobs, open_report, run, trace
 from .values import (
     Inspection,
     ProcessList,
@@ -27,6 +27,7 @@ from .values import (
     Rows,
     Status,
     ThreadStatus,
+    Trace,
     Variables,
     Verdict,
     rank_numbers,
@@ -44,6 +45,7 @@ __all__ = [
     "Rows",
     "Status",
     "ThreadStatus",
+    "Trace",
     "Variables",
     "Verdict",
     "command",
@@ -52,5 +54,6 @@ __all__ = [
     "open_report",
     "rank_numbers",
     "run",
+    "trace",
     "version",
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import List, Optional, Sequence, Union
 
 from ._command import COULD_NOT_READ, Error, ask, command, tell
-from .values import Inspection, ProcessList, Queues, Report, Rows, Status, Variables, Verdict
+from .values import Inspection, ProcessList, Queues, Report, Rows, Status, Trace, Variables, Verdict
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -73,6 +73,10 @@ class Job:
         """Where the time went: of a running job until now, of a directory of ``mpiscope run --out`` or a file what was kept."""
         return Report(ask("report", [self.name]))
 
+    def trace(self) -> Trace:
+        """The calls and messages one by one, of a job that was started with ``mpiscope run --trace``."""
+        return Trace.of_lines(tell("trace", ["--format", "jsonl", self.name]).splitlines())
+
 
 def _flag(name: str, wanted: bool) -> List[str]:
     return [name] if wanted else []
@@ -110,6 +114,16 @@ def open_report(file: PathLike) -> Report:
     path = path / "report.json" if path.is_dir() else path
     with open(path, encoding="utf-8") as text:
         return Report(json.load(text))
+
+
+def trace(source: PathLike) -> Trace:
+    """The calls and messages one by one: of a job as in `job`, of a directory of ``mpiscope run --trace --out``, or of the lines that
+    ``mpiscope trace --format jsonl`` has written to a file ``*.jsonl``."""
+    name = os.fspath(source)
+    if not name.endswith(".jsonl"):
+        return Job(name).trace()
+    with open(name, encoding="utf-8") as lines:
+        return Trace.of_lines(lines)
 
 
 def run(program: Sequence[PathLike], options: Sequence[str] = (), out: Optional[PathLike] = None) -> Report:

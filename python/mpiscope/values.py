@@ -4,6 +4,7 @@ Every class here is a `Record`: the fields of the JSON object are its attributes
 a later version of the command may add others, which are attributes too.
 """
 
+import json
 from typing import Any, Dict, Generic, Iterable, Iterator, List, Optional, Type, TypeVar
 
 T = TypeVar("T", bound="Record")
@@ -192,6 +193,46 @@ class Queues(Record):
             for entry in one.entries
         ]
         return Rows(rows)
+
+
+class Trace(Record):
+    """Calls and messages one by one (``mpiscope trace``), with times in nanoseconds since the first call.
+
+    >>> lines = ['{"event": "trace", "gone": 0}', '{"event": "call", "function": "MPI_Send", "begin_ns": 1, "end_ns": 3}']
+    >>> Trace.of_lines(lines).calls[0].function
+    'MPI_Send'
+    """
+
+    #: When the first call began, in nanoseconds since 1970.
+    start_unix_ns: int
+    #: Older calls that are no longer known.
+    gone: int
+    threads: "Rows[Record]"
+    calls: "Rows[Record]"
+    messages: "Rows[Record]"
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[str]) -> "Trace":
+        """From the lines of ``mpiscope trace --format jsonl``."""
+        fields: Dict[str, Any] = {}
+        kinds: Dict[str, List[Any]] = {"thread": [], "call": [], "message": []}
+        for line in filter(str.strip, lines):
+            one = json.loads(line)
+            event = one.pop("event")
+            if event == "trace":
+                fields = one
+            else:
+                kinds.setdefault(event, []).append(one)
+        return cls({**fields, **{event + "s": rows for event, rows in kinds.items()}})
+
+    def to_pandas(self) -> Any:
+        """A data frame with a row for each call, and its duration in ``seconds``; `messages` and `threads` have frames of their own."""
+        import pandas
+
+        frame = pandas.DataFrame(self.to_dict()["calls"])
+        if len(frame):
+            frame["seconds"] = (frame["end_ns"] - frame["begin_ns"]) / 1e9
+        return frame
 
 
 class Inspection(Record):

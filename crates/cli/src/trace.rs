@@ -6,13 +6,13 @@ use crate::render::{self, complain, while_working};
 use crate::report::source::{self, Kind};
 use crate::selection;
 use anyhow::{Context, Result, bail};
-use mpiscope_job::trace::{self, JobTrace, Looked, jsonl, perfetto};
+use mpiscope_job::trace::{self, JobTrace, Looked, jsonl, otf2, perfetto};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Write the calls and messages of a job one by one, for Perfetto or as lines of JSON
+/// Write the calls and messages of a job one by one, for Perfetto, as lines of JSON or as OTF2
 ///
 /// Of a job that was started with `mpiscope run --trace`: while it runs, or from what `run --out DIR` and `mpiscope save` have
 /// written. Each thread keeps its last calls; how many older ones are gone is said. Exit status: 0 written, 1 written but for
@@ -23,12 +23,16 @@ pub struct Options {
     /// files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<String>,
-    /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them
+    /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them; `otf2` is a folder for
+    /// Vampir and others, and needs the library of OTF2
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "jsonl")]
     format: Format,
-    /// The file to write; without, standard output
+    /// The file to write; without, standard output. Of `otf2` the folder
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print the JSON Schema of a line of `jsonl`, and nothing else
+    #[arg(long, exclusive = true)]
+    schema: bool,
     #[command(flatten)]
     reach: Reach,
 }
@@ -39,6 +43,8 @@ enum Format {
     Perfetto,
     /// One JSON object per line (schema mpiscope.trace/1)
     Jsonl,
+    /// An archive in a new folder; open its traces.otf2
+    Otf2,
 }
 
 impl Format {
@@ -46,19 +52,37 @@ impl Format {
         match self {
             Self::Perfetto => perfetto::predicted(trace),
             Self::Jsonl => jsonl::predicted(trace),
+            Self::Otf2 => otf2::predicted(trace),
         }
     }
 
-    fn write(self, trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
+    fn stream(self, trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Perfetto => perfetto::write(trace, out),
             Self::Jsonl => jsonl::write(trace, out),
+            Self::Otf2 => Err(io::Error::other("this format is a folder")),
         }
+    }
+
+    fn file(self, trace: &JobTrace, path: &Path) -> Result<()> {
+        if self == Self::Otf2 {
+            return Ok(otf2::write(trace, path)?);
+        }
+        let named = || path.display().to_string();
+        let mut out = BufWriter::new(File::create(path).with_context(named)?);
+        self.stream(trace, &mut out).and_then(|()| out.flush()).with_context(named)
     }
 }
 
 /// Writes the trace.
 pub fn trace(options: &Options) -> Result<ExitCode> {
+    if options.schema {
+        writeln!(io::stdout().lock(), "{}", jsonl::schema()?)?;
+        return Ok(ExitCode::from(exit::FINE));
+    }
+    if options.output.is_none() && options.format == Format::Otf2 {
+        bail!("this format is a folder: name one with --output DIR");
+    }
     if options.output.is_none() && options.format == Format::Perfetto && io::stdout().is_terminal() {
         bail!("this format is not for a terminal: name a file with --output FILE");
     }
@@ -71,10 +95,10 @@ pub fn trace(options: &Options) -> Result<ExitCode> {
     }
     say(options, &trace);
     match &options.output {
-        Some(path) => file(path, options.format, &trace).with_context(|| path.display().to_string())?,
+        Some(path) => options.format.file(&trace, path)?,
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            options.format.write(&trace, &mut out)?;
+            options.format.stream(&trace, &mut out)?;
             out.flush()?;
         }
     }
@@ -121,10 +145,4 @@ fn read(options: &Options) -> Result<Looked> {
         }
         Kind::Files(files) => trace::of_files(&files, &*selection::symbols()),
     })
-}
-
-fn file(path: &Path, format: Format, trace: &JobTrace) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(path)?);
-    format.write(trace, &mut out)?;
-    out.flush()
 }

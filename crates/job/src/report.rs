@@ -321,6 +321,10 @@ pub struct JobReport {
     /// The run in windows of time, if it was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
+    /// Of a running job: why its ranks, or some of them, were not looked at from the beginning, so that the waits are those that they
+    /// still remember.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_followed: Option<String>,
     /// Processes that were started under the layer and never called MPI.
     pub silent: Vec<Silent>,
     /// Who ended badly first, if several did and the order was seen.
@@ -407,6 +411,7 @@ impl JobReport {
                 None => waits::of(&observations, time(&ranks)),
             },
             windows: seen.and_then(|(seen, _)| seen.windows(|world| worlds.number(world))),
+            not_followed: None,
             silent,
             first_end: first_end(&ranks),
             notes: joined_notes(&ranks),

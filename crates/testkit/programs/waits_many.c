@@ -3,15 +3,28 @@
  *
  * In the first half all ranks work alike between two barriers, in the second half rank 1 works longer. "Work" is sleep, so that it takes
  * as long on a machine that has other things to do. The first rank prints: barriers, seconds that all ranks together waited in them,
- * the line.
+ * the line. Then each rank makes a file ready.RANK in the directory that is given, and goes on when there is a file go.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "sleeps.h"
 
 enum { MOST = 8 };
+
+static void stand_still(const char *dir, int rank)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s/ready.%d", dir, rank);
+    FILE *ready = fopen(name, "w");
+    if (ready)
+        fclose(ready);
+    snprintf(name, sizeof name, "%s/go", dir);
+    while (access(name, F_OK))
+        work(1000);
+}
 
 int main(int argc, char **argv)
 {
@@ -36,6 +49,9 @@ int main(int argc, char **argv)
     }
     if (rank == 0)
         printf("%d %.6f %d\n", 2 * half, waited, line);
+    fflush(stdout);
+    if (argc > 2)
+        stand_still(argv[2], rank);
     free(entered), free(all);
     MPI_Finalize();
     return 0;

@@ -29,6 +29,8 @@ pub struct Report {
     pub waits: Option<Waits>,
     /// The run in windows of time.
     pub windows: Option<Windows>,
+    /// Why a running job has no windows.
+    pub not_followed: Option<String>,
     /// Calls that belong to no place.
     #[serde(default)]
     pub other_calls: Vec<Place>,

@@ -1,12 +1,13 @@
 //! What a report is made of: a running job, the folder of a run, evidence files, saved images or core files.
 
 use crate::reach::Reach;
+use crate::run::question;
 use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence;
 use mpiscope_job::report::JobReport;
-use mpiscope_job::report::of_job::{Ends, Looked, of_files, of_job};
+use mpiscope_job::report::of_job::{Ends, Looked, of_files, of_job, of_running};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,8 +28,8 @@ pub enum Kind {
     Job {
         #[allow(missing_docs)]
         job: Box<Job>,
-        /// How they ended.
-        ends: Ends,
+        /// How they ended; none of a job that runs.
+        ends: Option<Ends>,
         /// What could not be seen of it.
         errors: Vec<String>,
     },
@@ -39,7 +40,12 @@ pub enum Kind {
 /// Reads what the user means.
 pub fn read(targets: &[String], reach: Reach) -> Result<Source> {
     match find("report", targets, reach)? {
-        Kind::Job { job, ends, errors } => made(&job, &ends, errors),
+        Kind::Job { job, ends: None, errors } => {
+            // Asked before the ranks are read: what comes after belongs to the next look.
+            let followed = question::ask(&job);
+            made(&job, of_running(&job, followed.as_ref().map_err(Clone::clone)), errors)
+        }
+        Kind::Job { job, ends: Some(ends), errors } => made(&job, of_job(&job, &ends), errors),
         Kind::Files(files) => {
             let Looked { report, errors } = of_files(&files, &*selection::symbols());
             some(Source { job: String::new(), report, errors })
@@ -66,11 +72,11 @@ fn live(verb: &str, name: Option<&str>, reach: Reach) -> Result<Kind> {
         Target::File(path) => bail!("{}: not a running job", path.display()),
     };
     let elsewhere = reach.join(&mut job, Duration::ZERO, false);
-    Ok(Kind::Job { job: Box::new(job), ends: Ends::default(), errors: elsewhere.not_seen })
+    Ok(Kind::Job { job: Box::new(job), ends: None, errors: elsewhere.not_seen })
 }
 
-fn made(job: &Job, ends: &Ends, mut errors: Vec<String>) -> Result<Source> {
-    let Looked { report, errors: more } = of_job(job, ends);
+fn made(job: &Job, looked: Looked, mut errors: Vec<String>) -> Result<Source> {
+    let Looked { report, errors: more } = looked;
     errors.extend(more);
     some(Source { job: job.name.clone(), report, errors })
 }
@@ -112,7 +118,7 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
             whole.take_in(found.job, |_| true);
         }
     }
-    Ok(Kind::Job { job: Box::new(whole), ends, errors })
+    Ok(Kind::Job { job: Box::new(whole), ends: Some(ends), errors })
 }
 
 /// The evidence files in the folder of a run, one for each host, and its `report.json`.

@@ -3,7 +3,8 @@
 use super::follow::{Following, Seen};
 use super::hosts::{FromHost, join};
 use super::peers::Peer;
-use super::protocol::{self, Received};
+use super::protocol::{self, Kind, Received};
+use super::question::Answers;
 use super::rendezvous::Turn;
 use mpiscope_job::JobReport;
 use mpiscope_job::evidence::ProcessEnd;
@@ -36,6 +37,7 @@ pub struct Collector {
     pub gathers: bool,
     problems: Vec<String>,
     following: Option<Following>,
+    answers: Answers,
 }
 
 impl Collector {
@@ -50,6 +52,7 @@ impl Collector {
             gathers: false,
             problems: Vec::new(),
             following: None,
+            answers: Answers::default(),
         }
     }
 
@@ -135,20 +138,28 @@ impl Collector {
     /// Takes all connections that wait.
     fn accept(&mut self) {
         while let Ok((socket, _)) = self.listener.accept() {
-            // Only this user can come here, and nobody else is listened to.
+            // Only this user and root can come here, and root may only ask.
             let sender = socket_peercred(&socket).ok();
-            if sender.is_some_and(|s| s.uid == rustix::process::geteuid()) {
-                self.greet(socket, sender.map(|s| s.pid));
+            let ours = sender.is_some_and(|s| s.uid == rustix::process::geteuid());
+            if ours || sender.is_some_and(|s| s.uid.is_root()) {
+                self.greet(socket, sender.map(|s| s.pid), ours);
             }
         }
     }
 
-    fn greet(&mut self, socket: UnixStream, sender: Option<rustix::process::Pid>) {
+    fn greet(&mut self, socket: UnixStream, sender: Option<rustix::process::Pid>, ours: bool) {
         let ready = socket.set_nonblocking(false).and_then(|()| socket.set_read_timeout(Some(PATIENCE)));
         if ready.is_err() {
             return;
         }
         let (message, image) = match protocol::receive(&socket) {
+            Received::Message(message, None) if message.kind == Kind::QUESTION => {
+                if let Some(following) = &self.following {
+                    self.answers.give(following.seen(), socket);
+                }
+                return;
+            }
+            _ if !ours => return,
             Received::Message(message, Some(image)) => (message, image),
             // Who only looks whether we are here.
             Received::Closed => return,

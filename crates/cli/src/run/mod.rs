@@ -25,6 +25,7 @@ pub mod launcher;
 mod peers;
 mod preload;
 mod protocol;
+pub mod question;
 mod rendezvous;
 mod signals;
 pub mod start_form;

@@ -9,6 +9,8 @@
 //! | `MPSW` | version, rank, ranks on this host | a wrapper, which keeps the connection while its program runs |
 //! | `MPSP` | pid, 0, 0 | the wrapper: the program runs |
 //! | `MPSE` | 0 for exit or 1 for a signal, number, 0 | the wrapper: the program has ended |
+//!
+//! `MPSQ` (version, 0, 0) comes without an image, from who asks what has been seen of the job ([`super::question`]).
 
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
@@ -35,6 +37,7 @@ impl Kind {
     pub const WRAPPER: Self = Self(*b"MPSW");
     pub const STARTED: Self = Self(*b"MPSP");
     pub const ENDED: Self = Self(*b"MPSE");
+    pub const QUESTION: Self = Self(*b"MPSQ");
 }
 
 /// A message: its kind and three words in the byte order of the host.

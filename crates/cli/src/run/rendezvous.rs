@@ -46,9 +46,7 @@ impl Folder {
 
     /// The place of a job on this host: the folder may be on a disk that hosts share.
     pub fn place(&self, job: &str) -> PathBuf {
-        let host = rustix::system::uname();
-        let key = [host.nodename().to_bytes(), b"/", job.as_bytes()].concat();
-        self.0.join(format!("{:016x}{SUFFIX}", super::hash(&key)))
+        self.0.join(name(job))
     }
 
     /// Waits until nobody else takes or gives up a place.
@@ -87,6 +85,13 @@ impl Folder {
             }
         }
     }
+}
+
+/// The name of the place of a job on this host.
+pub fn name(job: &str) -> String {
+    let host = rustix::system::uname();
+    let key = [host.nodename().to_bytes(), b"/", job.as_bytes()].concat();
+    format!("{:016x}{SUFFIX}", super::hash(&key))
 }
 
 /// Whether nobody listens there. One who is too busy to answer is there.

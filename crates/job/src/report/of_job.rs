@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::{JobReport, Observed};
 use crate::Error;
+use crate::course::Followed;
 use crate::course::windows::Windows;
 use crate::discover::{Job, JobImage};
 use crate::evidence::Symbols;
@@ -84,6 +85,27 @@ pub struct Looked {
 /// Looks at all processes of a job. The command is the one that was typed, if that is known, else the first process's.
 #[must_use]
 pub fn of_job(job: &Job, ends: &Ends) -> Looked {
+    let mut looked = of_followed(job, ends, None);
+    ends.remember(&mut looked.report);
+    looked
+}
+
+/// The same of a running job, with what was seen of it until now, or why that is not known.
+#[must_use]
+pub fn of_running(job: &Job, followed: Result<&Followed, String>) -> Looked {
+    let mut looked = of_followed(job, &Ends::default(), followed.as_ref().ok().copied());
+    looked.report.not_followed = match followed {
+        Err(why) => Some(format!("only what the ranks still remember: {why}")),
+        Ok(_) if looked.report.hosts.len() > 1 => Some(OTHERS.to_owned()),
+        Ok(_) => None,
+    };
+    looked
+}
+
+/// What is said of a job of several hosts that runs.
+const OTHERS: &str = "of the ranks of other hosts only what they still remember: they are followed there, and the report at the end has it";
+
+fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
     let symbols = job.symbols();
     let (reader, mut observed, mut errors) = (Reader::default(), Vec::new(), Vec::new());
     for found in &job.images {
@@ -101,8 +123,7 @@ pub fn of_job(job: &Job, ends: &Ends) -> Looked {
     }
     let first = observed.iter().map(|one| one.process.command.clone()).find(|command| !command.is_empty());
     let command = ends.command().map(str::to_owned).or(first).unwrap_or_default();
-    let mut report = JobReport::new(command, observed);
-    ends.remember(&mut report);
+    let report = JobReport::followed(command, observed, followed.map(|seen| (seen, &*symbols)));
     Looked { report, errors }
 }
 

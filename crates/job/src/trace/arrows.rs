@@ -21,7 +21,13 @@ pub struct Message {
     pub sent: End,
     /// The call by which the receiver learnt that it had come.
     pub received: End,
-    /// Words for the communicator.
+    /// The call that began to receive it, of the receiver.
+    pub posted: Option<(usize, usize)>,
+    /// The call by which the sender learnt that it was sent.
+    pub done: Option<(usize, usize)>,
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// Words for it.
     pub object: String,
     #[allow(missing_docs)]
     pub tag: i32,
@@ -52,14 +58,19 @@ pub fn find(
         let sent_ns = at(from, ends.sent.posted_ns);
         let waited = ends.received.waited.as_ref();
         let began = waited.map(|waited| at(to, waited.from_ns));
+        let posted_ns = at(to, ends.received.posted_ns);
+        let done_ns = ends.sent.waited.as_ref().map(|waited| at(from, waited.from_ns));
         Some(Message {
             sent: End { rank: from, call: ranks.get(from).and_then(|rank| around(rank, sent_ns)) },
             received: End { rank: to, call: began.and_then(|ns| around(ranks.get(to)?, ns)) },
+            posted: ranks.get(to).and_then(|rank| around(rank, posted_ns)),
+            done: done_ns.and_then(|ns| around(ranks.get(from)?, ns)),
+            comm: ends.sent.comm,
             object: names.get(&ends.sent.comm).cloned().unwrap_or_default(),
             tag: ends.sent.tag,
             bytes: ends.sent.bytes,
             sent_ns,
-            posted_ns: at(to, ends.received.posted_ns),
+            posted_ns,
             received_ns: waited.map(|waited| at(to, waited.until_ns)),
         })
     };

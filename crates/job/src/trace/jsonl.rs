@@ -9,71 +9,137 @@ pub const SCHEMA: &str = "mpiscope.trace/1";
 /// Bytes that a line of a call has, about: for predictions.
 const LINE: u64 = 280;
 
+/// One line: the trace (the first line), a thread, followed by its calls, a call that has ended, or a message of which both ends are known.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Line<'a> {
+    Trace(Head<'a>),
+    Thread(Thread<'a>),
+    Call(CallLine<'a>),
+    Message(MessageLine<'a>),
+}
+
+/// The trace. Times of all lines are nanoseconds since its first call.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Head<'a> {
-    event: &'static str,
+    /// `mpiscope.trace/1`.
     schema: &'static str,
+    /// When the first call began, in nanoseconds since 1970.
     start_unix_ns: u64,
+    /// Hosts, each of which has a clock of its own.
     hosts: usize,
+    /// Processes.
     ranks: usize,
+    /// Lines of calls.
     calls: u64,
+    /// Older calls that are no longer known.
     gone: u64,
+    /// Lines of messages.
     messages: usize,
+    /// What is to be known of the times.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
 }
 
+/// A thread.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Thread<'a> {
-    event: &'static str,
+    /// Number of the world, from zero in the order in which they began.
     world: usize,
+    /// Rank in `MPI_COMM_WORLD`, if known.
     rank: Option<u32>,
+    /// Number of the thread, from zero in the order of first calls.
     thread: u64,
+    /// The kernel's id; zero if it has ended.
     tid: u32,
+    /// Name of the host.
     host: &'a str,
+    /// Process id there.
     pid: u32,
+    /// Calls that follow.
     calls: usize,
+    /// Older calls of this thread that are no longer known.
     gone: u64,
+    /// Whether the oldest messages of the process are no longer known.
     messages_gone: bool,
 }
 
+/// A call that has ended.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CallLine<'a> {
-    event: &'static str,
+    /// Number of the world.
     world: usize,
+    /// Rank in `MPI_COMM_WORLD`, if known.
     rank: Option<u32>,
+    /// Number of the thread.
     thread: u64,
+    /// The function, such as `MPI_Send`.
     function: &'a str,
+    /// When it began.
     begin_ns: u64,
+    /// When it ended.
     end_ns: u64,
+    /// `file:line` of the program, or function (else module) and offset.
     place: Option<&'a str>,
+    /// The communicator, window or file.
     object: Option<&'a str>,
+    /// Destination, source, root or target, as rank of the communicator; none of a constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<i32>,
+    /// That constant, such as `MPI_ANY_SOURCE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer_name: Option<&'a str>,
+    /// The tag, as the program gave it; none of `MPI_ANY_TAG`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<i32>,
+    /// Bytes that the process moved by it.
     bytes: u64,
+    /// Number of a collective on its communicator, modulo 2^32: the same on all members.
     #[serde(skip_serializing_if = "Option::is_none")]
     collective: Option<u32>,
+    /// How many calls are open below it: a user callback made it; not there if none is.
     #[serde(skip_serializing_if = "is_zero")]
     nested: u16,
 }
 
+/// A message.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MessageLine<'a> {
-    event: &'static str,
+    /// World of the sender.
     world: usize,
+    /// The sender.
     rank: Option<u32>,
+    /// World of the receiver.
     to_world: usize,
+    /// The receiver.
     to_rank: Option<u32>,
+    /// The communicator.
     object: &'a str,
+    /// Its tag.
     tag: i32,
+    /// Its bytes.
     bytes: u64,
+    /// When it was sent.
     begin_ns: u64,
+    /// When its receive was posted.
     posted_ns: u64,
+    /// When the receiver had it; none if it has not been told.
     end_ns: Option<u64>,
+}
+
+/// The form of a line, as JSON Schema.
+///
+/// # Errors
+/// None that is known.
+#[cfg(feature = "schema")]
+pub fn schema() -> serde_json::Result<String> {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    serde_json::to_string_pretty(&generator.into_root_schema_for::<Line<'static>>())
 }
 
 fn is_zero(number: &u16) -> bool {
@@ -96,7 +162,6 @@ pub fn predicted(trace: &JobTrace) -> u64 {
 /// When they cannot be written.
 pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
     let head = Head {
-        event: "trace",
         schema: SCHEMA,
         start_unix_ns: trace.start_unix_ns,
         hosts: trace.hosts,
@@ -106,11 +171,10 @@ pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
         messages: trace.messages.len(),
         note: (trace.hosts > 1).then_some(CLOCKS),
     };
-    line(out, &head)?;
+    line(out, &Line::Trace(head))?;
     for rank in &trace.ranks {
         for thread in &rank.threads {
             let of_thread = Thread {
-                event: "thread",
                 world: rank.world,
                 rank: rank.rank,
                 thread: thread.thread,
@@ -121,23 +185,22 @@ pub fn write(trace: &JobTrace, out: &mut dyn Write) -> io::Result<()> {
                 gone: thread.gone,
                 messages_gone: rank.messages_gone,
             };
-            line(out, &of_thread)?;
+            line(out, &Line::Thread(of_thread))?;
             for call in &thread.calls {
-                line(out, &call_line(call, rank.world, rank.rank, thread.thread))?;
+                line(out, &Line::Call(call_line(call, rank.world, rank.rank, thread.thread)))?;
             }
         }
     }
-    trace.messages.iter().try_for_each(|message| line(out, &message_line(trace, message)))
+    trace.messages.iter().try_for_each(|message| line(out, &Line::Message(message_line(trace, message))))
 }
 
-fn line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+fn line(out: &mut dyn Write, value: &Line<'_>) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")
 }
 
 fn call_line(call: &Call, world: usize, rank: Option<u32>, thread: u64) -> CallLine<'_> {
     CallLine {
-        event: "call",
         world,
         rank,
         thread,
@@ -159,7 +222,6 @@ fn message_line<'a>(trace: &JobTrace, message: &'a Message) -> MessageLine<'a> {
     let who = |end: End| trace.ranks.get(end.rank).map_or((0, None), |rank| (rank.world, rank.rank));
     let ((world, rank), (to_world, to_rank)) = (who(message.sent), who(message.received));
     MessageLine {
-        event: "message",
         world,
         rank,
         to_world,

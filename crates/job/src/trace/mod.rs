@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rings of a process ──► RankTrace (rank) ──┐
-//! ledgers ──► pairs of ends (questions::why)┴──► JobTrace (job) ──► jsonl · perfetto
+//! ledgers ──► pairs of ends (questions::why)┴──► JobTrace (job) ──► jsonl · perfetto · otf2
 //! ```
 //!
 //! Times are nanoseconds since the first call of the trace. Ranks of one host have one clock; those of several are as far apart as the
@@ -10,6 +10,7 @@
 
 mod arrows;
 pub mod jsonl;
+pub mod otf2;
 pub mod perfetto;
 mod rank;
 #[cfg(test)]
@@ -38,6 +39,8 @@ pub struct Call {
     pub place: Option<Arc<str>>,
     /// The communicator, window or file.
     pub object: Option<Arc<str>>,
+    /// Its identity, if several processes share it; else zero.
+    pub identity: u64,
     /// When it began.
     pub begin_ns: u64,
     /// When it ended.
@@ -93,10 +96,24 @@ pub struct JobTrace {
     pub ranks: Vec<RankTrace>,
     /// Messages of which both ends are known.
     pub messages: Vec<Message>,
+    /// Communicators by identity.
+    pub comms: BTreeMap<u64, Comm>,
     /// The beginning of the trace, in nanoseconds since 1970.
     pub start_unix_ns: u64,
     /// Hosts, each of which has a clock of its own.
     pub hosts: usize,
+}
+
+/// A communicator.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Comm {
+    /// For people.
+    pub name: String,
+    /// Rank in it, and index in [`JobTrace::ranks`], of the processes that still know it, by rank; of both groups of an
+    /// intercommunicator, where a rank may stand twice.
+    pub members: Vec<(u32, usize)>,
+    /// Whether it is an intercommunicator.
+    pub inter: bool,
 }
 
 /// A trace, and what could not be read for it.
@@ -205,7 +222,26 @@ fn joined(mut seen: Vec<Seen>) -> JobTrace {
     let (observations, ranks): (Vec<_>, Vec<_>) =
         seen.into_iter().map(|one| (one.observation, one.trace)).unzip();
     let messages = arrows::find(&observations, &ranks, &later, &names);
-    JobTrace { ranks, messages, start_unix_ns, hosts }
+    let comms = comms(&observations, names);
+    JobTrace { ranks, messages, comms, start_unix_ns, hosts }
+}
+
+/// The communicators, with those of their members that know them; the observations are in the order of the ranks.
+fn comms(observations: &[Observation], names: BTreeMap<u64, String>) -> BTreeMap<u64, Comm> {
+    let named = |(identity, name)| (identity, Comm { name, ..Comm::default() });
+    let mut all: BTreeMap<u64, Comm> = names.into_iter().map(named).collect();
+    for (at, seen) in observations.iter().enumerate() {
+        for comm in seen.communicators.iter().filter(|comm| comm.identity != 0) {
+            let entry = all.entry(comm.identity).or_default();
+            entry.inter |= comm.remote.is_some();
+            entry.members.push((comm.rank, at));
+        }
+    }
+    for comm in all.values_mut() {
+        comm.members.sort_unstable();
+        comm.members.dedup();
+    }
+    all
 }
 
 /// What is to be added to the clock of each host to have nanoseconds since 1970. Processes of a host have read both clocks at different

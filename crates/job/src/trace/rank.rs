@@ -15,7 +15,7 @@ use std::sync::Arc;
 struct Words {
     functions: HashMap<u16, (Arc<str>, Fields, bool)>,
     places: HashMap<u64, Option<Arc<str>>>,
-    objects: HashMap<u64, Option<Arc<str>>>,
+    objects: HashMap<u64, (Option<Arc<str>>, u64)>,
     peers: HashMap<i32, Option<Arc<str>>>,
 }
 
@@ -51,9 +51,9 @@ impl Words {
         let (function, fields, collective) = self.function(rank, number);
         let (from, object) = (call.from.get(), call.object.get());
         let place = self.places.entry(from).or_insert_with(|| rank.place(from).map(Into::into)).clone();
-        let object = self.objects.entry(object).or_insert_with(|| {
+        let (object, identity) = self.objects.entry(object).or_insert_with(|| {
             let reference = rank.objects().reference(object).filter(|_| object != 0);
-            reference.map(|reference| reference.label().into())
+            reference.map_or((None, 0), |object| (Some(object.label().into()), object.identity.0))
         });
         let given = call.peer.get().cast_signed();
         let peer = fields.peer.map(|_| given).filter(|peer| *peer >= 0);
@@ -68,6 +68,7 @@ impl Words {
             function,
             place,
             object: object.clone(),
+            identity: *identity,
             begin_ns,
             end_ns: clock.ns_at(call.ended.get()).max(begin_ns),
             peer,

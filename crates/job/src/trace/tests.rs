@@ -21,6 +21,9 @@ fn trace() -> JobTrace {
     let message = Message {
         sent: end(0),
         received: end(1),
+        posted: None,
+        done: None,
+        comm: 7,
         object: "MPI_COMM_WORLD".into(),
         tag: -3,
         bytes: 4,
@@ -29,7 +32,7 @@ fn trace() -> JobTrace {
         received_ns: Some(29),
     };
     let ranks = vec![rank(0, sends), rank(1, receives)];
-    JobTrace { ranks, messages: vec![message], start_unix_ns: 1, hosts: 2 }
+    JobTrace { ranks, messages: vec![message], comms: BTreeMap::new(), start_unix_ns: 1, hosts: 2 }
 }
 
 #[test]
@@ -47,6 +50,60 @@ fn every_line_is_json_and_what_is_gone_is_counted() -> Result<(), Box<dyn Error>
         (last["rank"].as_u64(), last["to_rank"].as_u64(), last["tag"].as_i64()),
         (Some(0), Some(1), Some(-3))
     );
+    Ok(())
+}
+
+/// Whether a value has the type that a property says; `null` where it may be none.
+#[cfg(feature = "schema")]
+fn has_type(value: &serde_json::Value, property: &serde_json::Value) -> bool {
+    let name = match value {
+        serde_json::Value::Null => "null",
+        serde_json::Value::Bool(_) => "boolean",
+        serde_json::Value::Number(_) => "integer",
+        serde_json::Value::String(_) => "string",
+        _ => return false,
+    };
+    let allowed = &property["type"];
+    let least = property["minimum"].as_i64().unwrap_or(i64::MIN);
+    let fits = property["const"].is_null() || property["const"] == *value;
+    let of_type = allowed == name || allowed.as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    of_type && fits && value.as_i64().is_none_or(|number| number >= least)
+}
+
+#[test]
+#[cfg(feature = "schema")]
+fn every_line_has_the_published_form() -> Result<(), Box<dyn Error>> {
+    let schema = jsonl::schema()?;
+    let published = include_str!("../../../../share/mpiscope.trace.1.schema.json");
+    let hint = "`mpiscope trace --schema` is another: write it there, if fields were only added";
+    assert!(format!("{schema}\n") == published, "share/mpiscope.trace.1.schema.json: {hint}");
+    let schema: serde_json::Value = serde_json::from_str(&schema)?;
+    let mut given = trace();
+    let call = &mut given.ranks[0].threads[0].calls[0];
+    (call.peer, call.tag, call.collective, call.nested) = (Some(1), Some(2), Some(3), 4);
+    (call.place, call.peer_name) = (Some("a.c:1".into()), Some("MPI_ANY_SOURCE".into()));
+    let mut out = Vec::new();
+    jsonl::write(&given, &mut out)?;
+    for line in String::from_utf8(out)?.lines() {
+        let line: serde_json::Value = serde_json::from_str(line)?;
+        let forms = schema["oneOf"].as_array().ok_or("no forms")?;
+        let of_event = |form: &&serde_json::Value| form["properties"]["event"]["const"] == line["event"];
+        let form = forms.iter().find(of_event).ok_or_else(|| format!("no form of {line}"))?;
+        let refers = form["$ref"].as_str().and_then(|name| schema.pointer(name.trim_start_matches('#')));
+        let property = |name: &str| {
+            let own = form["properties"].get(name);
+            own.or_else(|| refers.and_then(|form| form["properties"].get(name)))
+        };
+        for (name, value) in line.as_object().ok_or("no object")? {
+            let property = property(name).ok_or_else(|| format!("{name} is in no form: {line}"))?;
+            assert!(has_type(value, property), "{name} of {line} is not {property}");
+        }
+        let wanted =
+            [Some(form), refers].into_iter().flatten().filter_map(|form| form["required"].as_array());
+        for name in wanted.flatten().filter_map(|name| name.as_str()) {
+            assert!(line.get(name).is_some(), "no {name} in {line}");
+        }
+    }
     Ok(())
 }
 

@@ -30,6 +30,7 @@ fn random_traffic(library: &Library) -> Result<()> {
     let whole = traced(library, dir.path(), "--trace=4M")?;
     messages(&whole, dir.path())?;
     calls(&whole, dir.path())?;
+    archive(&whole, dir.path())?;
     // Room for 64 calls of each thread: what is there are the last ones, and the others are counted.
     let last = traced(library, dir.path(), "--trace=4K")?;
     calls(&last, dir.path())?;
@@ -63,6 +64,48 @@ fn traced(library: &Library, dir: &Path, size: &str) -> Result<Vec<Value>> {
 
 fn of<'a>(lines: &'a [Value], event: &'a str) -> impl Iterator<Item = &'a Value> {
     lines.iter().filter(move |line| line["event"] == event)
+}
+
+/// The archive of OTF2 has as many events as there are lines, for whoever reads it with other tools.
+fn archive(lines: &[Value], dir: &Path) -> Result<()> {
+    let Some(print) = paths::in_path("otf2-print") else {
+        eprintln!(
+            "the archive of OTF2 is not looked at: there is no otf2-print, which comes with Debian's otf2-tools"
+        );
+        return Ok(());
+    };
+    let (mpiscope, folder) = (paths::mpiscope().context("no mpiscope command")?, dir.join("archive"));
+    let mut command = Command::new(mpiscope);
+    let command = command.args(["trace", "--format", "otf2", "-o"]).arg(&folder).arg(dir.join("out"));
+    let outcome = run::bounded(command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let outcome = run::bounded(Command::new(&print).arg(folder.join("traces.otf2")), LIMIT)?;
+    ensure!(outcome.success() && outcome.stderr.is_empty(), "{}", outcome.describe());
+    let printed = |names: &[&str]| {
+        let events = outcome.stdout.lines().filter_map(|line| line.split_whitespace().next());
+        events.filter(|event| names.contains(event)).count()
+    };
+    let all = of(lines, "call").count();
+    ensure!(
+        printed(&["ENTER"]) == all && printed(&["LEAVE"]) == all,
+        "not {all} calls: {}",
+        outcome.describe()
+    );
+    let (sent, received) = (printed(&["MPI_SEND", "MPI_ISEND"]), printed(&["MPI_RECV", "MPI_IRECV"]));
+    let told = of(lines, "message").filter(|message| !message["end_ns"].is_null()).count();
+    ensure!((sent, received) == (of(lines, "message").count(), told), "{sent} sent, {received} received");
+    let collectives =
+        of(lines, "call").filter(|call| call["function"] == "MPI_Barrier" || call["function"] == "MPI_Bcast");
+    let (begun, ended) = (printed(&["MPI_COLLECTIVE_BEGIN"]), printed(&["MPI_COLLECTIVE_END"]));
+    let collectives = collectives.count();
+    ensure!(
+        (begun, ended) == (collectives, collectives),
+        "{begun} and {ended} collectives, not {collectives}"
+    );
+    let definitions = run::bounded(Command::new(print).arg("-G").arg(folder.join("traces.otf2")), LIMIT)?;
+    let well = definitions.success() && definitions.stderr.is_empty();
+    ensure!(well && definitions.stdout.contains("MPI_COMM_WORLD"), "{}", definitions.describe());
+    Ok(())
 }
 
 /// Messages and bytes from rank to rank.

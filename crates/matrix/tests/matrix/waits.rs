@@ -1,5 +1,6 @@
 //! Wait states that a program knows of itself: found, with seconds, line and culprit, and nowhere else.
 
+use std::fs;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -9,6 +10,7 @@ use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::report;
 use mpiscope_testkit::trials::checked;
 
+use crate::inspected::job::{Job, json};
 use crate::subject::{Form, Subject, word};
 
 const RANKS: usize = 3;
@@ -84,14 +86,18 @@ const HALF: u64 = 400;
 fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let program = Program { name: "waits_many", ranks: RANKS, needs: Needs::Nothing };
     let binary = subject.binary(&program, library)?;
-    let what = [word(&binary), HALF.to_string().into()];
-    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|_| {})?;
-    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
-    let words: Vec<&str> = ran.outcome.stdout.split_whitespace().collect();
-    let [count, seconds, line] = words[..] else { anyhow::bail!("not understood: {}", ran.outcome.stdout) };
+    let mut job = Job::start_words(library, RANKS, &[word(&binary), HALF.to_string().into()], &|_| ())?;
+    job.all_ready()?;
+    let running: report::Report = serde_json::from_value(json(&["report", "--json", &job.target()])?)?;
+    job.signal("go")?;
+    job.finish()?;
+    let told = fs::read_to_string(job.path().join("stdout"))?;
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let [count, seconds, line] = words[..] else { anyhow::bail!("not understood: {told}") };
     let (count, known, line): (u64, f64, _) =
         (count.parse()?, seconds.parse()?, format!("waits_many.c:{line}"));
-    let report = report::read(&ran.out())?;
+    let report = report::read(&job.path().join("out"))?;
+    same_while_it_runs(&running, &report)?;
     let waits = report.waits.context("no waits in the report")?;
     // The program counts its barriers; one more collective brings its times together.
     ensure!(waits.collectives == count + 1, "{} collectives, not {count}: {waits:#?}", waits.collectives);
@@ -114,6 +120,25 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let mut times = [0; RANKS];
     behind.for_each(|who| times[who] += 1);
     ensure!(times[1] > times[0] && times[1] > times[2], "the last windows name {times:?}: {windows:#?}");
+    Ok(())
+}
+
+/// The report of the job when it had done everything and stood still, and that of its end.
+fn same_while_it_runs(running: &report::Report, ended: &report::Report) -> Result<()> {
+    ensure!(running.not_followed.is_none(), "{:?}", running.not_followed);
+    let waits = |report: &report::Report| {
+        let waits = report.waits.as_ref().context("no waits in the report")?;
+        let seconds: f64 = waits.list.iter().map(|wait| wait.seconds).sum();
+        Ok::<_, anyhow::Error>((waits.collectives, waits.collectives_seen, seconds))
+    };
+    let ((count, seen, now), (all, all_seen, then)) = (waits(running)?, waits(ended)?);
+    let alike = (count, seen) == (all, all_seen) && (now - then).abs() <= 0.01 * then;
+    ensure!(
+        alike,
+        "{seen} of {count} and {now} s while it runs, {all_seen} of {all} and {then} s in the end"
+    );
+    let windows = running.windows.as_ref().context("no windows while it runs")?;
+    ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
     Ok(())
 }
 

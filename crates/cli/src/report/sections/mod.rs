@@ -66,8 +66,11 @@ impl Section {
 
     fn blocks(self, report: &JobReport) -> Vec<Block> {
         match self {
-            Self::Time => time::blocks(report).into_iter().chain(windows::blocks(report)).collect(),
-            Self::Waits => waits::blocks(report),
+            Self::Time => {
+                let time = time::blocks(report).into_iter().chain(windows::blocks(report));
+                time.chain(not_followed(report)).collect()
+            }
+            Self::Waits => waits::blocks(report).into_iter().chain(not_followed(report)).collect(),
             Self::Sites => sites::blocks(report),
             Self::Peers => peers::blocks(report),
             Self::Collectives => collectives::blocks(report),
@@ -92,6 +95,11 @@ pub fn all(report: &JobReport, wanted: &[Section]) -> Vec<(Section, Vec<Block>)>
         (_, false) => Some((*section, vec![Block::Line("  nothing was recorded of this".to_owned())])),
     };
     chosen.iter().filter_map(shown).collect()
+}
+
+/// Why a running job has no windows and not all waits.
+fn not_followed(report: &JobReport) -> Option<Block> {
+    report.not_followed.as_ref().map(|why| Block::Line(format!("  {why}")))
 }
 
 /// Rows of a table that is cut, and what is said of the rest.

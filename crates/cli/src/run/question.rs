@@ -1,0 +1,215 @@
+//! What a collector has seen of its job while that runs, for whoever asks: `mpiscope report JOB`.
+//!
+//! The one who asks connects to the collector's socket, sends a message without an image and reads until the end: JSON, as it is put into
+//! evidence files. The collector has a thread for each answer, so that nobody who reads slowly keeps it from hearing the ranks.
+
+use super::follow::Seen;
+use super::protocol::{self, Kind, Message, VERSION};
+use super::rendezvous;
+use mpiscope_job::course::Followed;
+use mpiscope_job::discover::Job;
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long an answer may take: one look at all ranks of the host, and reading it.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are read: whom it comes from is not believed to be sparing.
+const MOST_BYTES: usize = 1 << 28;
+/// Those who ask at the same time.
+const MOST: usize = 4;
+
+/// Answers those who ask.
+#[derive(Debug, Default)]
+pub struct Answers {
+    /// One for each that is under way, and our own.
+    under_way: Arc<()>,
+}
+
+impl Answers {
+    /// Answers this one; closes without an answer if there are too many.
+    pub fn give(&self, seen: Seen, socket: UnixStream) {
+        let slot = Arc::clone(&self.under_way);
+        if Arc::strong_count(&slot) > MOST + 1 {
+            return;
+        }
+        let answer = move || {
+            // Who has gone away needs no answer.
+            let _gone = write(&seen.now(), socket);
+            drop(slot);
+        };
+        // Without a thread there is no answer, and who asks says so.
+        let _none = thread::Builder::new().name("answer".into()).spawn(answer);
+    }
+}
+
+fn write(followed: &Followed, socket: UnixStream) -> io::Result<()> {
+    socket.set_nonblocking(false)?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    let mut out = BufWriter::new(socket);
+    serde_json::to_writer(&mut out, followed)?;
+    out.flush()
+}
+
+/// What has been seen until now of the part of a job that is on this host.
+///
+/// # Errors
+/// Why that is not known, as a part of a sentence.
+pub fn ask(job: &Job) -> Result<Followed, String> {
+    let place = place(job).ok_or("no `mpiscope run` that follows it is to be found from here")?;
+    read(&place, job.owner).map_err(|why| format!("`mpiscope run`, which follows it, cannot be asked: {why}"))
+}
+
+/// Where the collector of the job listens, as its ranks were told. What they were told by another one around it has another name.
+fn place(job: &Job) -> Option<PathBuf> {
+    let name = rendezvous::name(&job.name);
+    // Process ids in evidence of other hosts are those of there.
+    let here = job.images.iter().filter(|image| image.about().is_none());
+    let holders = here.flat_map(|image| &image.holders);
+    holders.filter_map(|(pid, _)| told(*pid)).find(|place| place.file_name() == Some(name.as_ref()))
+}
+
+fn told(pid: u32) -> Option<PathBuf> {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    of_environment(&environment)
+}
+
+fn of_environment(environment: &[u8]) -> Option<PathBuf> {
+    let mut variables = environment.split(|byte| *byte == 0);
+    let place = variables.find_map(|variable| variable.strip_prefix(b"MPISCOPE_COLLECTOR="))?;
+    std::str::from_utf8(place).ok().filter(|place| place.starts_with('/')).map(PathBuf::from)
+}
+
+fn read(place: &Path, owner: u32) -> io::Result<Followed> {
+    let socket = connected(place)?;
+    let listener = socket_peercred(&socket)?.uid.as_raw();
+    if listener != owner {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("user {listener} listens there"),
+        ));
+    }
+    protocol::send(&socket, &Message { kind: Kind::QUESTION, words: [VERSION, 0, 0] }, None)?;
+    let answer = whole(socket, Instant::now() + PATIENCE)?;
+    if answer.is_empty() {
+        return Err(io::Error::other("it gave no answer"));
+    }
+    let told: Followed = serde_json::from_slice(&answer)?;
+    // What it says is not believed to be bounded.
+    let mut followed = Followed::default();
+    followed.take_in(told, None);
+    Ok(followed)
+}
+
+/// Connects without waiting for somebody who does not accept anybody.
+fn connected(place: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(place)?)?;
+    let socket = UnixStream::from(socket);
+    socket.set_nonblocking(false)?;
+    Ok(socket)
+}
+
+/// Everything that comes, until `end`: who sends a byte now and then does not hold us.
+fn whole(mut socket: UnixStream, end: Instant) -> io::Result<Vec<u8>> {
+    let (mut all, mut part) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() || all.len() > MOST_BYTES {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "its answer does not end"));
+        }
+        socket.set_read_timeout(Some(left))?;
+        match socket.read(&mut part) {
+            Ok(0) => return Ok(all),
+            Ok(count) => all.extend(part.iter().take(count)),
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::geteuid;
+    use std::os::unix::net::UnixListener;
+
+    /// One question to somebody who listens, and what is made of the answer.
+    fn asked(give: impl FnOnce(UnixStream) + Send + 'static, owner: u32) -> io::Result<Followed> {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("x.collector");
+        let listener = UnixListener::bind(&place).unwrap();
+        let other = thread::spawn(move || {
+            let (socket, _) = listener.accept().unwrap();
+            give(socket);
+        });
+        let read = read(&place, owner);
+        other.join().unwrap();
+        read
+    }
+
+    fn hear(socket: &UnixStream) {
+        let protocol::Received::Message(message, None) = protocol::receive(socket) else {
+            panic!("no question")
+        };
+        assert_eq!((message.kind, message.words[0]), (Kind::QUESTION, VERSION));
+    }
+
+    #[test]
+    fn who_asks_gets_what_was_seen_and_not_from_anybody_but_the_owner_of_the_job() {
+        let us = geteuid().as_raw();
+        let answer = |socket: UnixStream| {
+            hear(&socket);
+            Answers::default().give(Seen::default(), socket);
+        };
+        let followed = asked(answer, us).unwrap();
+        assert!(followed.windows(|_| 0).is_none());
+        let refused = asked(drop, us + 1).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn no_answer_and_half_an_answer_are_errors() {
+        let us = geteuid().as_raw();
+        let nothing = asked(|socket| hear(&socket), us).unwrap_err();
+        assert!(nothing.to_string().contains("no answer"), "{nothing}");
+        let half = |mut socket: UnixStream| {
+            hear(&socket);
+            socket.write_all(b"{\"sum\":").unwrap();
+        };
+        assert!(asked(half, us).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_does_not_end_is_given_up() {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        there.write_all(b"{").unwrap();
+        let soon = Instant::now() + Duration::from_millis(30);
+        assert_eq!(whole(here, soon).unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn more_questions_at_once_than_are_answered_are_closed() {
+        let answers = Answers::default();
+        let _under_way: Vec<_> = (0..MOST).map(|_| Arc::clone(&answers.under_way)).collect();
+        let (here, mut there) = UnixStream::pair().unwrap();
+        answers.give(Seen::default(), here);
+        let mut answer = Vec::new();
+        there.read_to_end(&mut answer).unwrap();
+        assert!(answer.is_empty());
+    }
+
+    #[test]
+    fn the_place_is_what_the_rank_was_told_and_begins_at_the_root() {
+        let of = |text: &str| of_environment(text.as_bytes());
+        assert_eq!(of("A=1\0MPISCOPE_COLLECTOR=/x/y.collector\0"), Some("/x/y.collector".into()));
+        assert_eq!((of("A=1\0"), of("MPISCOPE_COLLECTOR=y\0"), of("")), (None, None, None));
+    }
+}
