@@ -8,6 +8,7 @@ use crate::cell::{W16, W32, W64};
 use crate::layout::SectionKind;
 use crate::{Error, Image, Source};
 use std::mem::{offset_of, size_of};
+use std::ops::Range;
 use std::sync::atomic::{Ordering, fence};
 
 /// More rings than this are not made, and not looked at.
@@ -78,6 +79,16 @@ pub fn size(text: &str) -> Option<u64> {
             None => text.parse().ok(),
         },
     }
+}
+
+/// Reads from when until when calls are kept, as `MPISCOPE_TRACE_WINDOW` says it: two numbers of milliseconds with a comma between them, of
+/// which the second may be left out. In nanoseconds; nothing for anything else.
+#[must_use]
+pub fn window(text: &str) -> Option<Range<u64>> {
+    let (from, until) = text.split_once(',')?;
+    let ns = |text: &str| text.trim().parse::<u64>().ok()?.checked_mul(1_000_000);
+    let until = if until.trim().is_empty() { Some(u64::MAX) } else { ns(until) };
+    Some(ns(from)?..until?).filter(|window| window.start < window.end)
 }
 
 impl Ring {
@@ -152,6 +163,13 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_has_a_beginning_and_perhaps_an_end() {
+        let read = ["0,5", "60000, ", "5,5", "7,3", "5", ",5", "x,5", "1,99999999999999999"].map(window);
+        let (first, open) = (Some(0..5_000_000), Some(60_000_000_000..u64::MAX));
+        assert_eq!(read, [first, open, None, None, None, None, None, None]);
+    }
 
     #[test]
     fn a_trace_has_a_size_or_the_usual_one_or_is_off() {

@@ -1,5 +1,6 @@
 //! What a program needs in its environment to run under the layer.
 
+use super::TraceWindow;
 use super::preload;
 use anyhow::{Result, bail};
 use std::ffi::OsString;
@@ -54,6 +55,8 @@ pub struct Environment {
     pub check: bool,
     /// How much memory the trace of each thread gets; none without a trace.
     pub trace: Option<String>,
+    /// From when until when calls are in it.
+    pub trace_window: Option<TraceWindow>,
     /// Where hosts send what they know, and the secret that they need for it.
     pub uplink: Vec<(&'static str, OsString)>,
     /// Only the ranks of this world are known to run under the layer: what they spawn is not.
@@ -72,6 +75,7 @@ impl Environment {
             hold: false,
             check: false,
             trace: None,
+            trace_window: None,
             uplink: Vec::new(),
             world_only: false,
         })
@@ -100,6 +104,8 @@ impl Environment {
             variables.push(("MPISCOPE_HOLD", "1".into()));
         }
         variables.extend(self.trace.iter().map(|size| ("MPISCOPE_TRACE", size.into())));
+        let window = self.trace_window.iter();
+        variables.extend(window.map(|window| ("MPISCOPE_TRACE_WINDOW", window.milliseconds.clone().into())));
         if self.check {
             variables.push(("MPISCOPE_RECORD_MESSAGES", "1".into()));
         }

@@ -58,6 +58,9 @@ pub struct Options {
     /// Also keep the last calls of every thread, for `mpiscope trace`, in so much memory for each, such as 64M
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = trace_size)]
     pub trace: Option<String>,
+    /// Of these only calls from FROM until TO, in seconds since the first call of each rank; without TO until its end
+    #[arg(long, value_name = "FROM,TO", requires = "trace", value_parser = trace_window)]
+    pub trace_window: Option<TraceWindow>,
     /// Hold every rank at the end of MPI_Init until a debugger lets it go
     #[arg(long)]
     pub hold: bool,
@@ -91,6 +94,34 @@ fn trace_size(text: &str) -> Result<String, String> {
     let wrong = || "write a size from 4K to 4G, such as 64M".to_owned();
     let bytes = mpiscope_job::trace::size(text).ok_or_else(wrong)?;
     if (1 << 12..=1 << 32).contains(&bytes) { Ok(text.to_owned()) } else { Err(wrong()) }
+}
+
+/// From when until when calls are traced, as the layer reads it: in milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceWindow {
+    typed: String,
+    milliseconds: String,
+}
+
+fn trace_window(text: &str) -> Result<TraceWindow, String> {
+    let wrong = || "write two numbers of seconds, such as 2.5,10 or 60,".to_owned();
+    let (from, to) = text.split_once(',').ok_or_else(wrong)?;
+    let ms = |text: &str| -> Result<String, String> {
+        match text.trim() {
+            "" => Ok(String::new()),
+            text => {
+                let seconds = text
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|seconds| (0.0..=1e9).contains(seconds))
+                    .ok_or_else(wrong)?;
+                Ok(((seconds * 1000.0).round() as u64).to_string())
+            }
+        }
+    };
+    let milliseconds = format!("{},{}", ms(from)?, ms(to)?);
+    mpiscope_job::trace::window(&milliseconds).ok_or_else(wrong)?;
+    Ok(TraceWindow { typed: text.to_owned(), milliseconds })
 }
 
 /// What is said before the run. The ledger has a message of 128 bytes for every fourth call of 64, sent and received.
@@ -205,6 +236,7 @@ fn inner(options: &Options) -> Result<Vec<OsString>> {
     let flags =
         [("--check", options.check), ("--hold", options.hold || options.debug), ("--quiet", options.quiet)];
     words.extend(options.trace.iter().map(|size| format!("--trace={size}").into()));
+    words.extend(options.trace_window.iter().map(|window| format!("--trace-window={}", window.typed).into()));
     words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).into()));
     Ok(words)
 }
@@ -235,6 +267,7 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
     environment.hold = options.hold || options.debug || starter::being_debugged();
     environment.check = options.check;
     environment.trace = options.trace.clone();
+    environment.trace_window = options.trace_window.clone();
     if let Some(size) = options.trace.as_ref().filter(|_| !options.quiet) {
         complain("run", &traces_need(size));
     }

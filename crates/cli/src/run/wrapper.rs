@@ -51,6 +51,7 @@ pub fn run(options: &Options, layer: &Path, place: &LauncherEnvironment) -> Resu
     environment.hold = options.hold || options.debug;
     environment.check = options.check;
     environment.trace = options.trace.clone();
+    environment.trace_window = options.trace_window.clone();
     let image = new_image(&job)?;
     environment.image = Some(image.as_raw_fd());
     let lost = Cell::new(None);

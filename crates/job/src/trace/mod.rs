@@ -17,7 +17,7 @@ mod rank;
 mod tests;
 
 pub use arrows::{End, Message};
-pub use mpiscope_image::trace::size;
+pub use mpiscope_image::trace::{size, window};
 
 use crate::discover::Job;
 use crate::living::Reader;

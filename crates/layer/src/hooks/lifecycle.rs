@@ -6,7 +6,7 @@ use crate::debugger;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
-use crate::record::{observe, process, threads};
+use crate::record::{observe, process, threads, trace};
 use mpi_abi::{Abi, f};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::State;
@@ -179,8 +179,9 @@ pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
     writer.header().state.set(State::ABORTED.0);
 }
 
-/// `MPI_Pcontrol`: only counted.
-pub fn pcontrol() {
+/// `MPI_Pcontrol`: counted; it pauses a trace.
+pub fn pcontrol(level: c_int) {
+    trace::control(level);
     let call = Call::<mpi_abi::Mpich>::enter(f::MPI_Pcontrol);
     call.publish(|_| {});
     observe::call_started(&call);

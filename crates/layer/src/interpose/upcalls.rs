@@ -20,7 +20,7 @@ pub struct Upcalls {
     /// The process is a forked child, for which nothing is recorded.
     pub forked: fn(),
     /// The program called `MPI_Pcontrol`: return address and stack pointer are in the thread's block.
-    pub pcontrol: fn(),
+    pub pcontrol: fn(c_int),
 }
 
 unsafe extern "Rust" {
@@ -51,12 +51,12 @@ macro_rules! put_in {
 }
 pub(crate) use put_in;
 
-/// `MPI_Pcontrol`, which the library must get with all its arguments: only counted.
-pub unsafe extern "C" fn observe_pcontrol(_level: c_int, return_address: u64, stack_pointer: u64) {
+/// `MPI_Pcontrol`, which the library must get with all its arguments: counted, and its level looked at.
+pub unsafe extern "C" fn observe_pcontrol(level: c_int, return_address: u64, stack_pointer: u64) {
     let tls = Tls::get();
     if tls.depth.get() == 0 {
         tls.return_address.set(return_address);
         tls.stack_pointer.set(stack_pointer);
-        (upcalls().pcontrol)();
+        (upcalls().pcontrol)(level);
     }
 }

@@ -4,16 +4,27 @@
 //! said of it. Messages are paired by the ledger, which is kept together with a trace.
 #![allow(unsafe_code)]
 
-use crate::base::{complaint::complain, image, settings};
+use crate::base::{clock, complaint::complain, image, settings};
 use crate::interpose::tls::Tls;
 use crate::record::threads;
+use libc::c_int;
 use mpi_abi::{Flags, FunctionId};
-use mpiscope_image::layout::{Loss, SectionKind, Thread};
+use mpiscope_image::layout::{Clock, Loss, SectionKind, Thread};
 use mpiscope_image::trace::{self, Called, MOST_CALLS, MOST_RINGS, Ring};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Calls in each ring, a power of two; zero while there is no trace.
 static CAPACITY: AtomicUsize = AtomicUsize::new(0);
+/// Set as long as not every call is wanted, or once `MPI_Pcontrol` was called.
+static LIMITED: AtomicBool = AtomicBool::new(false);
+/// `MPI_Pcontrol(0)` was called last.
+static PAUSED: AtomicBool = AtomicBool::new(false);
+/// What is wanted, in nanoseconds since the clock was started.
+static FROM_NS: AtomicU64 = AtomicU64::new(0);
+static UNTIL_NS: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Nanoseconds of a tick, as bits of a number with a fraction, and until how many ticks that is exact enough.
+static TICK: AtomicU64 = AtomicU64::new(0);
+static KNOWN: AtomicU64 = AtomicU64::new(0);
 /// Fewer calls than this in a ring are not worth it.
 const LEAST: u64 = 64;
 
@@ -35,6 +46,53 @@ pub fn start() {
         }
         None => complain("MPISCOPE_TRACE: write a size, such as 16M; there is no trace"),
     }
+    let Some(text) = settings::variable(c"MPISCOPE_TRACE_WINDOW") else { return };
+    match trace::window(&text.to_string_lossy()) {
+        Some(window) => {
+            FROM_NS.store(window.start, Ordering::Relaxed);
+            UNTIL_NS.store(window.end, Ordering::Relaxed);
+            LIMITED.store(true, Ordering::Relaxed);
+        }
+        None => complain(
+            "MPISCOPE_TRACE_WINDOW: write two numbers of milliseconds, such as 2000,5000; all is traced",
+        ),
+    }
+}
+
+/// `MPI_Pcontrol`: level 0 pauses the trace, every other one goes on with it.
+pub fn control(level: c_int) {
+    if is_on() {
+        PAUSED.store(level == 0, Ordering::Relaxed);
+        LIMITED.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether a call of this time is to be in the trace.
+#[cold]
+#[inline(never)]
+fn wanted(since: u64, until: u64) -> bool {
+    let (from_ns, until_ns) = (FROM_NS.load(Ordering::Relaxed), UNTIL_NS.load(Ordering::Relaxed));
+    if PAUSED.load(Ordering::Relaxed) {
+        return false;
+    }
+    let Some(writer) = image::writer().filter(|_| (from_ns, until_ns) != (0, u64::MAX)) else { return true };
+    let clock = &writer.header().clock;
+    let (began, ended) = (ns(clock, since), ns(clock, until));
+    ended >= from_ns && began < until_ns
+}
+
+/// Nanoseconds since the clock was started. How long a tick is gets measured again whenever twice as many have passed as the last time:
+/// so it is exact to twice the error of one measurement, and measured seldom.
+fn ns(clock: &Clock, ticks: u64) -> u64 {
+    let since_start = ticks.saturating_sub(clock.start_ticks.get());
+    if since_start >= KNOWN.load(Ordering::Acquire) {
+        let (now, now_ns) = clock::point();
+        let passed = now.saturating_sub(clock.start_ticks.get()).max(1);
+        let tick = now_ns.saturating_sub(clock.start_ns.get()) as f64 / passed as f64;
+        TICK.store(tick.to_bits(), Ordering::Relaxed);
+        KNOWN.store(passed.saturating_mul(2), Ordering::Release);
+    }
+    (since_start as f64 * f64::from_bits(TICK.load(Ordering::Relaxed))) as u64
 }
 
 /// How many calls each ring has room for; zero without a trace.
@@ -93,6 +151,9 @@ pub fn write(
 ) {
     let Some(tracer) = threads::local(tls).and_then(|local| local.trace.get()) else { return };
     if since == 0 || function.properties().flags.has(Flags::LOOKUP) {
+        return;
+    }
+    if LIMITED.load(Ordering::Relaxed) && !wanted(since, until) {
         return;
     }
     let noted = &thread.call;

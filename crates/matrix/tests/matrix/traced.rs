@@ -19,8 +19,9 @@ use crate::tool::build;
 
 pub fn trials(library: &Arc<Library>) -> Vec<Trial> {
     let name = format!("{}::a_trace_has_every_call_and_message_of_a_random_traffic", library.name);
-    let library = Arc::clone(library);
-    vec![checked(name, move || random_traffic(&library))]
+    let (one, other) = (Arc::clone(library), Arc::clone(library));
+    let window = format!("{}::a_trace_has_calls_of_its_window_and_none_while_it_is_paused", library.name);
+    vec![checked(name, move || random_traffic(&one)), checked(window, move || windows(&other))]
 }
 
 fn random_traffic(library: &Library) -> Result<()> {
@@ -60,6 +61,63 @@ fn traced(library: &Library, dir: &Path, size: &str) -> Result<Vec<Value>> {
     let outcome = run::bounded(command.args(["trace", "--format", "jsonl"]).arg(&out), LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
     outcome.stdout.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// A window that some calls are in, others before and behind it, and a program that pauses the trace.
+fn windows(library: &Library) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    build(library, &paths::programs().join("trace_window.c"), &dir.path().join("program"), &[])?;
+    let (lines, told) = limited(library, dir.path(), &["--trace-window=0.3,1.3"], "1600")?;
+    let [from, until] = [300_000_000, 1_300_000_000_u64];
+    let start = lines[0]["start_unix_ns"].as_u64().context("no start")?;
+    for call in of(&lines, "call") {
+        let at = |name: &str| Some(start + call[name].as_u64()?);
+        let rank = call["rank"].as_u64().context("no rank")?;
+        let [before, behind, _] = told.get(&rank).with_context(|| format!("rank {rank} says nothing"))?;
+        // The first call of the rank begins between the two. Clocks of a process are read one after the other.
+        let slack = 5_000_000;
+        let in_time =
+            at("end_ns") >= Some(before + from - slack) && at("begin_ns") < Some(behind + until + slack);
+        ensure!(in_time, "not in the window: {call}, {told:?}, {start}");
+    }
+    let ranks = |lines: &[Value], function: &str| -> Vec<u64> {
+        let calls = of(lines, "call").filter(|call| call["function"] == function);
+        let mut ranks: Vec<u64> = calls.filter_map(|call| call["rank"].as_u64()).collect();
+        ranks.sort_unstable();
+        ranks
+    };
+    let mut seen = ranks(&lines, "MPI_Barrier");
+    seen.dedup();
+    ensure!(seen.len() == RANKS, "ranks {seen:?} have calls in the window");
+    let (lines, _) = limited(library, dir.path(), &[], "0")?;
+    let all: Vec<u64> = (0..RANKS as u64).flat_map(|rank| [rank; 3]).collect();
+    let (paused, later) = (ranks(&lines, "MPI_Bcast"), ranks(&lines, "MPI_Exscan"));
+    ensure!(paused.is_empty() && later == all, "while it is paused {paused:?}, later {later:?}");
+    ensure!(!ranks(&lines, "MPI_Barrier").is_empty(), "nothing before it is paused");
+    Ok(())
+}
+
+/// What each rank says: times before and behind `MPI_Init`, and at the end.
+type Told = BTreeMap<u64, [u64; 3]>;
+
+fn limited(library: &Library, dir: &Path, options: &[&str], argument: &str) -> Result<(Vec<Value>, Told)> {
+    let (mpiscope, out) = (paths::mpiscope().context("no mpiscope command")?, dir.join("out"));
+    let mut command = Command::new(&mpiscope);
+    command.args(["run", "--quiet", "--trace"]).args(options).arg("--out").arg(&out);
+    library.set_environment(&mut command);
+    command.arg(&library.mpirun).args(library.launch_arguments(RANKS)).arg(dir.join("program")).arg(argument);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let told = outcome.stdout.lines().filter_map(|line| {
+        let mut numbers = line.split_whitespace().map(str::parse);
+        Some((numbers.next()?.ok()?, [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?]))
+    });
+    let told = told.collect();
+    let outcome =
+        run::bounded(Command::new(&mpiscope).args(["trace", "--format", "jsonl"]).arg(&out), LIMIT)?;
+    ensure!(outcome.success(), "{}", outcome.describe());
+    let lines = outcome.stdout.lines().map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<_>>()?;
+    Ok((lines, told))
 }
 
 fn of<'a>(lines: &'a [Value], event: &'a str) -> impl Iterator<Item = &'a Value> {
