@@ -23,6 +23,7 @@ impl Scene {
             rank,
             size,
             host: host.clone(),
+            pid: 4711,
             condition: Condition::Running,
             threads: vec![Thread {
                 calls: 10,

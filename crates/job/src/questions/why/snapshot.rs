@@ -41,6 +41,8 @@ pub struct Process {
     pub size: u32,
     /// Host.
     pub host: Arc<str>,
+    /// Process id there; 0 if it is not known.
+    pub pid: u32,
     /// How far it has come.
     pub condition: Condition,
     /// Its threads that have called MPI.

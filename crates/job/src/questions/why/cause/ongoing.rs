@@ -86,16 +86,28 @@ impl Case<'_> {
         );
         let unseen = self.process(first).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
         let next = match kind {
-            Kind::RANK_STOPPED => "let it continue (kill -CONT, or in the debugger that stopped it)",
-            _ if unseen => "find out what that rank does: it could not be seen",
-            _ if self.seconds > 0.0 => {
-                "look at what that rank does: mpiscope attach PID --batch bt, a profiler"
+            Kind::RANK_STOPPED => {
+                "let it continue (kill -CONT, or in the debugger that stopped it)".to_owned()
             }
-            _ => "look at the stack of that rank: a debugger shows it of a core file",
+            _ if unseen => "find out what that rank does: it could not be seen".to_owned(),
+            _ if self.seconds > 0.0 => {
+                format!("look at what that rank does: {}, a profiler", self.attach(first))
+            }
+            _ => "look at the stack of that rank: a debugger shows it of a core file".to_owned(),
         };
-        let mut reason = Reason::new(kind, verdict, next);
+        let mut reason = Reason::new(kind, verdict, &next);
         reason.culprits.extend(culprits.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
         Some(reason)
+    }
+
+    /// The command that shows the stack of a rank, to be typed on its host.
+    fn attach(&self, rank: ProcessIndex) -> String {
+        match self.process(rank).filter(|process| process.pid != 0) {
+            Some(Process { pid, rank, host, .. }) => {
+                format!("mpiscope attach {pid} --ranks {rank} --batch bt (on {host})")
+            }
+            None => "mpiscope attach PID --batch bt".to_owned(),
+        }
     }
 
     /// Somebody waits for something whose other side is not known: a window's other members, another job. A rank outside of
@@ -119,8 +131,8 @@ impl Case<'_> {
         };
         let others = self.words.members(free.iter().copied());
         let verdict = format!("{verdict}; {}: {}", ranks(&others), self.words.activity(first));
-        let mut reason =
-            Reason::new(Kind::SLOW, verdict, "look at what those ranks do: mpiscope attach PID --batch bt");
+        let next = format!("look at what those ranks do: {}", self.attach(first));
+        let mut reason = Reason::new(Kind::SLOW, verdict, &next);
         reason.culprits.extend(free.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
         Some(reason)
     }
