@@ -8,6 +8,7 @@ use mpiscope_job::discover::discover;
 use mpiscope_job::elsewhere::{Elsewhere, announced};
 use mpiscope_job::evidence::{self, Manifest};
 use mpiscope_job::names::NoSymbols;
+use mpiscope_job::rankset::RankSet;
 use mpiscope_job::sample::Sample;
 use serde_json::Value;
 use std::fs::File;
@@ -126,15 +127,20 @@ fn measure(mpiscope: &str) -> ExitCode {
         command.args([verb, "--json", "far"]).env("MPISCOPE_SSH", &ssh).env("MPISCOPE_HOST_SECONDS", LIMIT);
         let (seen, seconds, megabytes) = run(&mut command);
         let lacking = seen["errors"].as_array().or(seen["not_seen"].as_array()).cloned().unwrap_or_default();
-        let ranks = seen["ranks"].as_array().map_or(0, Vec::len);
-        let named = |host: &String| lacking.iter().any(|why| why.to_string().contains(&format!("{host}:")));
-        let dead = (0..HOSTS).filter(|host| dead(*host)).count();
-        let all = lacking.len() == dead && names.iter().filter(|host| named(host)).count() == dead;
+        let ranks = ranks_seen(&seen);
+        // `why` says in one line more which ranks are missing.
+        let more = usize::from(verb == "why");
+        let said = |host: &String| lacking.iter().any(|why| why.to_string().contains(&format!("{host}:")));
+        let named: Vec<u32> = (0..HOSTS).filter(|host| said(&names[*host as usize])).collect();
+        let dead: Vec<u32> = (0..HOSTS).filter(|host| dead(*host)).collect();
+        let alive = (HOSTS as usize - dead.len()) * RANKS as usize;
         println!(
-            "{verb:8} {ranks:>8} {seconds:>9.2} {allowed:>9.1} {megabytes:>8}  {} of {dead} dead hosts named",
-            lacking.len()
+            "{verb:8} {ranks:>8} {seconds:>9.2} {allowed:>9.1} {megabytes:>8}  {} hosts named, {} are dead",
+            named.len(),
+            dead.len()
         );
-        well &= all && seconds <= allowed;
+        let complete = named == dead && lacking.len() == dead.len() + more && ranks == alive;
+        well &= complete && seconds <= allowed;
     }
     drop(announced);
     for (number, entry) in std::fs::read_dir(&report).unwrap().enumerate() {
@@ -147,6 +153,13 @@ fn measure(mpiscope: &str) -> ExitCode {
     println!("{:8} {ranks:>8} {seconds:>9.2} {:>9.1} {megabytes:>8}", "report", 2.0);
     well &= ranks == REPORTED as usize && seconds <= 2.0 && megabytes <= 1000;
     if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// How many ranks a view shows: `ps` lists them, `why` says which it did not see.
+fn ranks_seen(view: &Value) -> usize {
+    let unseen =
+        || Some((HOSTS * RANKS) as usize - view["unseen"].as_str()?.parse::<RankSet>().ok()?.0.len());
+    view["ranks"].as_array().map(Vec::len).or_else(unseen).unwrap_or_default()
 }
 
 /// What it prints, how long it takes, and the most memory that it has, in megabytes.
