@@ -2,14 +2,15 @@
 
 use super::merge::UNNAMED;
 use super::{Kind, Span, Wait, is_collective_that_waits};
-use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::{Called, Line, Waited};
+use crate::questions::observation::{Collective, Observation};
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use mpi_abi::{FunctionId, Partners};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Calls of one process, by when they began, with when they returned.
-type Own = BTreeMap<u64, (u64, Called)>;
+type Own = BTreeMap<u64, (u64, Arc<Called>)>;
 
 /// The calls of all processes that can wait and are known with their times.
 #[derive(Default)]
@@ -29,7 +30,7 @@ impl Calls {
             let ledger =
                 seen.ledger.iter().flat_map(|ledger| ledger.sent.lines.iter().chain(&ledger.received.lines));
             for Waited { from_ns, until_ns, call } in ledger.filter_map(|line| line.waited.as_ref()) {
-                own.insert(*from_ns, (*until_ns, (**call).clone()));
+                own.insert(*from_ns, (*until_ns, Arc::clone(call)));
             }
             for (_, taken) in entered(seen).filter(|(_, taken)| taken.span.until != 0) {
                 own.insert(taken.span.from, (taken.span.until, taken.call));
@@ -75,7 +76,7 @@ fn named(call: &Called) -> String {
 
 /// A collective that a process entered.
 struct Taken {
-    call: Called,
+    call: Arc<Called>,
     /// Its end is zero if it was not left, or only started the operation.
     span: Span,
     root: Option<u32>,
@@ -84,13 +85,18 @@ struct Taken {
 /// The collectives of a process that are known with their times, by communicator and number.
 fn entered(seen: &Observation) -> impl Iterator<Item = ((u64, u64), Taken)> {
     seen.history.iter().flat_map(|history| {
-        let times = history.times.iter().filter(|(from, _)| *from != 0);
+        let called = |kind: &Collective| {
+            Arc::new(Called { function: kind.function.clone(), place: kind.place.clone() })
+        };
+        // Many are alike: what they are called stands once.
+        let calls: Vec<Arc<Called>> = history.kinds.iter().map(called).collect();
         let known = history.times.len() == history.entries.len();
-        let both = history.iter().zip(times).take(if known { usize::MAX } else { 0 });
-        both.map(|((number, collective), (from, until))| {
-            let call = Called { function: collective.function.clone(), place: collective.place.clone() };
-            let root = collective.root.and_then(|root| u32::try_from(root).ok());
-            ((history.comm, number), Taken { call, span: Span { from: *from, until: *until }, root })
+        let both = history.entries.iter().zip(&history.times).take(if known { usize::MAX } else { 0 });
+        both.filter(|(_, (from, _))| *from != 0).filter_map(move |((number, kind), (from, until))| {
+            let kind = *kind as usize;
+            let root = history.kinds.get(kind)?.root.and_then(|root| u32::try_from(root).ok());
+            let (call, span) = (Arc::clone(calls.get(kind)?), Span { from: *from, until: *until });
+            Some(((history.comm, *number), Taken { call, span, root }))
         })
     })
 }
@@ -187,7 +193,7 @@ pub fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
         (other.posted_ns > waited.from_ns).then(|| Wait {
             kind,
             who,
-            call: (*waited.call).clone(),
+            call: Arc::clone(&waited.call),
             span,
             culprit,
         })
@@ -271,7 +277,7 @@ fn of_collective(joined: &Joined<'_>, comm: u64, members: &[(ProcessIndex, Taken
     };
     let mut wait = |kind, (who, taken): &(ProcessIndex, Taken), (culprit, last): &(ProcessIndex, Taken)| {
         let span = Span { from: taken.span.from, until: last.span.from };
-        waits.push(Wait { kind, who: *who, call: taken.call.clone(), span, culprit: *culprit });
+        waits.push(Wait { kind, who: *who, call: Arc::clone(&taken.call), span, culprit: *culprit });
     };
     match (partners, root) {
         (Some(Partners::ROOT), Some(root)) => {

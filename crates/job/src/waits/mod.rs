@@ -43,6 +43,7 @@ use crate::worlds::Members;
 use mpi_abi::{Class, FunctionId};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 pub use sum::Sum;
 
@@ -105,7 +106,7 @@ impl Span {
 struct Wait {
     kind: Kind,
     who: ProcessIndex,
-    call: Called,
+    call: Arc<Called>,
     /// From the beginning of the call until the other one came.
     span: Span,
     culprit: ProcessIndex,
