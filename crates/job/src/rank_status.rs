@@ -67,6 +67,10 @@ pub struct ThreadStatus {
     pub last_place: Option<String>,
     /// Seconds since the call began or, outside of MPI, since the last one ended.
     pub age_s: Option<f64>,
+    /// Outside of MPI, of a process that runs: what the system says that it does: `computing`, `sleeping in the system call read`,
+    /// `stopped by a signal`; `polling` of a loop that asks and pauses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
 }
 
 /// An open call, or one that has returned. A field is `None` when the function has no such argument.
@@ -156,6 +160,20 @@ impl RankStatus {
         }
     }
 
+    /// Adds what `doing` says of the threads that are outside of MPI, if the process runs.
+    pub fn outside(&mut self, process: &Process, doing: impl Fn(u32) -> String) {
+        if !self.alive || process.finalized() {
+            return;
+        }
+        for thread in self.threads.iter_mut().filter(|t| t.call.is_none() && t.polling_s.is_none()) {
+            let said = doing(thread.tid);
+            let facts = process.threads.iter().find(|facts| facts.index == thread.thread);
+            let asks = facts.is_some_and(|facts| process.asking_since(facts).is_some());
+            let said = if asks && said.starts_with("sleeping") { "polling".to_owned() } else { said };
+            thread.doing = Some(said).filter(|said| !said.is_empty());
+        }
+    }
+
     /// What there is to be seen: the threads that are inside of MPI or poll, else the one whose call returned last, else the
     /// main thread.
     pub fn busy(&self) -> Vec<&ThreadStatus> {
@@ -196,6 +214,7 @@ fn thread_status<S: Source>(process: &Process, thread: &ThreadFacts, names: &Ran
         last_call: last.map(|call| call_status(process, call, thread.torn, names)),
         last_place: behind.filter(|address| *address != 0).and_then(|address| names.place(address)),
         call: open.map(|call| call_status(process, call, thread.torn, names)),
+        doing: None,
     }
 }
 

@@ -198,3 +198,24 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
     }
     assert!(read > 100);
 }
+
+#[test]
+fn what_the_system_says_of_a_thread_is_said_outside_of_mpi_only() {
+    let sample = Sample::new("outside", 0, 2);
+    let says = |said: &str, alive: bool| {
+        let image = Image::open(sample.bytes()).unwrap();
+        let process = Process::read(&image, Some(Moment::now())).unwrap();
+        let context = SymbolContext::new(&process, &NoSymbols);
+        let mut status = RankStatus::new(&Rank::new(&image, &process, &context), alive);
+        status.outside(&process, |_| said.to_owned());
+        status.threads[0].doing.clone()
+    };
+    sample.enters("MPI_Recv", [0, 0, 4], 0, 0);
+    assert_eq!(says("sleeping in the system call read", true), None);
+    sample.leaves();
+    let sleeping = "sleeping in the system call read";
+    assert_eq!(says(sleeping, true).as_deref(), Some(sleeping));
+    assert_eq!((says("", true), says(sleeping, false)), (None, None), "nothing is known");
+    sample.state(State::FINALIZED);
+    assert_eq!(says(sleeping, true), None);
+}

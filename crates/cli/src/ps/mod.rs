@@ -10,6 +10,7 @@ use crate::silent;
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, JobImage};
 use mpiscope_job::process_file::ProcessFile;
+use mpiscope_job::questions::observation::live::{self, Places};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::stacks::{self, Stacks};
 use mpiscope_job::{Process, RankSet, Worlds};
@@ -120,12 +121,14 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 fn look(job: &Job) -> Report {
     let mut report = empty(&job.name);
     let symbols = job.symbols();
-    let reader = living::Reader::default();
+    let (reader, places) = (living::Reader::default(), Places::default());
     let mut processes = Vec::new();
     for found in &job.images {
         match reader.read(found) {
             Ok(Some(living)) => {
-                report.ranks.push(living.status(&*symbols));
+                let mut status = living.status(&*symbols);
+                status.outside(&living.process, |tid| live::doing(found, &living.process, &places, tid));
+                report.ranks.push(status);
                 processes.push(living.process);
             }
             Ok(None) => report.silent += 1,

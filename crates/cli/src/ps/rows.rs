@@ -86,12 +86,17 @@ fn state(rank: &RankStatus, thread: &ThreadStatus, several: bool) -> String {
         (_, "running") if thread.polling_s.is_some() => "polling".to_owned(),
         (Some(call), "running") if call.nested > 0 => "in callback".to_owned(),
         (Some(_), "running") => "in call".to_owned(),
-        (None, "running") => "computing".to_owned(),
+        (None, "running") => outside(thread.doing.as_deref()).to_owned(),
         (_, other) => other.to_owned(),
     };
     // Which thread it is says something where it is not the only one, or another than one thinks.
     let told = several || (thread.call.is_some() && !thread.main);
     if told { format!("{state}, thread {}", thread.thread) } else { state }
+}
+
+/// A word for what a thread does outside of MPI.
+fn outside(doing: Option<&str>) -> &str {
+    doing.and_then(|doing| doing.split(' ').next()).unwrap_or("computing")
 }
 
 fn cells(rank: &RankStatus, thread: Option<&ThreadStatus>, state: String) -> Vec<String> {

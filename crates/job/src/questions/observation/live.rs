@@ -96,6 +96,9 @@ pub fn observe_kept<S: Source>(rank: &Rank<'_, S>, about: &About) -> Observation
 
 /// What a thread does outside of MPI.
 pub fn doing(found: &JobImage, process: &Process, places: &Places, tid: u32) -> String {
+    if let Some(about) = found.about() {
+        return about.doing.get(&tid).cloned().unwrap_or_default();
+    }
     let system = System::of(found, process, places);
     let asking =
         process.threads.iter().any(|thread| thread.tid == tid && process.asking_since(thread).is_some());
