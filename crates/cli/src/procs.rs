@@ -97,7 +97,11 @@ fn of_evidence(file: &Path, json: bool) -> Result<ExitCode> {
     let mut found = images::of_kept(&kept.job);
     found.problems.extend(kept.manifest.not_seen);
     if found.processes.is_empty() {
-        bail!("{}: no process in it; {}", file.display(), found.problems.join("; "));
+        let why = match found.problems.is_empty() {
+            true => "all had finalized MPI when it was written".to_owned(),
+            false => found.problems.join("; "),
+        };
+        bail!("{}: no process in it that could be listed: {why}", file.display());
     }
     show(&found, json)?;
     let worlds: BTreeSet<&str> = found.processes.iter().map(|entry| entry.world.as_str()).collect();
