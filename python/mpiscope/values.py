@@ -7,6 +7,8 @@ a later version of the command may add others, which are attributes too.
 import json
 from typing import Any, Dict, Generic, Iterable, Iterator, List, Optional, Type, TypeVar
 
+from ._frames import pandas
+
 T = TypeVar("T", bound="Record")
 
 
@@ -93,9 +95,7 @@ class Rows(List[T], Generic[T]):
 
     def to_pandas(self) -> Any:
         """A data frame, a row for each; fields within fields are columns ``outer.inner``. Needs pandas."""
-        import pandas
-
-        return pandas.json_normalize(self.to_dicts())
+        return pandas().json_normalize(self.to_dicts())
 
 
 class ThreadStatus(Record):
@@ -151,10 +151,8 @@ class Status(Record):
 
     def to_pandas(self) -> Any:
         """A data frame, a row for each thread of each rank."""
-        import pandas
-
         shared = ["rank", "host", "pid", "state", "activity", "problem"]
-        rows = pandas.json_normalize(self.ranks.to_dicts(), record_path="threads", meta=shared, errors="ignore")
+        rows = pandas().json_normalize(self.ranks.to_dicts(), record_path="threads", meta=shared, errors="ignore")
         return rows
 
 
@@ -227,9 +225,7 @@ class Trace(Record):
 
     def to_pandas(self) -> Any:
         """A data frame with a row for each call, and its duration in ``seconds``; `messages` and `threads` have frames of their own."""
-        import pandas
-
-        frame = pandas.DataFrame(self.to_dict()["calls"])
+        frame = pandas().DataFrame(self.to_dict()["calls"])
         if len(frame):
             frame["seconds"] = (frame["end_ns"] - frame["begin_ns"]) / 1e9
         return frame

@@ -19,6 +19,7 @@ not known when the wheel is built.
 from ctypes import byref, c_int
 from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TypeVar, Union
 
+from .._frames import pandas
 from ._events import Event, EventType, Registration, Source
 from ._library import Library, MpitError
 from ._variables import (
@@ -98,9 +99,7 @@ class Table(Generic[T]):
 
     def to_pandas(self) -> Any:
         """A data frame with what is known of each. Needs pandas."""
-        import pandas
-
-        return pandas.DataFrame([one.to_dict() for one in self])  # type: ignore[attr-defined]
+        return pandas().DataFrame([one.to_dict() for one in self])  # type: ignore[attr-defined]
 
 
 class Tool:

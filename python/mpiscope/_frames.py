@@ -1,0 +1,17 @@
+"""pandas, which is only needed for data frames."""
+
+from typing import Any
+
+
+def pandas() -> Any:
+    """The module pandas.
+
+    Raises ImportError with the way to get it if it is not there.
+    """
+    try:
+        import pandas as module
+    except ModuleNotFoundError as missing:
+        if missing.name != "pandas":
+            raise
+        raise ImportError("data frames need pandas: pip install 'mpiscope[pandas]'", name="pandas") from missing
+    return module
