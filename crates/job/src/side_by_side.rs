@@ -6,7 +6,7 @@ use std::thread;
 
 /// Hosts that are asked at once: an answer is waiting for the most part, here as there. Those of `why` look twice, a second apart, so
 /// that a thousand hosts take as many seconds as this goes into them.
-pub const AT_ONCE: usize = 256;
+pub const AT_ONCE: usize = 512;
 
 /// Asks about each of these; one that takes long delays the others only when so many of them do.
 pub fn ask<Q: Sync, A: Send>(questions: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
