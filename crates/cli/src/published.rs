@@ -80,6 +80,9 @@ fn every_form_that_the_code_names_is_published() {
     let published: BTreeSet<String> = forms().unwrap().into_iter().map(|(name, _)| name.to_owned()).collect();
     let inside = INSIDE.map(str::to_owned).into();
     assert_eq!(found.difference(&inside).collect::<Vec<_>>(), published.iter().collect::<Vec<_>>());
+    let page = include_str!("../../../docs/json.md");
+    let listed = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    assert_eq!(listed.collect::<Vec<_>>(), published.iter().collect::<Vec<_>>(), "docs/json.md");
     let files =
         fs::read_dir(share()).unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
     let files: BTreeSet<PathBuf> =

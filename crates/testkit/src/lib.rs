@@ -18,5 +18,6 @@ pub mod paths;
 pub mod program;
 pub mod report;
 pub mod run;
+#[cfg(feature = "schema")]
 pub mod schema;
 pub mod trials;
