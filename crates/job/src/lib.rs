@@ -19,6 +19,7 @@ pub mod clock;
 pub mod core;
 pub mod course;
 pub mod discover;
+pub mod each_image;
 pub mod elsewhere;
 mod error;
 pub mod evidence;

@@ -19,8 +19,8 @@ use zip::ZipArchive;
 
 /// A description longer than this, unpacked, is not believed.
 const LONGEST_TEXT: u64 = 1 << 30;
-/// The header of an image and what is written first: who the process is.
-const BEGINNING: u64 = 16 << 10;
+/// Where in an image who the process is may end: it is among what is written first, before or behind the table of functions.
+const BEGINNINGS: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
 /// How many bytes one byte of an archive can stand for.
 const MOST_PACKED: u64 = 1032;
 /// Processes that are believed.
@@ -75,29 +75,30 @@ impl Kept {
     /// Whose image it is: that stands in its beginning, so that not all of it need be unpacked.
     #[must_use]
     pub fn who(&self) -> Option<&WhoIs> {
-        let beginning = || WhoIs::of(&Image::open(self.beginning()?).ok()?);
         let whole = || WhoIs::of(&self.open().ok()?);
-        self.who.get_or_init(|| beginning().or_else(whole)).as_ref()
+        self.who.get_or_init(|| self.by_beginning().or_else(whole)).as_ref()
     }
 
-    fn beginning(&self) -> Option<Beginning> {
+    fn by_beginning(&self) -> Option<WhoIs> {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = archive.by_name(&image_name(self.number)).ok()?;
+        let mut entry = archive.by_name(&image_name(self.number)).ok()?;
         let (len, mut bytes) = (entry.size(), Vec::new());
-        entry.take(BEGINNING).read_to_end(&mut bytes).ok()?;
-        Some(Beginning { bytes, len })
+        BEGINNINGS.into_iter().find_map(|more| {
+            (&mut entry).take(more - bytes.len() as u64).read_to_end(&mut bytes).ok()?;
+            WhoIs::of(&Image::open(Beginning { bytes: &bytes, len }).ok()?)
+        })
     }
 }
 
 /// The beginning of an image; the rest cannot be read.
-struct Beginning {
-    bytes: Vec<u8>,
+struct Beginning<'a> {
+    bytes: &'a [u8],
     len: u64,
 }
 
-impl Source for Beginning {
+impl Source for Beginning<'_> {
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
-        Source::read(&self.bytes, offset, buf)
+        Source::read(self.bytes, offset, buf)
     }
 
     fn len(&self) -> u64 {
