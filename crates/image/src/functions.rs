@@ -4,9 +4,9 @@
 //! For an image from before the properties were written, the reader's own table stands in, by name.
 
 use crate::layout::{FunctionRecord, MAX_FUNCTIONS, SectionKind};
-use crate::read::{Error, Image, Source};
+use crate::read::{Error, Image, Piece, Source};
 use mpi_abi::{Fields, FunctionId, Properties};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A function, as the image describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,7 +31,11 @@ pub struct Functions {
 }
 
 /// The table that was read last: the ranks of a job have the same one, and it takes longer to read than the rest of a process.
-static LATEST: Mutex<Option<(Vec<FunctionRecord>, Functions)>> = Mutex::new(None);
+static LATEST: Mutex<Option<(Vec<Piece>, Functions)>> = Mutex::new(None);
+
+fn latest() -> MutexGuard<'static, Option<(Vec<Piece>, Functions)>> {
+    LATEST.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Functions {
     /// Reads them.
@@ -40,15 +44,16 @@ impl Functions {
     /// When the image is damaged or cannot be read.
     pub fn read<S: Source>(image: &Image<S>) -> Result<Self, Error> {
         let table = image.table::<FunctionRecord>(SectionKind::FUNCTIONS)?;
-        let count = table.len().min(MAX_FUNCTIONS as u64);
-        let records: Vec<FunctionRecord> =
-            (0..count).map(|index| Ok(image.get(&table, index)?.value)).collect::<Result<_, Error>>()?;
-        let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = latest.as_ref().filter(|(known, _)| same(known, &records)) {
+        let pieces = image.pieces(&table, MAX_FUNCTIONS as u64)?;
+        if let Some((_, known)) = latest().as_ref().filter(|(known, _)| *known == pieces) {
             return Ok(known.clone());
         }
+        let records: Vec<Vec<FunctionRecord>> =
+            pieces.iter().map(Piece::records).collect::<Result<_, Error>>()?;
+        let mut records = records.concat();
+        records.truncate(MAX_FUNCTIONS);
         let found = Self::of_records(&records);
-        *latest = Some((records, found.clone()));
+        *latest() = Some((pieces, found.clone()));
         Ok(found)
     }
 
@@ -100,17 +105,6 @@ pub fn words(id: FunctionId) -> (u64, u64, u32, u32) {
     let fields = id.function().map(|function| function.fields).unwrap_or_default();
     let plus_one = |id: FunctionId| u32::from(id.0) + 1;
     (id.properties().word(), fields.word(), plus_one(id.base()), plus_one(id.operation()))
-}
-
-/// Whether two tables say the same.
-fn same(one: &[FunctionRecord], other: &[FunctionRecord]) -> bool {
-    let words = |record: &FunctionRecord| {
-        (record.properties.get(), record.fields.get(), record.base.get(), record.operation.get())
-    };
-    let equal = |(one, other): (&FunctionRecord, &FunctionRecord)| {
-        words(one) == words(other) && one.name.0 == other.name.0
-    };
-    one.len() == other.len() && one.iter().zip(other).all(equal)
 }
 
 fn function(record: &FunctionRecord, named: impl Fn(u32) -> Option<String>) -> Function {

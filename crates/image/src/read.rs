@@ -52,6 +52,16 @@ impl Source for Vec<u8> {
     }
 }
 
+impl<S: Source + ?Sized> Source for &S {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        (**self).read(offset, buf)
+    }
+
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+}
+
 impl<S: Source + ?Sized> Source for Box<S> {
     fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
         (**self).read(offset, buf)
@@ -240,6 +250,21 @@ impl Table {
     }
 }
 
+/// Records that lie one behind the other, all copied at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    record_size: u64,
+    bytes: Vec<u8>,
+}
+
+impl Piece {
+    /// Takes them apart.
+    pub(crate) fn records<T: Record>(&self) -> Result<Vec<T>, Error> {
+        let (image, count) = (Image { source: &self.bytes }, self.bytes.len() as u64 / self.record_size);
+        (0..count).map(|index| image.copy(index * self.record_size, self.record_size)).collect()
+    }
+}
+
 impl<S: Source> Image<S> {
     /// Looks at the header and accepts or refuses the image.
     pub fn open(source: S) -> Result<Self, Error> {
@@ -332,6 +357,17 @@ impl<S: Source> Image<S> {
     pub fn all<T: Record>(&self, kind: SectionKind) -> Result<Vec<Snapshot<T>>, Error> {
         let table = self.table::<T>(kind)?;
         (0..table.len()).filter(|i| table.place(*i).is_some()).map(|i| self.get(&table, i)).collect()
+    }
+
+    /// The records of a table as they are in the image, at most `most` of each section.
+    pub(crate) fn pieces(&self, table: &Table, most: u64) -> Result<Vec<Piece>, Error> {
+        let piece = |run: &Run| {
+            // The table has been seen to lie in the image: no more is reserved than there is.
+            let mut bytes = vec![0; (run.used.min(most) * run.record_size) as usize];
+            self.source.read(run.offset, &mut bytes).map_err(Error::Unreadable)?;
+            Ok(Piece { record_size: run.record_size, bytes })
+        };
+        table.runs.iter().map(piece).collect()
     }
 
     /// The call that thread `index` is in.

@@ -9,6 +9,8 @@
 //! waiting for anybody, and believed only if it is a memory file that cannot shrink.
 
 use crate::Error;
+use crate::acquire::images::WhoIs;
+use crate::acquire::{Entry, ProcessLocation};
 use crate::clock::Moment;
 use crate::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
@@ -48,10 +50,10 @@ pub struct Job {
     pub known: Known,
 }
 
-/// Which processes are among the first so many images, by world, rank and process id: of a thousand hosts no image is read a thousand
+/// Which processes are among the first so many images, by world, rank and place: of a thousand hosts no image is read a thousand
 /// times.
 #[derive(Debug, Default)]
-pub struct Known(usize, BTreeSet<(String, Option<u32>, u32)>);
+pub struct Known(usize, BTreeSet<(String, Option<u32>, ProcessLocation)>);
 
 impl Job {
     /// What turns addresses of its processes into words.
@@ -64,17 +66,14 @@ impl Job {
     }
 
     /// Takes in those processes of another part of the job that are `wanted`, and that are not in it already.
-    pub fn take_in(&mut self, other: Job, wanted: impl Fn(&Process) -> bool) {
-        let files = Arc::new(Files::default());
-        let read = |image: &JobImage| image.read(&files).ok().flatten().map(|(_, process)| process);
+    pub fn take_in(&mut self, other: Job, wanted: impl Fn(&ProcessLocation) -> bool) {
         let Known(count, mut known) = std::mem::take(&mut self.known);
-        let here = self.images.iter().skip(count).filter_map(read);
-        known.extend(here.map(|process| (process.world.clone(), process.rank, process.pid)));
+        let key = |entry: Entry| (entry.world, entry.rank, entry.place);
+        let here = self.images.iter().skip(count).filter_map(JobImage::who);
+        known.extend(here.map(|who| key(who.entry)));
         for image in other.images {
-            let is_new = match read(&image) {
-                Some(process) => {
-                    wanted(&process) && known.insert((process.world.clone(), process.rank, process.pid))
-                }
+            let is_new = match image.who() {
+                Some(who) => wanted(&who.entry.place) && known.insert(key(who.entry)),
                 // It has not called MPI, and says nothing of itself.
                 None => image.about().is_some_and(|about| about.silent),
             };
@@ -211,6 +210,15 @@ impl JobImage {
             }
         }
         Err(last)
+    }
+
+    /// Who its process is; nothing if it has not called MPI, or the image cannot be read.
+    pub fn who(&self) -> Option<WhoIs> {
+        let who = match &self.bytes {
+            Holds::Memory(_) => WhoIs::of(&self.open().ok()?),
+            Holds::Evidence(kept) => kept.who().cloned(),
+        };
+        who.filter(|who| who.stage != LastStage::Silent)
     }
 
     /// The moment that the image is of: now, unless it was kept.

@@ -140,7 +140,10 @@ fn open(host: &str, bytes: &[u8]) -> Result<Evidence, String> {
     let mut file = NamedTempFile::new().map_err(|why| fail(why.to_string()))?;
     file.write_all(archive).map_err(|why| fail(why.to_string()))?;
     // The file is open from now on, and may lose its name.
-    evidence::open(file.path()).map_err(|why| fail(why.to_string()))
+    let opened = evidence::open(file.path()).map_err(|why| fail(why.to_string()))?;
+    // What is unpacked now is unpacked while other hosts are waited for.
+    opened.job.images.iter().for_each(|image| drop(image.who()));
+    Ok(opened)
 }
 
 #[cfg(test)]

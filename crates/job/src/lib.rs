@@ -19,6 +19,7 @@ pub mod clock;
 pub mod core;
 pub mod course;
 pub mod discover;
+pub mod each_image;
 pub mod elsewhere;
 mod error;
 pub mod evidence;
@@ -50,7 +51,7 @@ pub mod report;
 pub mod sample;
 pub mod scheduler;
 #[cfg(feature = "schema")]
-mod schema;
+pub mod schema;
 pub mod setup;
 pub mod shell;
 mod side_by_side;

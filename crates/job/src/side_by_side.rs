@@ -1,19 +1,32 @@
-//! Asking many hosts at once: a bounded number at a time, answers in the order of the questions.
+//! Asking many hosts at once, and working on what they sent: a bounded number at a time, answers in the order of the questions.
 
+use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Hosts that are asked at once: an answer is waiting for the most part, here as there. Those of `why` look twice, a second apart, so
 /// that a thousand hosts take as many seconds as this goes into them.
-pub const AT_ONCE: usize = 256;
+pub const AT_ONCE: usize = 512;
 
 /// Asks about each of these; one that takes long delays the others only when so many of them do.
 pub fn ask<Q: Sync, A: Send>(questions: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
+    by(AT_ONCE, questions, answer)
+}
+
+/// The same of what takes a processor's time and nothing else.
+pub fn work<Q: Sync, A: Send>(parts: &[Q], result: impl Fn(&Q) -> A + Sync) -> Vec<A> {
+    match thread::available_parallelism().map_or(1, NonZero::get).min(parts.len()) {
+        0 | 1 => parts.iter().map(result).collect(),
+        threads => by(threads, parts, result),
+    }
+}
+
+fn by<Q: Sync, A: Send>(threads: usize, questions: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
     let next = AtomicUsize::new(0);
     let given: Mutex<Vec<(usize, A)>> = Mutex::new(Vec::with_capacity(questions.len()));
     thread::scope(|scope| {
-        for _ in 0..questions.len().min(AT_ONCE) {
+        for _ in 0..questions.len().min(threads) {
             scope.spawn(|| {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
@@ -47,5 +60,6 @@ mod tests {
     fn more_hosts_than_are_asked_at_once_are_all_asked() {
         let hosts: Vec<usize> = (0..3 * AT_ONCE).collect();
         assert_eq!(ask(&hosts, |host| *host), hosts);
+        assert_eq!(work(&hosts, |host| *host), hosts);
     }
 }

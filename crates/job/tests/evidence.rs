@@ -1,6 +1,6 @@
 //! Evidence files: what is read from one is what was there, and a damaged one is an error.
 
-use mpiscope_job::discover::{Job, discover};
+use mpiscope_job::discover::{Job, JobImage, discover};
 use mpiscope_job::elsewhere::Elsewhere;
 use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::NoSymbols;
@@ -70,6 +70,18 @@ fn a_file_shows_what_the_running_job_showed() {
         verdict(&seen, &seen, 1.0).verdict
     };
     assert_eq!(of(&then.observations), of(&now.observations));
+}
+
+#[test]
+fn who_a_rank_is_is_known_by_the_beginning_of_its_image() {
+    let (job, _sample, _untouched, _dir, file) = saved("evidence-who");
+    let who = |job: &Job| {
+        let known = job.images.iter().filter_map(JobImage::who);
+        known.map(|who| (who.stage, who.size, who.entry)).collect::<Vec<_>>()
+    };
+    let kept = evidence::open(&file).unwrap().job;
+    assert_eq!(who(&kept), who(&job));
+    assert_eq!(who(&kept).len(), 1, "one of the two has not called MPI");
 }
 
 #[test]

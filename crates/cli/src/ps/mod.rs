@@ -8,6 +8,9 @@ use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, JobImage};
+use mpiscope_job::each_image::each_image;
+use mpiscope_job::evidence::Symbols;
+use mpiscope_job::names::Locate;
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::live::{self, Places};
 use mpiscope_job::rank_status::RankStatus;
@@ -46,7 +49,9 @@ const SCHEMA: &str = "mpiscope.ps/2";
 
 /// What `--json` prints.
 #[derive(Serialize, Deserialize)]
-struct Report {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Report {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: String,
     job: String,
     /// Processes that run under the layer and have not called MPI.
@@ -61,13 +66,16 @@ struct Report {
 
 /// What `--json` prints when there are several jobs to choose from.
 #[derive(Serialize)]
-struct Jobs {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Jobs {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
     jobs: Vec<JobLine>,
 }
 
 #[derive(Serialize)]
-struct JobLine {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct JobLine {
     job: String,
     /// Number of the user.
     user: u32,
@@ -123,13 +131,14 @@ fn look(job: &Job) -> Report {
     let symbols = job.symbols();
     let (reader, places) = (living::Reader::default(), Places::default());
     let mut processes = Vec::new();
-    for found in &job.images {
-        match reader.read(found) {
-            Ok(Some(living)) => {
-                let mut status = living.status(&*symbols);
-                status.outside(&living.process, |tid| live::doing(found, &living.process, &places, tid));
+    let kept =
+        |found: &JobImage, own: &Symbols| status(found, &living::Reader::default(), &Places::default(), own);
+    let seen = each_image(job, kept, |found| status(found, &reader, &places, &*symbols));
+    for (found, seen) in job.images.iter().zip(seen) {
+        match seen {
+            Ok(Some((status, process))) => {
                 report.ranks.push(status);
-                processes.push(living.process);
+                processes.push(process);
             }
             Ok(None) => report.silent += 1,
             // The process ended since the list was made: nothing is wrong, and nothing is there to be shown.
@@ -144,6 +153,19 @@ fn look(job: &Job) -> Report {
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
     report
+}
+
+/// What a rank does; nothing of a process that has not called MPI.
+fn status(
+    found: &JobImage,
+    reader: &living::Reader,
+    places: &Places,
+    symbols: &dyn Locate,
+) -> Result<Option<(RankStatus, Process)>, mpiscope_job::Error> {
+    let Some(living) = reader.read(found)? else { return Ok(None) };
+    let mut status = living.status(symbols);
+    status.outside(&living.process, |tid| live::doing(found, &living.process, places, tid));
+    Ok(Some((status, living.process)))
 }
 
 /// Adds a row for each rank that has not called MPI, and counts those no more that have one.

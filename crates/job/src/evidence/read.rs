@@ -5,19 +5,24 @@ use super::{
     image_name,
 };
 use crate::Error;
+use crate::acquire::images::WhoIs;
 use crate::course::Followed;
 use crate::discover::{Job, JobImage};
 use crate::image_source::Bytes;
-use mpiscope_image::{Error as ImageError, Image};
+use mpiscope_image::{Error as ImageError, Image, Source};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zip::ZipArchive;
 
 /// A description longer than this, unpacked, is not believed.
 const LONGEST_TEXT: u64 = 1 << 30;
+/// Where in an image who the process is may end: it is among what is written first, before or behind the table of functions.
+const BEGINNINGS: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
+/// How many bytes one byte of an archive can stand for.
+const MOST_PACKED: u64 = 1032;
 /// Processes that are believed.
 const MOST_PROCESSES: usize = 1 << 22;
 
@@ -42,6 +47,8 @@ pub struct Kept {
     pub about: About,
     /// Words for addresses, those of all processes.
     pub symbols: Arc<Symbols>,
+    /// Once somebody has asked.
+    who: OnceLock<Option<WhoIs>>,
 }
 
 impl std::fmt::Debug for Kept {
@@ -63,6 +70,39 @@ impl Kept {
         let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = entry(&mut archive, &self.path, &image_name(self.number), LONGEST_IMAGE)?;
         Image::open(Box::new(InMemory(bytes)) as Bytes).map_err(|why| Error::Image { what: what(), why })
+    }
+
+    /// Whose image it is: that stands in its beginning, so that not all of it need be unpacked.
+    #[must_use]
+    pub fn who(&self) -> Option<&WhoIs> {
+        let whole = || WhoIs::of(&self.open().ok()?);
+        self.who.get_or_init(|| self.by_beginning().or_else(whole)).as_ref()
+    }
+
+    fn by_beginning(&self) -> Option<WhoIs> {
+        let mut archive = self.archive.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entry = archive.by_name(&image_name(self.number)).ok()?;
+        let (len, mut bytes) = (entry.size(), Vec::new());
+        BEGINNINGS.into_iter().find_map(|more| {
+            (&mut entry).take(more - bytes.len() as u64).read_to_end(&mut bytes).ok()?;
+            WhoIs::of(&Image::open(Beginning { bytes: &bytes, len }).ok()?)
+        })
+    }
+}
+
+/// The beginning of an image; the rest cannot be read.
+struct Beginning<'a> {
+    bytes: &'a [u8],
+    len: u64,
+}
+
+impl Source for Beginning<'_> {
+    fn read(&self, offset: u64, buf: &mut [u8]) -> Result<(), String> {
+        Source::read(self.bytes, offset, buf)
+    }
+
+    fn len(&self) -> u64 {
+        self.len
     }
 }
 
@@ -105,6 +145,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         number,
         about,
         symbols: Arc::clone(&symbols),
+        who: OnceLock::new(),
     };
     let images = abouts.into_iter().enumerate().map(kept).map(JobImage::kept).collect();
     let job = Job {
@@ -130,7 +171,9 @@ fn text<T: DeserializeOwned>(archive: &mut Archive, path: &Path, name: &str) -> 
 fn entry(archive: &mut Archive, path: &Path, name: &str, longest: u64) -> Result<Vec<u8>, Error> {
     let fail = |why: String| damaged(path, &format!("{name}: {why}"));
     let entry = archive.by_name(name).map_err(|why| fail(why.to_string()))?;
-    let mut bytes = Vec::new();
+    // That it is as long as it says, and not longer than so few bytes can be unpacked to, saves copies.
+    let likely = entry.size().min(entry.compressed_size().saturating_mul(MOST_PACKED)).min(longest);
+    let mut bytes = Vec::with_capacity(usize::try_from(likely).unwrap_or_default() + 1);
     entry.take(longest + 1).read_to_end(&mut bytes).map_err(|why| fail(why.to_string()))?;
     if bytes.len() as u64 > longest {
         return Err(fail(format!("longer than {longest} bytes")));

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::course::Followed;
 use crate::course::windows::Windows;
 use crate::discover::{Job, JobImage};
+use crate::each_image::each_image;
 use crate::evidence::Symbols;
 use crate::leaks;
 use crate::living::{Living, Reader};
@@ -20,11 +21,16 @@ use crate::rank::Rank;
 use crate::waits::Waits;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// What the `report.json` of a run knows of its processes that images do not: how and when each ended.
 #[derive(Debug, Default)]
-pub struct Ends(Value);
+pub struct Ends {
+    report: Value,
+    /// Where among its ranks a process is, by host, number there and world.
+    places: HashMap<(String, u64, String), usize>,
+}
 
 impl Ends {
     /// From the text of a `report.json`.
@@ -34,7 +40,14 @@ impl Ends {
     pub fn read(text: &str) -> Result<Self, String> {
         let report: Value = serde_json::from_str(text).map_err(|why| why.to_string())?;
         match report["schema"].as_str() {
-            Some(super::SCHEMA) => Ok(Self(report)),
+            Some(super::SCHEMA) => {
+                let ranks = report["ranks"].as_array().into_iter().flatten().enumerate();
+                let text = |value: &Value| value.as_str().map(str::to_owned);
+                let key =
+                    |rank: &Value| Some((text(&rank["host"])?, rank["pid"].as_u64()?, text(&rank["world"])?));
+                let places = ranks.filter_map(|(at, rank)| Some((key(rank)?, at))).collect();
+                Ok(Self { report, places })
+            }
             other => Err(format!("its form is {other:?}, this version reads {:?}", super::SCHEMA)),
         }
     }
@@ -42,22 +55,19 @@ impl Ends {
     /// What was started.
     #[must_use]
     pub fn command(&self) -> Option<&str> {
-        self.0["command"].as_str()
+        self.report["command"].as_str()
     }
 
     fn rank(&self, process: &Process) -> Option<&Value> {
-        let ranks = self.0["ranks"].as_array()?;
-        let is_it = |rank: &&Value| {
-            rank["pid"].as_u64() == Some(process.pid.into()) && rank["world"].as_str() == Some(&process.world)
-        };
-        ranks.iter().find(is_it)
+        let key = (process.host.clone(), process.pid.into(), process.world.clone());
+        self.report["ranks"].get(*self.places.get(&key)?)
     }
 
     /// What was seen while the job ran is not in the images any more.
     fn remember(&self, report: &mut JobReport) {
-        let waits = Waits::deserialize(&self.0["waits"]).ok().filter(|waits| waits.looks > 1);
+        let waits = Waits::deserialize(&self.report["waits"]).ok().filter(|waits| waits.looks > 1);
         report.waits = waits.unwrap_or_else(|| std::mem::take(&mut report.waits));
-        report.windows = Windows::deserialize(&self.0["windows"]).ok();
+        report.windows = Windows::deserialize(&self.report["windows"]).ok();
     }
 
     fn apply(&self, observed: &mut Observed) {
@@ -108,14 +118,19 @@ const OTHERS: &str = "of the ranks of other hosts only what they still remember:
 fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
     let symbols = job.symbols();
     let (reader, mut observed, mut errors) = (Reader::default(), Vec::new(), Vec::new());
-    for found in &job.images {
-        match reader.read(found) {
-            Ok(Some(living)) => {
-                let mut one = with_end(found, observe(found, living, &*symbols));
+    let one = |found: &JobImage, reader: &Reader, symbols: &dyn Locate| {
+        let living = reader.read(found)?;
+        let seen = living.map_or_else(|| silent(found), |living| observe(found, living, symbols));
+        Ok::<_, Error>(with_end(found, seen))
+    };
+    let kept = |found: &JobImage, own: &Symbols| one(found, &Reader::default(), own);
+    let all = each_image(job, kept, |found| one(found, &reader, &*symbols));
+    for (found, seen) in job.images.iter().zip(all) {
+        match seen {
+            Ok(mut one) => {
                 ends.apply(&mut one);
                 observed.push(one);
             }
-            Ok(None) => observed.push(with_end(found, silent(found))),
             // The process ended since the list was made.
             Err(_) if !found.held() => {}
             Err(why) => errors.push(why.to_string()),

@@ -3,7 +3,8 @@
 use super::read::{Context, observe};
 use super::{AWAITS_THREAD, Observation, Stage, Thread};
 use crate::discover::{Job, JobImage};
-use crate::evidence::About;
+use crate::each_image::each_image;
+use crate::evidence::{About, Symbols};
 use crate::names::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
@@ -51,8 +52,10 @@ pub fn look_back(job: &Job, symbols: &dyn Locate) -> Look {
 
 fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
     let mut look = Look::default();
-    for found in &job.images {
-        match one(found, symbols, places) {
+    let kept = |found: &JobImage, own: &Symbols| one(found, own, &Places::default());
+    let seen = each_image(job, kept, |found| one(found, symbols, places));
+    for (found, seen) in job.images.iter().zip(seen) {
+        match seen {
             Ok(observation) => look.observations.push(observation),
             // It ended since the list was made.
             Err(_) if !found.held() => {}
