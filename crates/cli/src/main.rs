@@ -18,6 +18,8 @@ mod inspect;
 mod metrics;
 mod procs;
 mod ps;
+#[cfg(test)]
+mod published;
 mod queues;
 mod reach;
 mod render;

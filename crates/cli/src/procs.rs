@@ -53,7 +53,9 @@ pub struct Whose {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Report<'a> {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
     #[serde(flatten)]
     found: &'a Acquired,

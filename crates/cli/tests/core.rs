@@ -109,7 +109,9 @@ impl Cores {
     }
 
     fn json(&self) -> Value {
-        serde_json::from_slice(&core(&["--json", self.path()]).stdout).unwrap()
+        let value = serde_json::from_slice(&core(&["--json", self.path()]).stdout).unwrap();
+        mpiscope_testkit::schema::check(&value).unwrap();
+        value
     }
 }
 

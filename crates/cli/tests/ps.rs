@@ -108,6 +108,7 @@ fn json_has_every_rank_and_the_job_is_found_by_name_and_by_a_ranks_process() {
     job.shows(|told| told.contains("[0-3]") && told.contains("MPI_Recv"));
     let json = |target: &str| -> Value { serde_json::from_slice(&ps(&[target, "--json"]).stdout).unwrap() };
     let first = json(&job.child.id().to_string());
+    mpiscope_testkit::schema::check(&first).unwrap();
     let name = first["job"].as_str().unwrap();
     let pid = first["ranks"][2]["pid"].to_string();
     for target in [name, &name[..name.len() - 1], &pid] {

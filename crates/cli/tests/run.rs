@@ -126,6 +126,7 @@ fn the_report_of_a_folder_is_the_report_that_was_written_there() {
     let dir = run.dir.path().to_str().unwrap();
     let output = Command::new(MPISCOPE).args(["report", "--json", dir]).output().unwrap();
     let again: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    mpiscope_testkit::schema::check(&again).unwrap();
     let mut found = Vec::new();
     differences("", &run.report(), &again, &mut found);
     assert!(found.is_empty(), "{found:#?}");

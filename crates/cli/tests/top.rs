@@ -194,6 +194,7 @@ fn once_and_json_need_no_terminal() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let line: serde_json::Value = serde_json::from_str(&top(&["--once", "--json"])).unwrap();
     assert_eq!(line["schema"], "mpiscope.top/1");
+    mpiscope_testkit::schema::check(&line).unwrap();
     let letters: Vec<&str> =
         line["ranks"].as_array().unwrap().iter().filter_map(|r| r["letter"].as_str()).collect();
     assert_eq!(letters, ["r", "r"]);

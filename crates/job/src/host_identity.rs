@@ -5,6 +5,7 @@ use std::fs;
 
 /// A host, or a part of one that has its own names and processes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostIdentity {
     /// The name that it calls itself by.
     pub name: String,

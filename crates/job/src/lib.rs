@@ -50,7 +50,7 @@ pub mod report;
 pub mod sample;
 pub mod scheduler;
 #[cfg(feature = "schema")]
-mod schema;
+pub mod schema;
 pub mod setup;
 pub mod shell;
 mod side_by_side;

@@ -6,6 +6,7 @@ use std::fs;
 
 /// What the kernel says of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Placement {
     /// Resident memory, in bytes.
     pub resident: u64,

@@ -16,6 +16,7 @@ const LONGEST_PATH: usize = 4096;
 
 /// How a process ended, if somebody saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
     /// It exited with this status.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 /// A rank at this moment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankStatus {
     /// Rank in `MPI_COMM_WORLD`, if known.
     pub rank: Option<u32>,
@@ -46,6 +47,7 @@ pub struct RankStatus {
 
 /// A thread at this moment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadStatus {
     /// Number of the thread, from zero in the order of first MPI calls.
     pub thread: u64,
@@ -75,6 +77,7 @@ pub struct ThreadStatus {
 
 /// An open call, or one that has returned. A field is `None` when the function has no such argument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallStatus {
     /// Name in the C binding.
     pub function: String,
@@ -102,6 +105,7 @@ pub struct CallStatus {
 
 /// A rank that a call names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerRank {
     /// Rank in the call's communicator, as the program gave it.
     pub rank: i64,

@@ -66,6 +66,7 @@ pub struct Observed {
 
 /// Calls of one function on one rank.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calls {
     /// Completed calls.
     pub count: u64,
@@ -106,6 +107,7 @@ pub fn both_times(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 
 /// One rank.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankReport {
     /// Rank in `MPI_COMM_WORLD`; `None` if it never became known.
     pub rank: Option<u32>,
@@ -177,6 +179,7 @@ pub struct RankReport {
 
 /// A thread that called MPI.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadReport {
     /// Number of the thread, from zero in the order of first MPI calls. Threads that follow each other may share one.
     pub thread: u64,
@@ -204,6 +207,7 @@ pub struct ThreadReport {
 
 /// A process that never called MPI.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Silent {
     /// Rank that the launcher gave.
     pub rank: Option<u32>,
@@ -215,6 +219,7 @@ pub struct Silent {
 
 /// One function over all ranks.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionReport {
     /// Its name.
     pub name: String,
@@ -228,6 +233,7 @@ pub struct FunctionReport {
 
 /// The time of one rank.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extreme {
     /// Seconds; none if the calls were not timed.
     pub time_s: Option<f64>,
@@ -239,6 +245,7 @@ pub struct Extreme {
 
 /// A world: the ranks that began together.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorldReport {
     /// Its name, unique over all jobs.
     pub name: String,
@@ -250,6 +257,7 @@ pub struct WorldReport {
 
 /// Ranks of one host.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostReport {
     /// Name.
     pub host: String,
@@ -266,8 +274,9 @@ pub struct HostReport {
 
 /// A job.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobReport {
-    /// [`SCHEMA`].
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     pub schema: &'static str,
     /// Version of this program.
     pub version: &'static str,
@@ -448,6 +457,7 @@ impl JobReport {
 
 /// How well ranks worked together, after the POP project: see the module.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Efficiencies {
     /// Mean over maximum of the useful times.
     pub load_balance: f64,
@@ -554,6 +564,7 @@ fn rank_report(observed: &Observed, worlds: &Worlds) -> RankReport {
 
 /// The first of several ranks that ended before they should have.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstEnd {
     /// Its rank, if known.
     pub rank: Option<u32>,

@@ -1,9 +1,19 @@
-//! JSON Schema of the types that write themselves in their own way; the others derive theirs.
+//! The forms of the JSON, as JSON Schema. Types that write themselves in their own way have theirs here; the others derive it.
 
 use crate::objects::{Hex, Kind};
 use crate::{Members, RankSet};
+use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
+
+/// The form of what a type is written as.
+///
+/// # Errors
+/// None that is known.
+pub fn of<T: JsonSchema>() -> serde_json::Result<String> {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    serde_json::to_string_pretty(&generator.into_root_schema_for::<T>())
+}
 
 macro_rules! as_text {
     ($($type:ident $schema:expr;)*) => {$(

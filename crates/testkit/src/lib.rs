@@ -4,6 +4,7 @@
 //! * [`cluster`]: hosts on one machine, with a network, remote shells and Slurm;
 //! * [`program`]: the programs with known call counts, [`report`]: what the layer says, held against them;
 //! * [`damage`]: bytes as they must never be;
+//! * [`schema`]: JSON held against its published form;
 //! * [`run`]: child processes that cannot outlive their time;
 //! * [`trials`]: tests that are ignored with a reason where they cannot be run;
 //! * [`paths`]: where cargo puts what the tests use.
@@ -17,4 +18,6 @@ pub mod paths;
 pub mod program;
 pub mod report;
 pub mod run;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod trials;

@@ -23,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What one process gave.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Output {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Output {
     #[serde(flatten)]
     entry: Entry,
     /// The answer, or nothing.
@@ -34,7 +35,9 @@ struct Output {
 
 /// What `--json` prints, and what another host answers.
 #[derive(Debug, Serialize, Deserialize)]
-struct Outputs {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Outputs {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: String,
     outputs: Vec<Output>,
 }

@@ -1,7 +1,7 @@
 //! `mpiscope attach`: the user's debugger on chosen ranks of a job, one each; or one command in all of them, with equal
 //! answers folded.
 
-mod batch;
+pub mod batch;
 mod debugger;
 mod group;
 mod tmux;

@@ -14,7 +14,9 @@ const LEAST: f64 = 0.001;
 
 /// Two sides.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     pub schema: &'static str,
     pub before: Runs,
     pub after: Runs,
@@ -37,6 +39,7 @@ pub struct Comparison {
 
 /// The runs of a side.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Runs {
     pub name: String,
     pub command: String,
@@ -46,6 +49,7 @@ pub struct Runs {
 
 /// A quantity on both sides.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Quantity {
     pub name: String,
     pub before: f64,

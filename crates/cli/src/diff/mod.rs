@@ -5,7 +5,7 @@
 //! B1,B2,… ──► reports ──► Side ─┴─► Comparison (each quantity: means, difference, Welch's t-test) ──► text, JSON
 //! ```
 
-mod compare;
+pub mod compare;
 mod output;
 mod side;
 mod stats;

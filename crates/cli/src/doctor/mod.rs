@@ -42,7 +42,9 @@ pub struct Options {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Report {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
     /// No check found a problem.
     well: bool,

@@ -10,7 +10,6 @@ use mpiscope_job::leaks::{Count, Leak};
 use mpiscope_job::merge::{Merged, MergedObject};
 use mpiscope_job::objects::{Hex, Kind, Object};
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
@@ -106,8 +105,7 @@ impl Shared {
 
 /// The form of the text, as JSON Schema.
 pub fn schema() -> serde_json::Result<String> {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    serde_json::to_string_pretty(&generator.into_root_schema_for::<Report<'static>>())
+    mpiscope_job::schema::of::<Report<'static>>()
 }
 
 /// What is found out while the objects are written: they are never there all at once.

@@ -10,7 +10,7 @@
 mod collect;
 mod counts;
 pub mod describe;
-mod json;
+pub mod json;
 mod list;
 mod shared;
 

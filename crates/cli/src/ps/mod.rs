@@ -49,7 +49,9 @@ const SCHEMA: &str = "mpiscope.ps/2";
 
 /// What `--json` prints.
 #[derive(Serialize, Deserialize)]
-struct Report {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Report {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: String,
     job: String,
     /// Processes that run under the layer and have not called MPI.
@@ -64,13 +66,16 @@ struct Report {
 
 /// What `--json` prints when there are several jobs to choose from.
 #[derive(Serialize)]
-struct Jobs {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Jobs {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
     jobs: Vec<JobLine>,
 }
 
 #[derive(Serialize)]
-struct JobLine {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct JobLine {
     job: String,
     /// Number of the user.
     user: u32,

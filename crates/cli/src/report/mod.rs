@@ -10,7 +10,7 @@ mod figures;
 mod html;
 pub mod sections;
 pub mod source;
-mod summary;
+pub mod summary;
 mod timeline;
 
 use crate::exit;

@@ -8,7 +8,9 @@ pub const SCHEMA: &str = "mpiscope.summary/1";
 
 /// What is kept of a job. Shares and efficiencies are those of `report.json`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary<'a> {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
     job: &'a str,
     command: &'a str,

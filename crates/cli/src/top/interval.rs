@@ -15,7 +15,9 @@ pub const SCHEMA: &str = "mpiscope.top/1";
 
 /// What happened between two looks.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     pub schema: &'static str,
     pub job: String,
     pub command: String,
@@ -54,6 +56,7 @@ pub struct Interval {
 
 /// A function in the interval, over all ranks.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Function {
     pub name: String,
     pub calls: u64,
@@ -81,6 +84,7 @@ impl Function {
 
 /// A rank in the interval, and what it does at its end.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rank {
     /// The rank, as `world.rank` if it is not of the first world; `?` if not known.
     pub rank: String,

@@ -8,7 +8,7 @@
 //!
 //! Ranks are neither stopped nor asked: every look is one at their images, as that of `ps`.
 
-mod interval;
+pub mod interval;
 mod keys;
 mod places;
 mod sampler;

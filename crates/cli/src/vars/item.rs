@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// One of them. The layer describes it as a line of JSON, with one value; in a job there may be several.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Item {
     /// `cvar`, `pvar`, `event`, `enumeration` or `category`.
@@ -66,6 +67,7 @@ pub struct Item {
 
 /// What a variable is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Object {
     /// As every command names an object; of objects of several ranks that are one, the first of them.
     #[serde(flatten)]
@@ -94,6 +96,7 @@ impl Object {
 
 /// A value with where it comes from and who has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Held {
     /// Elements are separated by blanks.
     pub value: String,

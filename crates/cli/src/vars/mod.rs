@@ -8,7 +8,7 @@ mod helper;
 mod item;
 mod job;
 mod library;
-mod output;
+pub mod output;
 mod provenance;
 mod query;
 

@@ -11,7 +11,9 @@ use std::process::ExitCode;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Report<'a> {
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<&'a str>,

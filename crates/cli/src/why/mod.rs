@@ -49,7 +49,8 @@ pub struct Options {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Answer {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Answer {
     #[serde(flatten)]
     verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]

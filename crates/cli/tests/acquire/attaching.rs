@@ -37,6 +37,7 @@ pub fn one_command_in_all_ranks_shows_equal_stacks_once() {
     );
     let output = mpiscope(&["attach", &pid, "--ranks", "1,3", "--batch", "info inferiors", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    mpiscope_testkit::schema::check(&report).unwrap();
     let mut ranks: Vec<u64> =
         report["outputs"].as_array().unwrap().iter().map(|o| o["rank"].as_u64().unwrap()).collect();
     ranks.sort_unstable();

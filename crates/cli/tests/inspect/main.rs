@@ -59,7 +59,9 @@ impl Saved {
     }
 
     fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_slice(&self.inspect(&[args, &["--json"]].concat()).stdout).unwrap()
+        let value = serde_json::from_slice(&self.inspect(&[args, &["--json"]].concat()).stdout).unwrap();
+        mpiscope_testkit::schema::check(&value).unwrap();
+        value
     }
 }
 

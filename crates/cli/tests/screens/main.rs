@@ -5,6 +5,7 @@
 #[allow(dead_code)]
 mod corpus;
 
+use mpiscope_testkit::schema;
 use std::process::Command;
 
 const MPISCOPE: &str = env!("CARGO_BIN_EXE_mpiscope");
@@ -83,6 +84,41 @@ fn a_file_that_is_not_there_is_said_to_be_missing() {
         for name in ["./no-such.image", "no-such.core"] {
             let text = screen(80, &[verb, name]).to_lowercase();
             assert!(text.contains(name) && text.contains("no such"), "{verb} {name}: {text}");
+        }
+    }
+}
+
+/// The values that a verb prints.
+fn json(arguments: &[&str]) -> Vec<serde_json::Value> {
+    let output = Command::new(MPISCOPE).args(arguments).output().unwrap();
+    let values =
+        serde_json::Deserializer::from_slice(&output.stdout).into_iter().collect::<Result<Vec<_>, _>>();
+    values.ok().filter(|all| !all.is_empty()).unwrap_or_else(|| panic!("{arguments:?}: {output:?}"))
+}
+
+#[test]
+fn every_json_has_the_published_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let images = ["mpich", "openmpi", "standard"].map(|name| {
+        let image = dir.path().join(format!("{name}.image"));
+        std::fs::write(&image, corpus::image(&format!("{name}.image"))).unwrap();
+        image.to_str().unwrap().to_owned()
+    });
+    let verbs: [&[&str]; 6] = [
+        &["ps", "--stacks"],
+        &["why", "--stacks"],
+        &["queues"],
+        &["report"],
+        &["inspect", "--leaks"],
+        &["inspect", "--kind", "datatype"],
+    ];
+    let of_images = images.iter().flat_map(|image| verbs.map(|verb| [verb, &[image.as_str()]].concat()));
+    let others =
+        [vec!["doctor"], vec!["diff", &images[0], &images[1]], vec!["report", "--summary", &images[0]]];
+    for arguments in of_images.chain(others) {
+        let more: &[&str] = if arguments.contains(&"--summary") { &[] } else { &["--json"] };
+        for value in json(&[&arguments, more].concat()) {
+            schema::check(&value).unwrap_or_else(|e| panic!("{arguments:?}: {e:#}"));
         }
     }
 }

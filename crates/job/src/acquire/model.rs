@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// Where a process runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessLocation {
     /// Name or address of the host.
     pub host: String,
@@ -14,6 +15,7 @@ pub struct ProcessLocation {
 
 /// Who spawned a world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spawned {
     /// Name of the parent's world.
     pub world: String,
@@ -25,6 +27,7 @@ pub struct Spawned {
 
 /// One process of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// Name of its world: the same on all ranks of the world. Empty if only MPIR told of the process.
     pub world: String,
@@ -46,6 +49,7 @@ pub struct Entry {
 
 /// Everything that was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Acquired {
     /// The processes, by world (in the order in which they were spawned) and rank.
     pub processes: Vec<Entry>,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// What killed a process, as far as its core file and its image know.
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
     /// What killed it; `None` for a core file of a process that lived on.
     pub signal: Option<Signal>,

@@ -10,6 +10,7 @@ const NULL_PAGE: u64 = 4096;
 
 /// What killed a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Signal {
     /// Its number.
     pub number: i32,

@@ -233,6 +233,7 @@ impl Track {
 
 /// The run in windows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Windows {
     /// Length of each; the last one may not be full.
     pub seconds: f64,
@@ -246,6 +247,7 @@ pub struct Windows {
 
 /// One window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// Since the first rank entered `MPI_Init`.
     pub from_s: f64,

@@ -19,6 +19,7 @@ const MOST_THREADS: u64 = 4096;
 
 /// A communicator with what is pending on it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
     /// Its handle.
     pub handle: Hex,
@@ -46,6 +47,7 @@ pub struct Queue {
 
 /// An operation that is not complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pending {
     /// `MPI_Irecv`, or the blocking function that is open.
     pub function: Option<String>,

@@ -17,6 +17,7 @@ const LAST: u64 = 5;
 
 /// A request that was started and not complete.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PendingRequest {
     /// The request, as `inspect` has it.
     #[serde(flatten)]
@@ -27,6 +28,7 @@ pub struct PendingRequest {
 
 /// A message of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastMessage {
     /// It was sent; else it was received.
     pub sent: bool,

@@ -18,6 +18,7 @@ const SHOWN_FRAMES: usize = 64;
 
 /// A process that left a core file.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Death {
     /// The core file.
     pub file: String,
@@ -58,6 +59,7 @@ pub struct Death {
 
 /// A frame in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameText {
     /// The function, if its name is known.
     pub function: Option<String>,

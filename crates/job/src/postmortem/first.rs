@@ -9,6 +9,7 @@ const RESOLUTION_S: f64 = 0.010;
 
 /// Who failed first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstFailure {
     /// Rank in the world, if it is known.
     pub rank: Option<u32>,

@@ -30,8 +30,9 @@ pub const SCHEMA: &str = "mpiscope.core/2";
 
 /// What the core files of a job tell together.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Postmortem {
-    /// [`SCHEMA`].
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     pub schema: &'static str,
     /// Names of the jobs that the files belong to: one, unless files of several were given.
     pub jobs: Vec<String>,

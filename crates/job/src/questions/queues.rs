@@ -12,8 +12,9 @@ pub const SCHEMA: &str = "mpiscope.queues/1";
 
 /// The queues of a job.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queues {
-    /// [`SCHEMA`].
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     pub schema: &'static str,
     /// The communicators with anything in their queues.
     pub communicators: Vec<Queue>,
@@ -23,6 +24,7 @@ pub struct Queues {
 
 /// The queues of a communicator over all its members.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Queue {
     /// Its name, or its identity.
     pub communicator: String,
@@ -32,6 +34,7 @@ pub struct Queue {
 
 /// What an [`Entry`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// A receive is posted; no message that fits has been sent.
@@ -59,6 +62,7 @@ impl State {
 
 /// A message, a receive, or both.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// What it is.
     pub state: State,

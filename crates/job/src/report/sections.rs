@@ -13,6 +13,7 @@ const MOST_PAIRS: usize = 1 << 16;
 
 /// The sections of a report.
 #[derive(Debug, Default, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sections {
     /// By communicator, most bytes first.
     pub peers: Vec<Exchange>,
@@ -30,6 +31,7 @@ pub struct Sections {
 
 /// Messages between the members of one communicator.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
     /// The communicator, for people.
     pub communicator: String,
@@ -49,6 +51,7 @@ pub struct Exchange {
 
 /// Messages from one rank to another.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// Who sends: the rank in its `MPI_COMM_WORLD`, written `world.rank` if that is not the first.
     pub from: String,
@@ -66,6 +69,7 @@ pub struct Pair {
 
 /// Collectives on one communicator.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Collectives {
     /// The communicator, for people.
     pub communicator: String,
@@ -86,6 +90,7 @@ pub struct Collectives {
 
 /// What was given to some of the last collectives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recent {
     /// The function.
     pub function: String,
@@ -103,6 +108,7 @@ pub struct Recent {
 
 /// Messages between ranks.
 #[derive(Debug, Default, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Messages {
     /// Messages sent.
     pub sent: u64,
@@ -124,6 +130,7 @@ pub struct Messages {
 
 /// The greatest value, and whose it is.
 #[derive(Debug, Default, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 pub struct Most {
     pub value: u64,
@@ -132,6 +139,7 @@ pub struct Most {
 
 /// Messages of similar size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeClass {
     /// Least bytes.
     pub from: u64,
@@ -145,6 +153,7 @@ pub struct SizeClass {
 
 /// A file, over all ranks and openings.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 pub struct FileUse {
     pub path: String,
@@ -165,6 +174,7 @@ pub struct FileUse {
 
 /// Memory and place of one rank.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Memory {
     /// Number of the world.
     pub world: usize,
@@ -181,6 +191,7 @@ pub struct Memory {
 
 /// Ranks that share fewer processors than they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 pub struct Crowd {
     pub host: String,

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 /// What a check found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Result {
     /// As it should be.
@@ -30,6 +31,7 @@ pub enum Result {
 
 /// A check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// What was looked at, in a word or two.
     pub check: &'static str,
@@ -61,6 +63,7 @@ impl Check {
 
 /// Families of MPI libraries whose launchers and processes understand each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// MPICH and its derivatives.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 /// Calls of one function from one place with one object, on all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobSite {
     /// The function.
     pub function: String,
@@ -39,6 +40,7 @@ pub struct JobSite {
 
 /// Calls of a function whose places had no record left, on all ranks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobRest {
     /// The function.
     pub function: String,
@@ -51,6 +53,7 @@ pub struct JobRest {
 
 /// The call sites of a job, most time first.
 #[derive(Debug, Default, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobSites {
     #[allow(missing_docs)]
     pub sites: Vec<JobSite>,

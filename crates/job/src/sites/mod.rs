@@ -29,6 +29,7 @@ const MOST_RECORDS: u64 = 1 << 22;
 
 /// Sums over calls of one function.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
     /// Completed calls.
     pub calls: u64,
@@ -73,6 +74,7 @@ impl Totals {
 
 /// Calls of a similar length.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Duration {
     /// They took less than this, and at least half of it. In seconds.
     pub below_s: f64,
@@ -82,6 +84,7 @@ pub struct Duration {
 
 /// Calls of one function from one place with one object, on one rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Site {
     /// The function.
     pub function: String,
@@ -104,6 +107,7 @@ pub struct Site {
 
 /// Calls of a function whose places had no record left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rest {
     /// The function.
     pub function: String,
@@ -113,6 +117,7 @@ pub struct Rest {
 
 /// The call sites of a rank, most time first (most calls, without times).
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RankSites {
     #[allow(missing_docs)]
     pub sites: Vec<Site>,

@@ -35,6 +35,7 @@ use std::sync::Arc;
 
 /// The stack of a thread in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadStack {
     /// The kernel's number of the thread.
     pub tid: u32,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// The stacks of a job.
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stacks {
     /// The outermost frames.
     pub tree: Vec<Node>,
@@ -17,6 +18,7 @@ pub struct Stacks {
 
 /// A frame that several threads have in common.
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
     /// `function at file:line`; at the end what the threads do there.
     pub frame: String,

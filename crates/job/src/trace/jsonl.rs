@@ -138,8 +138,7 @@ struct MessageLine<'a> {
 /// None that is known.
 #[cfg(feature = "schema")]
 pub fn schema() -> serde_json::Result<String> {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    serde_json::to_string_pretty(&generator.into_root_schema_for::<Line<'static>>())
+    crate::schema::of::<Line<'static>>()
 }
 
 fn is_zero(number: &u16) -> bool {

@@ -49,6 +49,7 @@ pub use sum::Sum;
 
 /// A sort of waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Kind(pub &'static str);
 
@@ -114,6 +115,7 @@ struct Wait {
 
 /// Waiting of one sort, in one place, for one rank that did the same thing meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lost {
     #[allow(missing_docs)]
     pub kind: Kind,
@@ -144,6 +146,7 @@ pub struct Lost {
 
 /// A part of a wait that began with somebody who was not waited for, but who made others late.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Began {
     #[allow(missing_docs)]
     pub culprit: Members,
@@ -155,6 +158,7 @@ pub struct Began {
 
 /// A rank in a place that made others wait, by itself or through those that it made late.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     #[allow(missing_docs)]
     pub culprit: Members,
@@ -212,6 +216,7 @@ fn noun(ranks: &Members) -> String {
 
 /// The waits of a job.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Waits {
     /// Most time first.
     pub list: Vec<Lost>,
@@ -253,6 +258,7 @@ pub struct Waits {
 
 /// An estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimated {
     #[allow(missing_docs)]
     pub seconds: f64,

@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::trials::checked;
-use mpiscope_testkit::{paths, run};
+use mpiscope_testkit::{paths, run, schema};
 use serde_json::Value;
 
 use crate::subject::{LIMIT, Subject};
@@ -68,6 +68,7 @@ fn doctor(
     command.args(["doctor", "--json"]).arg(&launcher.mpirun).args(launcher.launch_arguments(2)).arg(binary);
     let outcome = run::bounded(&mut command, LIMIT)?;
     let report: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
+    schema::check(&report)?;
     let checks = report["checks"].as_array().cloned().unwrap_or_default();
     let named = |check: Value| Some((check["check"].as_str()?.to_owned(), check));
     Ok((Some(outcome.code()), checks.into_iter().filter_map(named).collect()))

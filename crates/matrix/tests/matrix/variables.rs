@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use mpiscope_testkit::mpi::{Abi, Family, Library};
 use mpiscope_testkit::trials::checked;
-use mpiscope_testkit::{paths, run};
+use mpiscope_testkit::{paths, run, schema};
 use serde_json::Value;
 
 use crate::inspected::job::{Job, json, text};
@@ -155,6 +155,7 @@ fn of_aliases(_: &Subject, library: &Library) -> Result<()> {
     let outcome = run::bounded(&mut command, LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
     let report: Value = serde_json::from_str(&outcome.stdout)?;
+    schema::check(&report)?;
     let all = items(&report)?;
     for (environment, text, name, value) in set {
         let item = named(all, "cvar", name)?;

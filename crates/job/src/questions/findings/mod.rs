@@ -31,6 +31,7 @@ const MOST: usize = 64;
 
 /// What sort of finding it is: a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Kind(pub &'static str);
 
@@ -55,6 +56,7 @@ impl Kind {
 
 /// Something that was wrong with a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// What sort of thing.
     pub kind: Kind,

@@ -9,6 +9,7 @@ pub const SCHEMA: &str = "mpiscope.why/1";
 
 /// What kind of verdict it is: a stable word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Kind(pub &'static str);
 
@@ -55,8 +56,9 @@ impl Kind {
 
 /// The verdict on a job.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// [`SCHEMA`].
+    /// Name and version of this form: fields may be added to it, none changes its meaning.
     pub schema: &'static str,
     /// The answer in one sentence.
     pub verdict: String,
@@ -84,6 +86,7 @@ pub struct Verdict {
 
 /// Ranks that hold up others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
     /// Who.
     pub ranks: Members,
@@ -95,6 +98,7 @@ pub struct Culprit {
 
 /// Ranks that do the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Who.
     pub ranks: Members,

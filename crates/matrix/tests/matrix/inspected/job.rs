@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::Program;
-use mpiscope_testkit::{paths, run};
+use mpiscope_testkit::{paths, run, schema};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -156,10 +156,13 @@ pub fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-/// The JSON that the command prints.
+/// The JSON that the command prints; it has the published form.
 pub fn json(arguments: &[&str]) -> Result<Value> {
     let outcome = mpiscope(&words(arguments))?;
-    serde_json::from_str(&outcome.stdout).with_context(|| format!("{arguments:?}: {}", outcome.describe()))
+    let about = || format!("{arguments:?}: {}", outcome.describe());
+    let value = serde_json::from_str(&outcome.stdout).with_context(about)?;
+    schema::check(&value).with_context(about)?;
+    Ok(value)
 }
 
 /// The lines that the command prints; it must find nothing wrong.

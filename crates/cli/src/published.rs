@@ -1,0 +1,91 @@
+//! The forms of all JSON, as they are published in `share/`.
+
+use crate::{attach, diff, doctor, inspect, procs, ps, report, top, vars, why};
+use expect_test::expect_file;
+use mpiscope_job::postmortem::{self, Postmortem};
+use mpiscope_job::questions::queues::{self, Queues};
+use mpiscope_job::questions::why as question;
+use mpiscope_job::report::JobReport;
+use mpiscope_job::schema::of;
+use mpiscope_job::trace::jsonl;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every form by its name.
+fn forms() -> serde_json::Result<Vec<(&'static str, String)>> {
+    Ok(vec![
+        ("mpiscope.answers/1", of::<attach::batch::Outputs>()?),
+        (postmortem::SCHEMA, of::<Postmortem>()?),
+        (diff::compare::SCHEMA, of::<diff::compare::Comparison>()?),
+        ("mpiscope.doctor/1", of::<doctor::Report>()?),
+        ("mpiscope.inspect/3", inspect::json::schema()?),
+        ("mpiscope.jobs/1", of::<ps::Jobs>()?),
+        ("mpiscope.procs/1", of::<procs::Report<'static>>()?),
+        ("mpiscope.ps/2", of::<ps::Report>()?),
+        (queues::SCHEMA, of::<Queues>()?),
+        (mpiscope_job::report::SCHEMA, of::<JobReport>()?),
+        (report::summary::SCHEMA, of::<report::summary::Summary<'static>>()?),
+        (top::interval::SCHEMA, of::<top::interval::Interval>()?),
+        (jsonl::SCHEMA, jsonl::schema()?),
+        ("mpiscope.vars/1", of::<vars::output::Report<'static>>()?),
+        (question::SCHEMA, of::<why::Answer>()?),
+    ])
+}
+
+fn share() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../share")
+}
+
+fn file_of(form: &str) -> PathBuf {
+    share().join(format!("{}.schema.json", form.replace('/', ".")))
+}
+
+/// `UPDATE_EXPECT=1 cargo test -p mpiscope --bin mpiscope published` writes the files: only after fields were added.
+#[test]
+fn the_published_schemas_are_those_of_the_code() {
+    for (name, schema) in forms().unwrap() {
+        expect_file![file_of(name)].assert_eq(&(schema + "\n"));
+    }
+}
+
+/// What stands in the sources as the name of a form.
+fn named(dir: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(dir).unwrap().filter_map(Result::ok) {
+        let path = entry.path();
+        if path.is_dir() {
+            named(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let words = text.split("\"mpiscope.").skip(1).filter_map(|rest| rest.split('"').next());
+            let forms = words.filter(|word| {
+                word.split_once('/').is_some_and(|(name, number)| {
+                    name.chars().all(char::is_alphabetic) && number.parse::<u32>().is_ok()
+                })
+            });
+            found.extend(forms.map(|word| format!("mpiscope.{word}")));
+        }
+    }
+}
+
+/// Forms that no verb prints: what lies in an evidence file, and what objects have in common in other forms.
+const INSIDE: [&str; 2] = ["mpiscope.evidence/1", "mpiscope.objects/1"];
+
+#[test]
+fn every_form_that_the_code_names_is_published() {
+    let mut found = BTreeSet::new();
+    for dir in ["src", "../job/src"] {
+        named(&Path::new(env!("CARGO_MANIFEST_DIR")).join(dir), &mut found);
+    }
+    let published: BTreeSet<String> = forms().unwrap().into_iter().map(|(name, _)| name.to_owned()).collect();
+    let inside = INSIDE.map(str::to_owned).into();
+    assert_eq!(found.difference(&inside).collect::<Vec<_>>(), published.iter().collect::<Vec<_>>());
+    let page = include_str!("../../../docs/json.md");
+    let listed = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    assert_eq!(listed.collect::<Vec<_>>(), published.iter().collect::<Vec<_>>(), "docs/json.md");
+    let files =
+        fs::read_dir(share()).unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    let files: BTreeSet<PathBuf> =
+        files.filter(|name| name.ends_with(".schema.json")).map(|name| share().join(name)).collect();
+    assert_eq!(files, published.iter().map(|name| file_of(name)).collect());
+}
