@@ -93,11 +93,16 @@ pub fn one() -> Library {
 
 /// The launcher of a library, for two ranks on each host.
 pub fn launcher(library: &Library) -> Vec<String> {
-    let mpirun = library.mpirun.display().to_string();
+    launcher_of(library, 2)
+}
+
+/// The same for so many.
+pub fn launcher_of(library: &Library, each: usize) -> Vec<String> {
+    let (mpirun, all) = (library.mpirun.display().to_string(), 3 * each);
     let words = match library.family {
-        Family::Mpich => "-launcher ssh -hosts n1,n2,n3 -n 6 -ppn 2",
-        Family::Intel => "-bootstrap ssh -hosts n1,n2,n3 -n 6 -ppn 2",
-        Family::OpenMpi => "--host n1:2,n2:2,n3:2 -np 6",
+        Family::Mpich => format!("-launcher ssh -hosts n1,n2,n3 -n {all} -ppn {each}"),
+        Family::Intel => format!("-bootstrap ssh -hosts n1,n2,n3 -n {all} -ppn {each}"),
+        Family::OpenMpi => format!("--host n1:{each},n2:{each},n3:{each} -np {all}"),
     };
     std::iter::once(mpirun).chain(words.split(' ').map(str::to_owned)).collect()
 }
