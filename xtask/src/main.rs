@@ -17,6 +17,7 @@ mod failures;
 mod r#gen;
 mod mpi;
 mod sanitize;
+mod site;
 mod test;
 
 /// The project's own tasks
@@ -41,6 +42,8 @@ enum Verb {
     Mpi(mpi::Args),
     /// Run the tests of the tool interface's engine under AddressSanitizer
     Sanitize(sanitize::Args),
+    /// Make the documentation as a site, with a reference made from the code
+    Site(site::Args),
     /// Build, fetch the MPI libraries and run all tests
     Test(test::Args),
 }
@@ -56,6 +59,7 @@ fn main() -> Result<()> {
         Verb::Gen(args) => r#gen::run(&args),
         Verb::Mpi(args) => mpi::run(&args),
         Verb::Sanitize(args) => sanitize::run(&args),
+        Verb::Site(args) => site::run(&args),
         Verb::Test(args) => test::run(&args),
     }
 }

@@ -3,7 +3,9 @@
 use crate::objects::{Hex, Kind};
 use crate::{Members, RankSet};
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// The form of what a type is written as.
@@ -11,8 +13,22 @@ use std::borrow::Cow;
 /// # Errors
 /// None that is known.
 pub fn of<T: JsonSchema>() -> serde_json::Result<String> {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let generator = settings.with_transform(RecursiveTransform(without_links)).into_generator();
     serde_json::to_string_pretty(&generator.into_root_schema_for::<T>())
+}
+
+/// Comments have links to other items of the code, which lead nowhere in a schema.
+fn without_links(schema: &mut Schema) {
+    let Some(Value::String(said)) = schema.get_mut("description") else { return };
+    let mut parts = said.split("[`");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once("`]").unwrap_or((part, ""));
+        let target = rest.strip_prefix('(').and_then(|target| target.split_once(')'));
+        plain += &format!("`{name}`{}", target.map_or(rest, |(_, rest)| rest));
+    }
+    *said = plain;
 }
 
 macro_rules! as_text {
@@ -49,4 +65,17 @@ as_text! {
         "type": "string",
         "pattern": "^([0-9]+|\\[([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?\\])$",
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_have_words_in_the_place_of_links_to_the_code() {
+        let mut schema =
+            json_schema!({ "description": "By [`Worlds`](crate::Worlds), as [`Kind`] [0] does." });
+        without_links(&mut schema);
+        assert_eq!(schema.get("description").unwrap(), "By `Worlds`, as `Kind` [0] does.");
+    }
 }
