@@ -462,8 +462,8 @@ pub struct Call {
     pub request: W64,
     /// Calls that this thread has completed, outermost and nested ones together.
     pub completed: W64,
-    /// What follows from the function. Send and receive: source and tag of the receive; a function with an operation: its
-    /// handle in the third; a collective: its number in the last.
+    /// What follows from the function. Send and receive: source and tag of the receive; one with a second object: its handle, then
+    /// the leader of the local group; a function with an operation: its handle in the third; a collective: its number in the last.
     pub extra: [W64; 4],
 }
 

@@ -180,7 +180,8 @@ pub struct Request {
     /// Message: bytes sent, or received once complete.
     pub bytes: W64,
     /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
-    /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered.
+    /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered. Collective on a file: its number
+    /// on that; meaningless for other operations on files.
     pub order: W64,
     /// Send, send and receive: place of its entry in the ring of sent messages plus one, counted without wrapping; zero
     /// for none. Collective, one-sided: handle of its operation, if the function that made it has one.

@@ -339,6 +339,11 @@ pub struct Fields {
     pub receive: bool,
     /// The operation, in `extra`.
     pub op: bool,
+    /// The leader of the local group, in `extra`.
+    pub leader: bool,
+    /// A second object in `extra`, and what it is: the group of those that make the call, or the communicator by which the leaders
+    /// of two groups find each other.
+    pub other: Option<ObjectKind>,
 }
 
 impl Fields {
@@ -353,10 +358,12 @@ impl Fields {
         message: false,
         receive: false,
         op: false,
+        leader: false,
+        other: None,
     };
 
     /// As a word of the image: the kind of the object (zero: no object), the role of the peer (zero: no peer), a bit for each
-    /// of the others.
+    /// of the others, the kind of the second object.
     pub const fn word(self) -> u64 {
         let object = match self.object {
             Some(kind) => kind.0,
@@ -375,13 +382,18 @@ impl Fields {
             | (self.request as u8) << 3
             | (self.message as u8) << 4
             | (self.receive as u8) << 5
-            | (self.op as u8) << 6;
-        u64::from_le_bytes([object, peer, bits, 0, 0, 0, 0, 0])
+            | (self.op as u8) << 6
+            | (self.leader as u8) << 7;
+        let other = match self.other {
+            Some(kind) => kind.0,
+            None => 0,
+        };
+        u64::from_le_bytes([object, peer, bits, other, 0, 0, 0, 0])
     }
 
     /// From a word of an image.
     pub const fn from_word(word: u64) -> Fields {
-        let [object, peer, bits, ..] = word.to_le_bytes();
+        let [object, peer, bits, other, ..] = word.to_le_bytes();
         Fields {
             object: if object == 0 { None } else { Some(ObjectKind(object)) },
             peer: match peer {
@@ -398,6 +410,8 @@ impl Fields {
             message: bits & 1 << 4 != 0,
             receive: bits & 1 << 5 != 0,
             op: bits & 1 << 6 != 0,
+            leader: bits & 1 << 7 != 0,
+            other: if other == 0 { None } else { Some(ObjectKind(other)) },
         }
     }
 }

@@ -36,11 +36,23 @@ fn note(row: &Row) -> Vec<Note> {
     put("request", single_handle(row, "REQUEST"));
     put("message", single_handle(row, "MESSAGE"));
     put("op", row.find(|p| p.kind == "OPERATION" && p.is_value() && p.direction == "in").map(Param::ident));
+    let other = other(row);
+    put("leader", other.and_then(|_| named(row, "local_leader")).map(Param::ident));
+    put("other", other.map(Param::ident));
     if row.properties.moves == "exchange" {
         put("extra0", named(row, "source").map(Param::ident));
         put("extra1", named(row, "recvtag").map(Param::ident));
     }
     note
+}
+
+/// The second object of a call that is collective over others than the members of the first: the group, or the communicator by which
+/// the leaders of two groups find each other.
+fn other(row: &Row) -> Option<&Param> {
+    let group = |p: &Param| p.kind == "GROUP" && p.is_value();
+    let on_comm = row.find(|p| p.kind == "COMMUNICATOR" && p.direction == "in").is_some();
+    let of_group = || row.find(group).filter(|_| row.properties.partners == "group" && on_comm);
+    named(row, "peer_comm").or_else(of_group)
 }
 
 fn object(row: &Row) -> Option<String> {

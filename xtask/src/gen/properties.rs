@@ -113,6 +113,7 @@ pub fn fields(row: &Row, kinds: &Kinds, note: &[Note]) -> Result<String> {
             "peer" => format!("peer: Some(Role::{})", role(value)),
             "extra0" => "receive: true".to_owned(),
             "extra1" => continue,
+            "other" => format!("other: Some(ObjectKind::{})", object_kind(row, kinds, value)?),
             flag => format!("{flag}: true"),
         });
     }

@@ -6,9 +6,9 @@ use crate::exit;
 use crate::render::{Screen, while_working};
 use crate::run::environment::{Environment, find_layer, new_job};
 use crate::run::launcher::starts_jobs;
-use crate::run::start_form;
 use anyhow::Result;
 use mpiscope_job::bounded;
+use mpiscope_job::launcher_environment;
 use mpiscope_job::setup::rank::{self, Facts, MARK};
 use mpiscope_job::setup::{self, Check, Result as Outcome};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -162,7 +162,7 @@ fn in_path(program: &Path) -> PathBuf {
 /// In the place of a rank.
 fn report() -> Result<ExitCode> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let rank = start_form::place(|name| std::env::var(name).ok()).and_then(|place| place.rank);
+    let rank = launcher_environment::place(|name| std::env::var(name).ok()).and_then(|place| place.rank);
     let memory_file = memfd_create("mpiscope:doctor", MemfdFlags::CLOEXEC).is_ok();
     println!("{MARK}{}", serde_json::to_string(&Facts::here(host, rank, memory_file))?);
     Ok(ExitCode::from(exit::FINE))

@@ -4,6 +4,7 @@
 use super::collector::Collector;
 use super::environment::Environment;
 use super::hosts;
+use super::lost::Lost;
 use super::signals::{self, Event, Signals};
 use super::starter::Starter;
 use crate::render::complain;
@@ -81,15 +82,18 @@ pub fn not_started(program: &[OsString], error: &io::Error) -> ExitCode {
 pub fn supervise(
     mut child: Child,
     signals: &Signals,
-    mut whole: Option<(&mut Collector, &mut Starter)>,
+    mut whole: Option<(&mut Collector, &mut Starter, &mut Lost<'_>)>,
     before_the_end: &dyn Fn(bool),
 ) -> Result<Ending> {
     loop {
         match &mut whole {
-            Some((collector, starter)) => {
-                collector.wait(signals.as_fd(), starter.patience(collector.peers()))?;
+            Some((collector, starter, lost)) => {
+                collector.wait(signals.as_fd(), lost.pause(starter.patience(collector.peers())))?;
                 starter.look(collector.peers());
                 starter.bury(collector.peers(), false);
+                if let Some(signal) = lost.look() {
+                    send(&child, signal);
+                }
             }
             None => {
                 let _interrupted = poll(&mut [PollFd::new(signals, PollFlags::IN)], None);
@@ -102,12 +106,11 @@ pub fn supervise(
                 before_the_end(matches!(event, Event::Terminal(_)));
             }
             if let Event::Sent(signal) = event {
-                // SAFETY: a signal to our own child, which we have not waited for yet.
-                unsafe { libc::kill(child.id() as libc::pid_t, signal) };
+                send(&child, signal);
             }
         }
         if let Some(status) = child.try_wait()? {
-            if let Some((collector, starter)) = &mut whole {
+            if let Some((collector, starter, _)) = &mut whole {
                 // An aborted rank may end after the launcher.
                 collector.settle();
                 starter.bury(collector.peers(), true);
@@ -118,6 +121,11 @@ pub fn supervise(
             });
         }
     }
+}
+
+fn send(child: &Child, signal: libc::c_int) {
+    // SAFETY: a signal to our own child, which we have not waited for yet.
+    unsafe { libc::kill(child.id() as libc::pid_t, signal) };
 }
 
 /// Ends as the program did: the same status, or by the same signal, so that whoever waits for us sees what he

@@ -22,6 +22,7 @@ mod evidence;
 mod follow;
 mod hosts;
 pub mod launcher;
+mod lost;
 mod peers;
 mod preload;
 mod protocol;
@@ -75,6 +76,9 @@ pub struct Options {
     /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
     #[arg(long, value_name = "COMMAND")]
     pub on_hang: Option<OsString>,
+    /// End the job when one of its hosts has not answered for so long; 0 leaves that to the launcher, which may wait for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = hang_after)]
+    pub lost_after: f64,
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
@@ -83,7 +87,7 @@ pub struct Options {
     pub program: Vec<OsString>,
 }
 
-/// Seconds that a job may stand still.
+/// Seconds that a job may stand still, or a host be silent.
 fn hang_after(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "write a number of seconds, such as 60".to_owned())?;
     if (0.0..=1e9).contains(&seconds) { Ok(seconds) } else { Err("write 0 or more seconds".to_owned()) }
@@ -282,7 +286,9 @@ fn whole(options: &Options, layer: &Path) -> Result<ExitCode> {
         Err(e) => return Ok(child::not_started(&options.program, &e)),
     };
     let watch = watch::Watch::begin(&job, options, None);
-    let ending = child::supervise(child, &signals, Some((&mut collector, &mut starter)), &|sent| {
+    let mut lost = lost::Lost::new(gather.as_ref(), options.lost_after);
+    let whole = Some((&mut collector, &mut starter, &mut lost));
+    let ending = child::supervise(child, &signals, whole, &|sent| {
         if sent { watch.look_back() } else { watch.last_look() }
     })?;
     drop(watch);

@@ -193,14 +193,21 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
             words(&[&run(&dir.join("out")), &launcher(&library), &[program, dir.display().to_string()]]);
         let said = dir.join("said");
         let mut command = hosts.on("login", MPISCOPE, &library);
-        let mut job = Job::start(command.args(&all[1..]).env("MPISCOPE_HOST_SECONDS", "15"), &said);
+        command.env("MPISCOPE_HOST_SECONDS", "15");
+        let of_itself = what == "cut";
+        command.arg("run").args(of_itself.then_some(["--lost-after", "9"]).into_iter().flatten());
+        let mut job = Job::start(command.args(&all[2..]), &said);
         reaches(&dir.join("at.idle.1"), &said);
         match what {
             "killed" => hosts.cluster.0.kill(lost),
             _ => hosts.cluster.0.cut(lost).unwrap(),
         }
         // The launcher may wait for ever for what it has lost: somebody ends the job.
-        job.is_ended(PATIENCE, LIMIT);
+        if of_itself {
+            job.ends(LIMIT);
+        } else {
+            job.is_ended(PATIENCE, LIMIT);
+        }
         let text = std::fs::read_to_string(&said).unwrap();
         let report = hosts.report("out").unwrap_or_else(|| panic!("{what}: no report: {text}"));
         let here: Vec<_> = wanted().into_iter().filter(|(_, host)| host != lost).collect();
@@ -210,5 +217,7 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
             text.contains(&format!("host {lost} ")) && text.contains(&format!("ranks {ranks} missing")),
             "{what}: {text}"
         );
+        let told = format!("host {lost} with ranks {ranks} has not answered for ");
+        assert!(!of_itself || text.contains(&told) && text.contains("after 9 s the job is ended"), "{text}");
     }
 }

@@ -504,7 +504,7 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Comm_create_group (comm: A::Handle, group: A::Handle, tag: c_int, newcomm: *mut A::Handle)
-    note { object: comm, tag: tag }
+    note { object: comm, tag: tag, other: group }
     bytes { }
     before { }
     after { objects::comms::create_group }
@@ -2064,7 +2064,7 @@ look_up_hook! {
 }
 rare_hook! {
     MPI_Intercomm_create (local_comm: A::Handle, local_leader: c_int, peer_comm: A::Handle, remote_leader: c_int, tag: c_int, newintercomm: *mut A::Handle)
-    note { object: local_comm, peer: remote_leader, tag: tag }
+    note { object: local_comm, peer: remote_leader, tag: tag, leader: local_leader, other: peer_comm }
     bytes { }
     before { traffic::collectives::enter(local_comm) }
     after { objects::comms::intercomm_create(local_comm, peer_comm, tag, newintercomm), traffic::collectives::leave() }

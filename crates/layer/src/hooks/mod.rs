@@ -29,6 +29,12 @@ macro_rules! note {
     ($call:ident, message, $e:expr) => {
         $call.request.set(handle_word($e))
     };
+    ($call:ident, other, $e:expr) => {
+        $call.extra[0].set(handle_word($e))
+    };
+    ($call:ident, leader, $e:expr) => {
+        $call.extra[1].set($e.word())
+    };
     ($call:ident, extra0, $e:expr) => {
         $call.extra[0].set($e.word())
     };

@@ -231,10 +231,31 @@ fn late(subject: &Subject, library: &Library) -> Result<()> {
         let of = ranks.iter().find(|r| r["rank"] == rank).context("a rank is missing")?;
         of["pid"].as_u64().with_context(|| format!("no process: {of}"))
     };
+    waited_for(&mut job, &target)?;
     listed(pid(0)?, pid(1)?)?;
     listed(pid(1)?, pid(1)?)?;
     job.signal("go")?;
     job.finish()
+}
+
+/// `why` says the same of it as `ps`, and that the other one waits for it.
+fn waited_for(job: &mut Job, target: &str) -> Result<()> {
+    let mut verdict = Value::Null;
+    job.until("the rank is waited for", || {
+        verdict = json(&["why", target, "--here", "--json"])?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let culprit = &verdict["culprits"][0];
+        let lines = verdict["evidence"].as_array().context("no evidence")?;
+        // Where MPI_Init waits for nobody, the rank waits in the barrier behind it.
+        let awaited = ["waiting for rank 1 to call MPI_Init", "not entered by rank 1"];
+        let says = |line: &Value| awaited.iter().any(|words| text(&line["what"]).contains(words));
+        Ok(verdict["kind"] == "slow"
+            && culprit["ranks"] == "1"
+            && text(&culprit["what"]).starts_with("has not called MPI_Init yet: ")
+            && lines.iter().any(says)
+            && verdict["unseen"] == "")
+    })
+    .with_context(|| format!("last: {verdict}"))
 }
 
 /// `procs` lists the rank that has not called MPI, whichever process it starts from, and `attach` reaches it.

@@ -42,9 +42,10 @@ struct Source {
     comment: (&'static str, &'static str),
 }
 
-const SOURCES: [Source; 6] = [
+const SOURCES: [Source; 7] = [
     Source { file: "hang.c", program: "hang", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_more.c", program: "hang_more", needs: Needs::Nothing, comment: ("/* ", " */") },
+    Source { file: "hang_groups.c", program: "hang_groups", needs: Needs::Nothing, comment: ("/* ", " */") },
     Source { file: "hang_mpi4.c", program: "hang_mpi4", needs: Needs::Mpi4Parts, comment: ("/* ", " */") },
     Source { file: "hang_mpif.f90", program: "hang_mpif", needs: Needs::Fortran, comment: ("! ", "") },
     Source { file: "hang_f08.f90", program: "hang_f08", needs: Needs::F08, comment: ("! ", "") },

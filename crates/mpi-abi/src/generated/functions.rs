@@ -1096,7 +1096,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
     ] },
     Function { name: "MPI_Comm_create_group", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Comm_create_group,
         properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::GROUP, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::COLLECTIVE },
-        fields: Fields { object: Some(ObjectKind::COMM), tag: true, ..Fields::NONE },
+        fields: Fields { object: Some(ObjectKind::COMM), tag: true, other: Some(ObjectKind::GROUP), ..Fields::NONE },
         params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
@@ -3480,7 +3480,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
     ] },
     Function { name: "MPI_Intercomm_create", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Intercomm_create,
         properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::COLLECTIVE },
-        fields: Fields { object: Some(ObjectKind::COMM), peer: Some(Role::Other), tag: true, ..Fields::NONE },
+        fields: Fields { object: Some(ObjectKind::COMM), peer: Some(Role::Other), tag: true, leader: true, other: Some(ObjectKind::COMM), ..Fields::NONE },
         params: &[
         Param { name: "local_comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "local_leader", kind: Kind::RANK, dir: Dir::In, len: Len::One, shape: "" },

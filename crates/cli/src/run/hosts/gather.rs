@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
 /// Hosts say something every second; one that has been silent for so long is lost.
-const SILENCE: Duration = Duration::from_secs(8);
+pub const SILENCE: Duration = Duration::from_secs(8);
 /// How long ranks may outlive their launcher before their hosts are asked for what there is.
 const LATE: Duration = Duration::from_secs(3);
 /// Strangers that are listened to at once.
@@ -70,6 +70,16 @@ impl Shared {
     }
 }
 
+/// A host that says nothing, and has not sent what it knows.
+pub struct Silent {
+    /// Its name.
+    pub host: String,
+    /// The ranks that its wrappers stand for.
+    pub ranks: Vec<u32>,
+    /// For how long.
+    pub since: Duration,
+}
+
 /// Listens until it is asked for what it heard.
 pub struct Gather {
     secret: Secret,
@@ -98,6 +108,20 @@ impl Gather {
         let addresses: Vec<String> = addresses.map(|one| one.ip().to_string()).collect();
         let place = format!("{} {}", self.port, addresses.join(" "));
         [(PLACE, place.into()), (SECRET, self.secret.text().into())]
+    }
+
+    /// The hosts that are lost as far as anybody knows.
+    pub fn silent(&self) -> Vec<Silent> {
+        let hosts = self.shared.hosts();
+        let again = |at: usize, id: &str| hosts.iter().skip(at + 1).any(|later| later.id == id);
+        let open = |known: &Known| !matches!(known.outcome, Some(Ok(_)));
+        let all = hosts.iter().enumerate().filter(|(at, known)| open(known) && !again(*at, &known.id));
+        let silent = all.map(|(_, known)| Silent {
+            host: known.host.clone(),
+            ranks: known.ranks.clone(),
+            since: known.heard.elapsed(),
+        });
+        silent.filter(|host| host.since > SILENCE).collect()
     }
 
     /// The launcher has ended, and with it, soon, the job: waits for what its hosts have to say, as long as they are there, and gives it.

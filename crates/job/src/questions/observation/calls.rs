@@ -1,12 +1,15 @@
 //! What an open call needs to return: its arguments, read by the columns of the function table.
 
+use super::Communicator;
 use super::communicators::Communicators;
 use super::requests::{Requests, Special};
 use super::{Action, Call, Collective, Context, Message, Need, Receive, history};
+use crate::objects::{Kind, Object};
 use crate::process::ThreadFacts;
 use crate::rank::Rank;
 use mpi_abi::{Completes, Flags, ObjectKind, Partners, Waits};
 use mpiscope_image::Function;
+use mpiscope_image::layout::State;
 use mpiscope_image::{Source, layout};
 
 /// The number that stands for `MPI_Finalize`, which is collective over the world and not counted.
@@ -72,7 +75,9 @@ impl<S: Source> Reader<'_, '_, S> {
             Waits::SEND if properties.partners == Partners::PEER => one(self.send(open)),
             Waits::REQUESTS => self.completion(open, properties.completes),
             Waits::COLLECTIVE if properties.partners == Partners::CONNECTED => one(self.all_connected(open)),
-            Waits::COLLECTIVE => (self.collective(open), false),
+            Waits::COLLECTIVE => {
+                (self.collective(open).into_iter().chain(self.met_by_tag(open)).collect(), false)
+            }
             Waits::CONNECTION => {
                 // All members first, then the other job: the first is known.
                 (self.collective(open).into_iter().chain([self.partner(open)]).collect(), false)
@@ -144,6 +149,9 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 
     fn all_connected(&self, open: &Open<'_>) -> Option<Need> {
+        if self.rank.process().state == State::STARTED {
+            return Some(Need::Start);
+        }
         let world = self.communicators.list.iter().find(|comm| {
             comm.members.is_none() && comm.remote.is_none() && Some(comm.size) == self.rank.process().size
         })?;
@@ -165,6 +173,9 @@ impl<S: Source> Reader<'_, '_, S> {
         // It moves data when all have entered it.
         let file = (fields.object == Some(ObjectKind::FILE))
             .then(|| outside("a file operation to end", Action::File));
+        if open.function.fields.other == Some(ObjectKind::GROUP) {
+            return Vec::new();
+        }
         let counted = on != 0 && number.get() != 0 && open.asked.properties.partners.are_all_members();
         if !counted {
             let what = format!("the other members of {}", self.object(open));
@@ -197,6 +208,37 @@ impl<S: Source> Reader<'_, '_, S> {
             }
             _ => 0,
         }
+    }
+
+    /// Of a call in which some find each other by a tag on a communicator: that they do.
+    fn met_by_tag(&self, open: &Open<'_>) -> Option<Need> {
+        let [second, leader, ..] = &open.record.extra;
+        let group = |comm: &Communicator, rank: u64| match &comm.members {
+            Some(members) => usize::try_from(rank).ok().and_then(|rank| members.get(rank)).copied(),
+            None => u32::try_from(rank).ok().filter(|rank| *rank < comm.size),
+        };
+        let (comm, with, kind) = match open.function.fields.other? {
+            ObjectKind::GROUP => (self.comm(open), self.members(second.get())?, Action::Member),
+            ObjectKind::COMM => {
+                let local = self.communicators.get(open.record.object.get())?;
+                if u64::from(local.rank) != leader.get() {
+                    let (comm, rank) = (local.identity, leader.get().cast_signed());
+                    let what = "find the leader of the other group".to_owned();
+                    return Some(Need::Action { comm, rank, what, kind: Action::Partner });
+                }
+                let between = self.communicators.get(second.get())?;
+                (between.identity, vec![group(between, open.record.peer.get())?], Action::Partner)
+            }
+            _ => return None,
+        };
+        let (function, tag) = (open.function.base.clone(), open.record.tag.get().cast_signed());
+        Some(Need::Match { function, comm, tag, with, kind })
+    }
+
+    /// Ranks in the world of the members of a group.
+    fn members(&self, group: u64) -> Option<Vec<u32>> {
+        let Ok(Object::Group(group)) = self.rank.objects().object(Kind::Group, group) else { return None };
+        Some(group.members?.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect())
     }
 
     fn partner(&self, open: &Open<'_>) -> Need {

@@ -1,18 +1,20 @@
 //! Observing the processes of a job on this host, without stopping them.
 
 use super::read::{Context, observe};
-use super::{AWAITS_THREAD, Observation, Stage};
+use super::{AWAITS_THREAD, Observation, Stage, Thread};
 use crate::discover::{Job, JobImage};
 use crate::each_image::each_image;
 use crate::evidence::{About, Symbols};
 use crate::names::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
+use crate::silent;
 use crate::stacks::asleep::Asleep;
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
 use mpiscope_target::{Files, Symbolizer};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
 use std::sync::Arc;
@@ -60,11 +62,47 @@ fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
             Err(error) => look.errors.push(error.to_string()),
         }
     }
+    look.add_silent(job, places);
     look.place_silent();
     look
 }
 
 impl Look {
+    /// Adds the ranks on this host that have not called MPI, if some are missing.
+    fn add_silent(&mut self, job: &Job, places: &Places) {
+        if !job.runs_here() || !self.lacks_ranks() {
+            return;
+        }
+        let called = |one: &&Observation| one.stage != Stage::Silent;
+        let has_called = |rank, pid| {
+            self.observations.iter().filter(called).any(|one| one.rank == Some(rank) || one.pid == pid)
+        };
+        let silent = silent::ranks(job.owner, &job.name, has_called);
+        // Of these it was known only that they are there.
+        self.observations
+            .retain(|one| one.rank.is_some() || silent.iter().all(|silent| silent.pid != one.pid));
+        let host = self.observations.first().map(|one| one.host.clone()).unwrap_or_default();
+        self.observations.extend(silent.into_iter().map(|silent| Observation {
+            job: job.name.clone(),
+            rank: Some(silent.rank),
+            host: host.clone(),
+            pid: silent.pid,
+            threads: vec![outside(silent.pid, places)],
+            ..Observation::default()
+        }));
+    }
+
+    /// Whether a world has more ranks than were seen.
+    fn lacks_ranks(&self) -> bool {
+        let mut worlds: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+        for one in &self.observations {
+            let (seen, size) = worlds.entry(&one.world).or_default();
+            *seen += u32::from(one.rank.is_some());
+            *size = (*size).max(one.size.unwrap_or(u32::MAX));
+        }
+        worlds.values().any(|(seen, size)| seen < size)
+    }
+
     /// A process that has not called MPI does not know its world; where all others are in one, it is meant for that.
     fn place_silent(&mut self) {
         let mut worlds: Vec<&str> =
@@ -81,7 +119,8 @@ impl Look {
 
 fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observation, crate::Error> {
     let Some((image, process)) = found.read(&places.files)? else {
-        return Ok(Observation { stage: Stage::Silent, ..Observation::default() });
+        let pid = found.holders.first().map_or(0, |(pid, _)| *pid);
+        return Ok(Observation { stage: Stage::Silent, pid, ..Observation::default() });
     };
     let context = SymbolContext::new(&process, symbols);
     let rank = Rank::new(&image, &process, &context);
@@ -89,6 +128,13 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
         return Ok(observe_kept(&rank, about));
     }
     Ok(observe(&rank, &System::of(found, &process, places)))
+}
+
+/// What the first thread of a process does that has not called MPI.
+fn outside(pid: u32, places: &Places) -> Thread {
+    let process = Process::untouched();
+    let system = System { pid, ended: None, process: &process, places };
+    Thread { doing: system.doing(pid), at: system.at(pid), ..Thread::default() }
 }
 
 /// Observes a process that an evidence file has kept.

@@ -183,6 +183,21 @@ pub enum Need {
         /// The kind of verdict that this leads to.
         kind: Action,
     },
+    /// That all processes of its world call `MPI_Init`.
+    Start,
+    /// That others make the call that belongs to this one.
+    Match {
+        /// The function; a large-count variant is the same.
+        function: String,
+        /// Identity of the communicator by which they find each other.
+        comm: u64,
+        /// The tag by which they do.
+        tag: i64,
+        /// Who, as ranks of its world.
+        with: Vec<u32>,
+        /// The kind of verdict that this leads to.
+        kind: Action,
+    },
     /// The lock of one member's memory, or what this process does there under it.
     Lock {
         /// Identity of the window.
@@ -219,6 +234,8 @@ pub enum Action {
     Rma,
     /// A partition that is to be marked ready.
     Partition,
+    /// A member of a group that must make the same call.
+    Member,
     /// Another job.
     Partner,
     /// Storage.

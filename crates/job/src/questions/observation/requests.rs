@@ -3,7 +3,8 @@
 use super::communicators::Communicators;
 use super::{Action, Collective, Message, Need, Receive, history};
 use crate::rank::Rank;
-use mpi_abi::{AbiKind, constant};
+use mpi_abi::{AbiKind, ObjectKind, constant};
+use mpiscope_image::Function;
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Life};
@@ -81,7 +82,14 @@ impl<S: Source> Reader<'_, '_, S> {
             let life = Life(request.head.life.get());
             let known = life == Life::LIVE || life == Life::MARKED;
             let active = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
-            if known && active && !request.is(Flag::SHARED_HANDLE) && !request.is(Flag::CANCELLED) {
+            if !known || !active || request.is(Flag::SHARED_HANDLE) {
+                continue;
+            }
+            if request.is(Flag::CANCELLED) {
+                let what = "what it has cancelled to end".to_owned();
+                let need = Need::Outside { what, kind: Action::Unknown };
+                found.needs.insert(request.head.handle.get(), vec![need]);
+            } else {
                 self.add(&request, &mut found);
             }
         }
@@ -117,6 +125,8 @@ impl<S: Source> Reader<'_, '_, S> {
                 Need::Message(receive) => found.posted.push(receive.clone()),
                 Need::Collective(collective) => found.collectives.push(collective.clone()),
                 Need::Receiver(_)
+                | Need::Start
+                | Need::Match { .. }
                 | Need::Action { .. }
                 | Need::Epoch { .. }
                 | Need::Lock { .. }
@@ -164,7 +174,7 @@ impl<S: Source> Reader<'_, '_, S> {
             kind if kind.sends() => send(peer, tag).into_iter().collect(),
             kind if kind.receives() => receive().into_iter().collect(),
             RequestKind::COLLECTIVE => vec![Need::Collective(self.collective(request))],
-            kind => vec![outside(kind)],
+            kind => self.on_file(request, kind).into_iter().chain([outside(kind)]).collect(),
         }
     }
 
@@ -178,9 +188,28 @@ impl<S: Source> Reader<'_, '_, S> {
         Some(Need::Action { comm, rank: i64::from(rank), what: what.to_owned(), kind: Action::Partition })
     }
 
-    fn collective(&self, request: &Request) -> Collective {
+    fn made_by(&self, request: &Request) -> Option<&Function> {
         let made_by = u32::from(request.head.made_by.get()).checked_sub(1);
-        let made_by = made_by.and_then(|number| self.rank.process().functions.get(number));
+        made_by.and_then(|number| self.rank.process().functions.get(number))
+    }
+
+    /// An operation on a file that all members of the file must start.
+    fn on_file(&self, request: &Request, kind: RequestKind) -> Option<Need> {
+        let all = |function: &&Function| function.properties.partners.are_all_members();
+        let function = self.made_by(request).filter(|_| kind.is_file()).filter(all)?;
+        let file = self.rank.reference(ObjectKind::FILE, request.object.get())?;
+        Some(Need::Collective(Collective {
+            comm: file.identity.0,
+            number: request.order.get(),
+            function: function.base.clone(),
+            place: self.place(request),
+            ..Collective::default()
+        }))
+        .filter(|_| file.identity.0 != 0 && request.order.get() != 0)
+    }
+
+    fn collective(&self, request: &Request) -> Collective {
+        let made_by = self.made_by(request);
         let function = made_by.map_or_else(String::new, |function| function.base.clone());
         let fields = made_by.map(|function| function.fields).unwrap_or_default();
         let op = request.entry.get();

@@ -6,7 +6,7 @@
 
 use super::messages::Pairs;
 use super::snapshot::{
-    CommIndex, Condition, Need, Peer, Process, ProcessIndex, Receive, Snapshot, Thread, Wait,
+    CommIndex, Condition, Need, PartyIndex, Peer, Process, ProcessIndex, Receive, Snapshot, Thread, Wait,
 };
 use crate::questions::observation::AWAITS_THREAD;
 use std::collections::HashMap;
@@ -32,10 +32,8 @@ impl Blocked {
 enum Releases {
     /// A need of this wait.
     Wait(u32),
-    /// A wildcard on this communicator.
-    Wildcard(u32),
-    /// One missing member of this collective.
-    Collective(u32),
+    /// One of those that this node wants: of a wildcard's communicator, of a collective's missing members, of a party.
+    Node(u32),
 }
 
 /// A wait of a thread that is not met yet.
@@ -60,6 +58,7 @@ struct Solver<'a> {
     releases: Vec<Vec<Releases>>,
     wildcards: HashMap<CommIndex, u32>,
     collectives: HashMap<(CommIndex, u64), u32>,
+    parties: HashMap<(PartyIndex, bool), u32>,
     nodes: Vec<Node>,
 }
 
@@ -77,6 +76,7 @@ pub fn blocked(snapshot: &Snapshot, acts: &[bool], polls_wait: bool) -> Blocked 
         releases: vec![Vec::new(); count],
         wildcards: HashMap::new(),
         collectives: HashMap::new(),
+        parties: HashMap::new(),
         nodes: Vec::new(),
     };
     for (index, process) in (0..).zip(&snapshot.processes) {
@@ -126,9 +126,9 @@ impl Solver<'_> {
     fn add(&mut self, index: ProcessIndex, process: &Process, acts: bool, polls_wait: bool) {
         let threads = || process.threads.iter().filter(|thread| !thread.ended);
         let free = match process.condition {
-            Condition::Unseen(_) | Condition::Starting => true,
+            Condition::Unseen(_) => true,
             Condition::Finalized | Condition::Ended(_) => return,
-            Condition::Running => acts || threads().all(|thread| thread.call.is_none()),
+            Condition::Starting | Condition::Running => acts || threads().all(|thread| thread.call.is_none()),
         };
         if free || threads().any(|thread| acts_alone(thread, polls_wait)) {
             self.revive(index);
@@ -168,7 +168,7 @@ impl Solver<'_> {
                 }
             }
             Need::Collective(collective) => self.collective(collective.comm, collective.number, wait),
-            Need::Action { by, .. } => self.releases(*by, Releases::Wait(wait)),
+            Need::Action { by, every, .. } => self.party(*by, *every, wait),
             Need::Outside { .. } => true,
         }
     }
@@ -207,7 +207,7 @@ impl Solver<'_> {
                     self.nodes[node as usize].missing = 0;
                 }
                 for member in members {
-                    self.releases(*member, Releases::Wildcard(node));
+                    self.releases(*member, Releases::Node(node));
                 }
                 node
             }
@@ -224,7 +224,26 @@ impl Solver<'_> {
                 self.nodes.push(Node { missing: missing.len() as u32, waits: Vec::new() });
                 self.collectives.insert((comm, number), node);
                 for member in missing {
-                    self.releases(member, Releases::Collective(node));
+                    self.releases(member, Releases::Node(node));
+                }
+                node
+            }
+        };
+        self.join(node, wait)
+    }
+
+    fn party(&mut self, party: PartyIndex, every: bool, wait: u32) -> bool {
+        let node = match self.parties.get(&(party, every)) {
+            Some(node) => *node,
+            None => {
+                let node = self.nodes.len() as u32;
+                let snapshot = self.snapshot;
+                let members = snapshot.party(party);
+                let missing = if every { members.len() as u32 } else { 1 };
+                self.nodes.push(Node { missing, waits: Vec::new() });
+                self.parties.insert((party, every), node);
+                for member in members {
+                    self.releases(*member, Releases::Node(node));
                 }
                 node
             }
@@ -258,7 +277,7 @@ impl Solver<'_> {
             for edge in edges {
                 match edge {
                     Releases::Wait(wait) => self.met(wait),
-                    Releases::Wildcard(node) | Releases::Collective(node) => self.reached(node),
+                    Releases::Node(node) => self.reached(node),
                 }
             }
         }

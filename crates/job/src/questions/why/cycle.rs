@@ -5,7 +5,7 @@
 
 use super::blocked::Blocked;
 use super::collectives;
-use super::snapshot::{CommIndex, Need, Peer, ProcessIndex, Snapshot, Wait};
+use super::snapshot::{CommIndex, Need, PartyIndex, Peer, ProcessIndex, Snapshot, Wait};
 use std::collections::{HashMap, HashSet};
 
 /// A node on the way around.
@@ -13,14 +13,21 @@ use std::collections::{HashMap, HashSet};
 enum Node {
     Process(ProcessIndex),
     Collective(CommIndex, u64),
+    /// Each of these processes.
+    Party(PartyIndex),
     /// Any member of a communicator.
     Anybody(CommIndex),
 }
 
 /// The processes of a ring, from the lowest; empty if there is none.
 pub fn cycle(snapshot: &Snapshot, blocked: &Blocked) -> Vec<ProcessIndex> {
+    rings(snapshot, blocked, 1).pop().unwrap_or_default()
+}
+
+/// The processes of so many rings that have none in common, each from its lowest.
+pub fn rings(snapshot: &Snapshot, blocked: &Blocked, most: usize) -> Vec<Vec<ProcessIndex>> {
     let mut search = Search { snapshot, blocked, done: HashSet::new(), missing: HashMap::new() };
-    blocked.stuck().find_map(|start| search.from(Node::Process(start))).unwrap_or_default()
+    blocked.stuck().filter_map(|start| search.from(Node::Process(start))).take(most).collect()
 }
 
 /// The processes that any of these cannot do without, each once and in order.
@@ -41,8 +48,9 @@ pub fn could_help(
     let calls = processes.into_iter().filter_map(process).flat_map(|process| process.calls());
     let mut nodes = HashSet::new();
     for need in calls.flat_map(|call| call.wait.needs()) {
-        match (node(need), need) {
+        match (node(snapshot, need), need) {
             (Some(node), _) => drop(nodes.insert(node)),
+            (None, Need::Action { by, .. }) => drop(nodes.insert(Node::Party(*by))),
             (None, Need::Message(receive)) => drop(nodes.insert(Node::Anybody(receive.matches.comm))),
             (None, _) => {}
         }
@@ -56,6 +64,7 @@ fn processes_of(snapshot: &Snapshot, nodes: HashSet<Node>) -> Vec<ProcessIndex> 
         match node {
             Node::Process(peer) => drop(found.insert(peer)),
             Node::Collective(comm, number) => found.extend(collectives::missing(snapshot, comm, number)),
+            Node::Party(party) => found.extend(snapshot.party(party)),
             Node::Anybody(comm) => {
                 let comm = snapshot.communicators.get(comm as usize);
                 found.extend(comm.iter().flat_map(|comm| comm.members.iter().copied()));
@@ -72,11 +81,11 @@ fn edges(snapshot: &Snapshot, process: ProcessIndex) -> Vec<Node> {
     let waits = process.calls().map(|call| &call.wait);
     let must = waits.filter(|wait| matches!(wait, Wait::All(_)) || wait.needs().len() == 1);
     let needs = must.flat_map(Wait::needs);
-    needs.filter_map(node).collect()
+    needs.filter_map(|need| node(snapshot, need)).collect()
 }
 
 /// What a need cannot be met without; none where anybody will do.
-fn node(need: &Need) -> Option<Node> {
+fn node(snapshot: &Snapshot, need: &Need) -> Option<Node> {
     match need {
         Need::Message(receive) => match receive.matches.from {
             Peer::One(from) => Some(Node::Process(from)),
@@ -84,7 +93,10 @@ fn node(need: &Need) -> Option<Node> {
         },
         Need::Receiver(message) => Some(Node::Process(message.to)),
         Need::Collective(collective) => Some(Node::Collective(collective.comm, collective.number)),
-        Need::Action { by, .. } => Some(Node::Process(*by)),
+        // One of several may be the one: none of them is certain.
+        Need::Action { by, every, .. } => {
+            (*every || snapshot.party(*by).len() == 1).then_some(Node::Party(*by))
+        }
         Need::Outside { .. } => None,
     }
 }
@@ -100,7 +112,7 @@ impl Search<'_> {
     fn next(&mut self, node: Node) -> Vec<Node> {
         let stuck = |node: &Node| match node {
             Node::Process(p) => self.blocked.stuck.get(*p as usize).copied().unwrap_or(false),
-            Node::Collective(..) => true,
+            Node::Collective(..) | Node::Party(_) => true,
             Node::Anybody(_) => false,
         };
         match node {
@@ -111,6 +123,9 @@ impl Search<'_> {
                     missing.into_iter().map(Node::Process).filter(stuck).collect()
                 });
                 members.clone()
+            }
+            Node::Party(party) => {
+                self.snapshot.party(party).iter().copied().map(Node::Process).filter(stuck).collect()
             }
             Node::Anybody(_) => Vec::new(),
         }
@@ -145,7 +160,7 @@ impl Search<'_> {
 fn ring(nodes: impl Iterator<Item = Node>) -> Vec<ProcessIndex> {
     let processes = nodes.filter_map(|node| match node {
         Node::Process(process) => Some(process),
-        Node::Collective(..) | Node::Anybody(_) => None,
+        Node::Collective(..) | Node::Party(_) | Node::Anybody(_) => None,
     });
     let mut ring: Vec<ProcessIndex> = processes.collect();
     let lowest = ring.iter().enumerate().min_by_key(|(_, process)| **process).map_or(0, |(at, _)| at);

@@ -43,6 +43,7 @@ impl Scene {
         Self(Snapshot {
             processes: (0..size).map(process).collect(),
             communicators,
+            parties: Vec::new(),
             singletons: false,
             losses: Vec::new(),
         })

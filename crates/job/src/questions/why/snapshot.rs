@@ -7,6 +7,8 @@ use std::sync::Arc;
 pub type ProcessIndex = u32;
 /// Place of a communicator in [`Snapshot::communicators`].
 pub type CommIndex = u32;
+/// Place of several processes in [`Snapshot::parties`].
+pub type PartyIndex = u32;
 
 /// What one look at a job saw.
 #[derive(Debug, Default, Clone)]
@@ -15,6 +17,8 @@ pub struct Snapshot {
     pub processes: Vec<Process>,
     /// All communicators that a wait refers to.
     pub communicators: Vec<Communicator>,
+    /// Processes of which one, or each, must act for somebody: see [`Need::Action`].
+    pub parties: Vec<Arc<[ProcessIndex]>>,
     /// The launcher meant the processes to be one job, and each is alone in its world: a launcher of another library.
     pub singletons: bool,
     /// Records of the processes that found no room.
@@ -149,11 +153,13 @@ pub enum Need {
     Receiver(Message),
     /// That the others enter a collective.
     Collective(Collective),
-    /// One process must act: release a lock, post or complete an epoch, mark a partition; what, for people.
+    /// Certain processes must act: release a lock, post or complete an epoch, mark a partition; what, for people.
     Action {
         /// Who.
-        by: ProcessIndex,
-        /// What it must do: "unlock the window \"halo\"".
+        by: PartyIndex,
+        /// Each of them must; else any of them may be the one.
+        every: bool,
+        /// What they must do: "unlock the window \"halo\"".
         what: Arc<str>,
         /// The verdict that a wait for this leads to.
         kind: super::Kind,
@@ -258,6 +264,14 @@ impl Signature {
         } else {
             None
         }
+    }
+}
+
+impl Snapshot {
+    /// Those of a [`Need::Action`].
+    #[must_use]
+    pub fn party(&self, party: PartyIndex) -> &[ProcessIndex] {
+        self.parties.get(party as usize).map_or(&[], |party| party)
     }
 }
 

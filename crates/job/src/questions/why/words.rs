@@ -2,7 +2,8 @@
 
 use super::collectives::{self, Mismatch};
 use super::snapshot::{
-    Call, Collective, CommIndex, Condition, Match, Message, Need, Peer, Process, ProcessIndex, Snapshot, Wait,
+    Call, Collective, CommIndex, Condition, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
+    Snapshot, Wait,
 };
 use crate::worlds::Members;
 use std::cell::RefCell;
@@ -181,7 +182,11 @@ impl<'a> Words<'a> {
                 Some(missing) => format!("{missing} to enter {}", self.collective(collective)),
                 None => format!("{} to end", self.collective(collective)),
             },
-            Need::Action { by, what, .. } => format!("rank {} to {what}", self.rank(*by)),
+            Need::Action { by, every, what, .. } => {
+                let by = self.snapshot.party(*by);
+                let one = if *every || by.len() == 1 { "" } else { "one of " };
+                format!("{one}{} to {what}", self.ranks(by.iter().copied()))
+            }
             Need::Outside { what, .. } => what.to_string(),
         }
     }
@@ -230,7 +235,11 @@ impl<'a> Words<'a> {
                 said += &format!(", waiting for {} or one of {} others", self.need(first), rest.len());
             }
             (_, [first, rest @ ..]) => {
-                said += &format!(", waiting for {} and {} more", self.need(first), rest.len());
+                // One that all have entered says least of all.
+                let open =
+                    |need: &&Need| !matches!(need, Need::Collective(all) if self.missing(all).is_none());
+                let telling = call.wait.needs().iter().find(open).unwrap_or(first);
+                said += &format!(", waiting for {} and {} more", self.need(telling), rest.len());
             }
         }
         said
@@ -241,7 +250,10 @@ impl<'a> Words<'a> {
         let Some(process) = self.process(index) else { return "not known".to_owned() };
         match &process.condition {
             Condition::Starting if process.calls().next().is_none() => {
-                return "not in MPI yet (has not called MPI_Init)".to_owned();
+                return match process.threads.iter().find(|thread| !thread.ended) {
+                    Some(thread) => format!("has not called MPI_Init yet: {}", outside(&thread.idle)),
+                    None => "has not called MPI_Init yet".to_owned(),
+                };
             }
             Condition::Finalized => return "has finalized MPI".to_owned(),
             Condition::Ended(how) => return format!("has ended: {how}"),
@@ -254,17 +266,20 @@ impl<'a> Words<'a> {
         let Some(thread) = process.threads.iter().find(|thread| !thread.ended) else {
             return "outside of MPI".to_owned();
         };
-        let idle = &thread.idle;
-        let mut said =
-            if idle.doing.is_empty() { "outside of MPI".to_owned() } else { idle.doing.to_string() };
-        if let Some(at) = &idle.at {
-            said += &format!(" in {at}");
-        }
-        if !idle.after.is_empty() {
-            said += &format!(" after {}", idle.after);
-        }
-        said
+        outside(&thread.idle)
     }
+}
+
+/// `computing in main at ring.c:12 after MPI_Recv at ring.c:9`.
+fn outside(idle: &Idle) -> String {
+    let mut said = if idle.doing.is_empty() { "outside of MPI".to_owned() } else { idle.doing.to_string() };
+    if let Some(at) = &idle.at {
+        said += &format!(" in {at}");
+    }
+    if !idle.after.is_empty() {
+        said += &format!(" after {}", idle.after);
+    }
+    said
 }
 
 /// `in MPI_Recv at ring.c:13`.

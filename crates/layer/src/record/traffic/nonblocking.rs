@@ -284,7 +284,9 @@ pub fn file<A: Abi>(
 ) {
     let bytes = bytes::elements::<A>(count, datatype);
     let object = file as u64;
-    let new = New { object, count, datatype: datatype.raw(), buffer: buffer as u64, bytes, ..New::of(kind) };
+    let order = call.sequence();
+    let new =
+        New { object, count, order, datatype: datatype.raw(), buffer: buffer as u64, bytes, ..New::of(kind) };
     other(call, result, &new, request);
 }
 

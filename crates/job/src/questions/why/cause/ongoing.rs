@@ -19,6 +19,7 @@ impl Case<'_> {
         self.waited_for()
             .or_else(|| self.outside())
             .or_else(|| self.ended())
+            .or_else(|| self.still())
             .unwrap_or_else(|| self.running())
     }
 
@@ -42,6 +43,26 @@ impl Case<'_> {
         };
         let reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
         Some(reason.blaming(Culprit { ranks: who, ..self.culprit(one) }))
+    }
+
+    /// All are in calls of which none has returned, and what these need is there or not known.
+    fn still(&self) -> Option<Reason> {
+        let inside = |process: &Process| process.calls().any(|call| !call.polling);
+        let rest = |process: &&Process| !process.is_gone();
+        let still = self.seconds > 0.0
+            && self.completed == 0
+            && self.acts.iter().all(|acts| !acts)
+            && self.snapshot.processes.iter().filter(rest).all(inside);
+        let (one, _) = (0..).zip(&self.snapshot.processes).find(|(_, process)| still && inside(process))?;
+        let verdict = format!(
+            "{} completed no MPI call in {:.1} s, and what they wait for is not known; rank {} is {}",
+            ranks(&self.all(|process| !process.is_gone())),
+            self.seconds,
+            self.words.rank(one),
+            self.words.activity(one)
+        );
+        let next = "mpiscope ps --stacks shows where in the library they are";
+        Some(Reason::new(Kind::SLOW, verdict, next))
     }
 
     fn running(&self) -> Reason {

@@ -9,6 +9,8 @@ use crate::questions::why::words::{ranks, verb};
 use crate::questions::why::{collectives, cycle};
 use std::collections::HashSet;
 
+/// Rings that a sentence shows.
+const MOST_RINGS: usize = 3;
 /// Messages to one receiver that are compared with what it wants.
 const MOST_COMPARED: usize = 256;
 /// A message that differs from what is waited for by no more than this was meant for it: the sender is the one that is waited
@@ -177,9 +179,18 @@ impl Case<'_> {
             for need in needs {
                 let Need::Action { by, kind, .. } = need else { continue };
                 let verdict = format!("rank {} waits for {}", self.words.rank(stuck), self.words.need(need));
-                let verdict = format!("{verdict}, which is {}", self.words.activity(*by));
-                let mut reason = Reason::new(*kind, verdict, "look at what that rank waits for")
-                    .blaming(self.culprit(*by));
+                let by = self.snapshot.party(*by);
+                let Some(first) = by.first() else { continue };
+                let (which, next) = match by {
+                    [_] => ("which".to_owned(), "look at what that rank waits for"),
+                    _ => (
+                        format!("of which rank {}", self.words.rank(*first)),
+                        "look at what those ranks wait for",
+                    ),
+                };
+                let verdict = format!("{verdict}, {which} is {}", self.words.activity(*first));
+                let mut reason = Reason::new(*kind, verdict, next);
+                reason.culprits.extend(by.iter().take(MOST_LINKS).map(|by| self.culprit(*by)));
                 reason.cycle = cycle::cycle(self.snapshot, found);
                 return Some(reason);
             }
@@ -196,24 +207,31 @@ impl Case<'_> {
     }
 
     fn ring(&self, found: &Blocked) -> Option<Reason> {
-        let ring = cycle::cycle(self.snapshot, found);
-        let first = *ring.first()?;
+        let mut rings = cycle::rings(self.snapshot, found, MOST_RINGS + 1);
+        let more = if rings.len() > MOST_RINGS { ", and more such rings" } else { "" };
+        rings.truncate(MOST_RINGS);
+        let said: Vec<String> = rings.iter().map(|ring| self.links(ring)).collect();
+        let verdict = format!("deadlock: {}{more}", said.join(", and "));
+        let next = "break the ring: let one of them receive before it sends, or use MPI_Sendrecv or non-blocking calls";
+        let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
+        reason.culprits.extend(rings.iter().flatten().take(MOST_LINKS).map(|rank| self.culprit(*rank)));
+        reason.cycle = rings.into_iter().next()?;
+        Some(reason)
+    }
+
+    /// `0 -> 2 -> 0 (2 ranks wait for each other)`.
+    fn links(&self, ring: &[ProcessIndex]) -> String {
         let mut links: Vec<String> =
             ring.iter().take(MOST_LINKS).map(|rank| self.words.rank(*rank)).collect();
         if ring.len() > MOST_LINKS {
             links.push(format!("… {} more …", ring.len() - MOST_LINKS));
         }
-        links.push(self.words.rank(first));
+        links.extend(ring.first().map(|first| self.words.rank(*first)));
         let what = match ring.len() {
             1 => "rank waits for itself",
             _ => "ranks wait for each other",
         };
-        let verdict = format!("deadlock: {} ({} {what})", links.join(" -> "), ring.len());
-        let next = "break the ring: let one of them receive before it sends, or use MPI_Sendrecv or non-blocking calls";
-        let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
-        reason.culprits.extend(ring.iter().take(MOST_LINKS).map(|rank| self.culprit(*rank)));
-        reason.cycle = ring;
-        Some(reason)
+        format!("{} ({} {what})", links.join(" -> "), ring.len())
     }
 
     /// No ring of certain peers: wildcards, `MPI_Waitany`.

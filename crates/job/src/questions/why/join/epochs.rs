@@ -1,8 +1,8 @@
 //! Epochs of general active target synchronisation (MPI 5.0, section "General Active Target Synchronization"): who must act.
 //!
 //! A process that accesses memory waits for every target that has not posted. One that has exposed its memory waits for every
-//! origin that has started and not completed; an origin that has not even started may have completed before, unless it is the
-//! only one.
+//! origin that has started and not completed. One that has not even started may have completed before: if none is under way, one of
+//! them at least has yet to start.
 
 use super::{Joiner, Observation};
 use crate::questions::observation::Window;
@@ -35,7 +35,7 @@ impl Joiner<'_> {
         let posted = |known: &Window| known.post.as_ref().is_some_and(|group| group.has(rank));
         let missing = self.members(window, group).into_iter().filter(|(_, known)| !posted(known));
         let what = format!("expose its memory in {name} (MPI_Win_post)");
-        missing.map(|(by, _)| action(by, &what)).collect()
+        missing.map(|(by, _)| self.action(vec![by], &what, Kind::RMA)).collect()
     }
 
     /// Origins that have not completed.
@@ -44,15 +44,13 @@ impl Joiner<'_> {
         let started = |known: &Window| known.start.as_ref().is_some_and(|group| group.has(rank));
         let what = format!("complete its access to {name} (MPI_Win_complete)");
         let under_way = members.iter().filter(|(_, known)| started(known));
-        let needs: Vec<Need> = under_way.map(|(by, _)| action(*by, &what)).collect();
-        match (needs.is_empty(), members.as_slice()) {
-            (true, [(only, _)]) => {
-                let what =
-                    format!("start and complete its access to {name} (MPI_Win_start, MPI_Win_complete)");
-                vec![action(*only, &what)]
-            }
-            _ => needs,
+        let needs: Vec<Need> = under_way.map(|(by, _)| self.action(vec![*by], &what, Kind::RMA)).collect();
+        if !needs.is_empty() || members.is_empty() {
+            return needs;
         }
+        let by = members.iter().map(|(by, _)| *by).collect();
+        let what = format!("start and complete its access to {name} (MPI_Win_start, MPI_Win_complete)");
+        vec![self.action(by, &what, Kind::RMA)]
     }
 
     /// The members of a group that were observed, with what they know of the window; none of a group that is too large.
@@ -67,8 +65,4 @@ impl Joiner<'_> {
         let known: Vec<_> = known.collect();
         if known.len() > MOST { Vec::new() } else { known }
     }
-}
-
-fn action(by: ProcessIndex, what: &str) -> Need {
-    Need::Action { by, what: what.into(), kind: Kind::RMA }
 }

@@ -10,6 +10,7 @@ mod communicators;
 pub mod compared;
 mod epochs;
 mod joined;
+mod parties;
 pub(super) mod settled;
 mod unreceived;
 
@@ -26,6 +27,7 @@ use super::snapshot::{
 use crate::losses;
 use crate::questions::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
+use parties::Parties;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -56,6 +58,9 @@ impl Places {
     }
 }
 
+/// Of calls that find each other by a tag, larger groups are not gone through for every member.
+const MOST_MET: usize = 1 << 10;
+
 /// A process: world, rank, and what was seen of it.
 type Slot<'a> = (usize, u32, Option<&'a Observation>);
 
@@ -77,21 +82,25 @@ pub fn whole(observations: &[Observation], unseen_because: &str) -> Snapshot {
 
 fn made(observations: &[Observation], unseen_because: &str, awaited: &Awaited) -> Snapshot {
     let (slots, communicators) = joined(observations);
-    let mut processes: Vec<Process> = (0..)
-        .zip(&slots)
-        .map(|(me, slot)| {
-            Joiner { communicators: &communicators, unseen_because, awaited, slots: &slots, me, slot }
-                .process()
-        })
-        .collect();
+    let parties = Parties::of(&slots);
+    let joiner = |(me, slot)| Joiner {
+        communicators: &communicators,
+        parties: &parties,
+        unseen_because,
+        awaited,
+        slots: &slots,
+        me,
+        slot,
+    };
+    let mut processes: Vec<Process> = (0..).zip(&slots).map(|at| joiner(at).process()).collect();
     unreceived::add(&slots, &communicators, &mut processes);
     let alone = slots.len() > 1 && observations.iter().all(|o| o.size == Some(1));
     let spawned = observations.iter().any(|o| o.communicators.iter().any(|comm| comm.remote.is_some()));
     let losses =
         slots.iter().filter_map(|(world, rank, seen)| Some(((*world, Some(*rank)), &(*seen)?.losses)));
     let losses = losses::joined(losses);
-    let communicators = communicators.list;
-    let mut snapshot = Snapshot { processes, communicators, singletons: alone && !spawned, losses };
+    let (communicators, parties) = (communicators.list, parties.list());
+    let mut snapshot = Snapshot { processes, communicators, parties, singletons: alone && !spawned, losses };
     settled::set_apart(&mut snapshot);
     snapshot
 }
@@ -162,6 +171,7 @@ fn unseen<'a>(observations: &'a [Observation], places: &mut Places, slots: &mut 
 /// Makes one process.
 struct Joiner<'a> {
     communicators: &'a Communicators,
+    parties: &'a Parties,
     unseen_because: &'a str,
     awaited: &'a Awaited,
     slots: &'a [Slot<'a>],
@@ -260,8 +270,12 @@ impl<'a> Joiner<'a> {
             observation::Need::Collective(collective) => self.collective(collective).map(Need::Collective),
             observation::Need::Action { comm, rank, what, kind } => {
                 let by = u32::try_from(*rank).ok().and_then(|rank| self.partner(seen, *comm, rank));
-                by.map(|by| Need::Action { by, what: what.as_str().into(), kind: verdict(*kind) })
+                by.map(|by| self.action(vec![by], what, verdict(*kind)))
             }
+            observation::Need::Match { function, comm, tag, with, kind } => {
+                return self.matched(function, (*comm, *tag), with, *kind).into_iter().collect();
+            }
+            observation::Need::Start => return self.start().into_iter().collect(),
             observation::Need::Lock { window, target, name } => Some(self.lock(seen, *window, *target, name)),
             observation::Need::Outside { what, kind } => {
                 Some(Need::Outside { what: what.as_str().into(), kind: verdict(*kind) })
@@ -276,12 +290,9 @@ impl<'a> Joiner<'a> {
 
     /// The lock of a member's memory: whoever holds it must give it back.
     fn lock(&self, seen: &Observation, window: u64, target: u32, name: &str) -> Need {
-        let unknown = || {
-            let what = format!("one-sided synchronisation on {name}").into();
-            Need::Outside { what, kind: Kind::RMA }
-        };
         let mine = seen.windows.iter().find(|known| known.identity == window);
-        let exclusive = mine.and_then(|mine| mine.lock(target)).is_some_and(|lock| lock.exclusive);
+        // What is asked for is known when the lock is given: that it is not given says that a shared one is in its way.
+        let exclusive = mine.and_then(|mine| mine.lock(target)).is_none_or(|lock| lock.exclusive);
         let holds = |(index, (_, _, other)): &(ProcessIndex, &Slot<'a>)| {
             let other = (*other).filter(|_| *index != self.me)?;
             let known = other.windows.iter().find(|known| known.identity == window)?;
@@ -289,19 +300,75 @@ impl<'a> Joiner<'a> {
             // Who synchronises there too may be the one that waits.
             (!is_synchronising(other, window)).then_some((*index, lock, known))
         };
+        let of = mine.and_then(|mine| self.partner(seen, mine.comm, target));
         // A library may need the target to act, which is outside of MPI then.
-        let acts = |comm: u64| self.partner(seen, comm, target).is_none_or(|index| !self.is_inside(index));
+        let absent = of.filter(|of| !self.is_inside(*of));
         let mut holders = (0..).zip(self.slots).filter_map(|slot| holds(&slot));
-        let Some((by, lock, known)) = holders.next() else { return unknown() };
-        if acts(known.comm) && self.partner(seen, known.comm, target) != Some(by) {
-            return unknown();
+        match (holders.next(), absent) {
+            (Some((by, lock, known)), absent) if absent.is_none_or(|absent| absent == by) => {
+                let how = if lock.exclusive { "exclusive" } else { "shared" };
+                let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
+                let of = of.and_then(|index| self.slots.get(index as usize));
+                let of = of.map_or(target, |(_, rank, _)| *rank);
+                let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}");
+                self.action(vec![by], &what, Kind::RMA)
+            }
+            (holder, Some(absent)) => {
+                let by: Vec<ProcessIndex> = [absent].into_iter().chain(holder.map(|(by, ..)| by)).collect();
+                let what = match by.len() {
+                    1 => format!("call MPI, where the library serves others that use {name}"),
+                    _ => format!("call MPI or to give back a lock of {name}"),
+                };
+                self.action(by, &what, Kind::RMA)
+            }
+            _ => {
+                let what = format!("one-sided synchronisation on {name}").into();
+                Need::Outside { what, kind: Kind::RMA }
+            }
         }
-        let how = if lock.exclusive { "exclusive" } else { "shared" };
-        let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
-        let of = self.partner(seen, known.comm, target).and_then(|index| self.slots.get(index as usize));
-        let of = of.map_or(target, |(_, rank, _)| *rank);
-        let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}").into();
-        Need::Action { by, what, kind: Kind::RMA }
+    }
+
+    /// That one of these processes acts.
+    fn action(&self, by: Vec<ProcessIndex>, what: &str, kind: Kind) -> Need {
+        Need::Action { by: self.parties.index(by), every: false, what: what.into(), kind }
+    }
+
+    /// That others make the call that belongs to one; nothing if they do.
+    fn matched(&self, function: &str, at: (u64, i64), with: &[u32], kind: Action) -> Option<Need> {
+        let (world, ..) = *self.slot;
+        if with.len() > MOST_MET {
+            let what = format!("the others that call {function} with tag {}", at.1).into();
+            return Some(Need::Outside { what, kind: verdict(kind) });
+        }
+        let makes = |seen: &Observation| {
+            let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+            calls.flat_map(|call| &call.needs).any(|need| match need {
+                observation::Need::Match { function: other, comm, tag, .. } => {
+                    other == function && (*comm, *tag) == at
+                }
+                _ => false,
+            })
+        };
+        let absent = |index: &ProcessIndex| {
+            *index != self.me
+                && !self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen).is_some_and(makes)
+        };
+        let place = |rank: &u32| {
+            let at = self.slots.binary_search_by_key(&(world, *rank), |(world, rank, _)| (*world, *rank));
+            at.ok().map(|at| at as ProcessIndex)
+        };
+        let with = with.iter().filter_map(place);
+        let absent: Vec<ProcessIndex> = with.filter(absent).collect();
+        let comm = self.communicators.index(at.0).and_then(|comm| self.communicators.list.get(comm as usize));
+        let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
+        let what = format!("call {function} with tag {}{on}", at.1);
+        (!absent.is_empty()).then(|| self.action(absent, &what, verdict(kind)))
+    }
+
+    /// That all others of its world call `MPI_Init`; nothing if they have.
+    fn start(&self) -> Option<Need> {
+        let by = self.parties.not_started(self.slot.0)?;
+        Some(Need::Action { by, every: true, what: "call MPI_Init".into(), kind: Kind::RANK_GONE })
     }
 
     /// Whether a thread of a process is in MPI.
@@ -391,6 +458,7 @@ fn verdict(action: Action) -> Kind {
         Action::Rma => Kind::RMA,
         Action::Partition => Kind::PARTITION_NOT_READY,
         Action::Partner => Kind::NO_PARTNER,
+        Action::Member => Kind::COLLECTIVE_NOT_ENTERED,
         Action::File => Kind::FILE,
         Action::Unknown => Kind::RUNNING,
     }

@@ -185,7 +185,7 @@ fn fill<A: Abi>(call: &Call<A>, request: &Request, new: &New) {
     if request.error.get() != 0 {
         request.error.set(0);
     }
-    if new.kind.receives() || new.kind == RequestKind::COLLECTIVE {
+    if new.kind.receives() || new.kind == RequestKind::COLLECTIVE || new.kind.is_file() {
         request.order.set(new.order);
     }
     if new.kind.sends() || matches!(new.kind, RequestKind::COLLECTIVE | RequestKind::RMA) {

@@ -1,0 +1,115 @@
+//! Hosts that are lost while the launcher runs: it may wait for them for ever.
+
+use super::hosts::gather::{Gather, SILENCE, Silent};
+use crate::render::complain;
+use mpiscope_job::RankSet;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+/// What a launcher is sent, and when. Hydra that has lost a host goes only when it is told twice within a second.
+const SIGNALS: [(Duration, libc::c_int); 4] = [
+    (Duration::ZERO, libc::SIGTERM),
+    (Duration::from_millis(5000), libc::SIGTERM),
+    (Duration::from_millis(5500), libc::SIGTERM),
+    (Duration::from_secs(10), libc::SIGKILL),
+];
+
+/// Says which hosts are lost, and when it is time to end the job for that.
+pub struct Lost<'a> {
+    gather: Option<&'a Gather>,
+    /// `--lost-after`.
+    patience: Option<Duration>,
+    said: BTreeSet<String>,
+    end: End,
+}
+
+/// What a launcher has been sent so far.
+#[derive(Default)]
+struct End {
+    began: Option<Instant>,
+    sent: usize,
+}
+
+impl<'a> Lost<'a> {
+    /// Looks at the hosts that `gather` hears; after so many seconds the job is to be ended, unless that is 0.
+    pub fn new(gather: Option<&'a Gather>, seconds: f64) -> Self {
+        let patience = (seconds > 0.0).then(|| Duration::from_secs_f64(seconds).max(SILENCE));
+        Self { gather, patience, said: BTreeSet::new(), end: End::default() }
+    }
+
+    /// How long to wait for other news at most.
+    pub fn pause(&self, other: Option<Duration>) -> Option<Duration> {
+        match self.gather {
+            Some(_) => Some(other.map_or(PAUSE, |other| other.min(PAUSE))),
+            None => other,
+        }
+    }
+
+    /// Says what is new; gives the signal that the launcher is to be sent now.
+    pub fn look(&mut self) -> Option<libc::c_int> {
+        let silent = self.gather.map(Gather::silent).unwrap_or_default();
+        for host in &silent {
+            if self.said.insert(host.host.clone()) {
+                complain("run", &sentence(host, self.patience));
+            }
+        }
+        let over = |host: &Silent| self.patience.is_some_and(|patience| host.since > patience);
+        self.end.next(silent.iter().any(over), Instant::now())
+    }
+}
+
+impl End {
+    fn next(&mut self, lost: bool, now: Instant) -> Option<libc::c_int> {
+        if lost {
+            self.began.get_or_insert(now);
+        }
+        // Once begun it goes on: hosts that are ended say nothing more either.
+        let began = self.began?;
+        let (after, signal) = SIGNALS.get(self.sent)?;
+        let due = now.saturating_duration_since(began) >= *after;
+        self.sent += usize::from(due);
+        due.then_some(*signal)
+    }
+}
+
+fn sentence(host: &Silent, patience: Option<Duration>) -> String {
+    let ranks: RankSet = host.ranks.iter().copied().collect();
+    let whose = match host.ranks.len() {
+        0 => String::new(),
+        1 => format!(" with rank {ranks}"),
+        _ => format!(" with ranks {ranks}"),
+    };
+    let then = match patience {
+        Some(patience) => format!("after {} s the job is ended", patience.as_secs_f64()),
+        None => "the launcher may wait for it for ever (--lost-after SECONDS ends the job then)".to_owned(),
+    };
+    format!("host {}{whose} has not answered for {} s; {then}", host.host, host.since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_is_told_thrice_and_then_killed_and_left_alone_while_no_host_is_lost() {
+        let (mut end, now) = (End::default(), Instant::now());
+        let at = |milliseconds| now + Duration::from_millis(milliseconds);
+        assert_eq!(end.next(false, now), None);
+        let told: Vec<_> = [0, 1000, 5000, 5100, 5500, 9000, 10_000, 99_000]
+            .into_iter()
+            .map(|when| end.next(true, at(when)))
+            .collect();
+        let (term, kill) = (Some(libc::SIGTERM), Some(libc::SIGKILL));
+        assert_eq!(told, [term, None, term, None, term, None, kill, None]);
+    }
+
+    #[test]
+    fn the_sentence_names_the_host_with_its_ranks_and_what_ends_the_wait() {
+        let host = Silent { host: "n7".into(), ranks: vec![4, 5], since: Duration::from_secs(9) };
+        let text = sentence(&host, Some(Duration::from_secs(30)));
+        assert_eq!(text, "host n7 with ranks [4-5] has not answered for 9 s; after 30 s the job is ended");
+        assert!(sentence(&host, None).contains("--lost-after"));
+    }
+}

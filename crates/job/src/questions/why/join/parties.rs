@@ -1,0 +1,63 @@
+//! Processes that must act for others, each set of them once: of a hundred thousand ranks that wait for the same one, or for the same
+//! fifty thousand, the snapshot holds one list.
+
+use super::Slot;
+use crate::questions::observation::{self, Stage};
+use crate::questions::why::snapshot::{PartyIndex, ProcessIndex};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The sets.
+#[derive(Default)]
+pub struct Parties {
+    index: RefCell<HashMap<Arc<[ProcessIndex]>, PartyIndex>>,
+    /// By world: those that have not called `MPI_Init`.
+    not_started: HashMap<usize, PartyIndex>,
+}
+
+impl Parties {
+    /// With what is known of the processes.
+    pub fn of(slots: &[Slot<'_>]) -> Self {
+        let mut worlds: HashMap<usize, Vec<ProcessIndex>> = HashMap::new();
+        for (index, (world, _, seen)) in (0..).zip(slots) {
+            if !seen.is_some_and(has_started) {
+                worlds.entry(*world).or_default().push(index);
+            }
+        }
+        let mut parties = Self::default();
+        let not_started = worlds.into_iter().map(|(world, of)| (world, parties.index(of)));
+        parties.not_started = not_started.collect();
+        parties
+    }
+
+    /// The place of a set.
+    pub fn index(&self, of: Vec<ProcessIndex>) -> PartyIndex {
+        let mut known = self.index.borrow_mut();
+        let next = known.len() as PartyIndex;
+        *known.entry(of.into()).or_insert(next)
+    }
+
+    /// Those of a world that have not called `MPI_Init`; nothing if all have.
+    pub fn not_started(&self, world: usize) -> Option<PartyIndex> {
+        self.not_started.get(&world).copied()
+    }
+
+    /// As the snapshot has them.
+    pub fn list(self) -> Vec<Arc<[ProcessIndex]>> {
+        let mut sets: Vec<(PartyIndex, Arc<[ProcessIndex]>)> =
+            self.index.into_inner().into_iter().map(|(of, index)| (index, of)).collect();
+        sets.sort_unstable_by_key(|(index, _)| *index);
+        sets.into_iter().map(|(_, of)| of).collect()
+    }
+}
+
+/// It is in `MPI_Init`, or has been.
+fn has_started(seen: &observation::Observation) -> bool {
+    let needs = || seen.threads.iter().filter_map(|thread| thread.call.as_ref()).flat_map(|call| &call.needs);
+    match seen.stage {
+        Stage::Silent => false,
+        Stage::Starting => needs().any(|need| *need == observation::Need::Start),
+        Stage::Running | Stage::Finalized => true,
+    }
+}

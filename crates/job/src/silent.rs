@@ -1,0 +1,69 @@
+//! Ranks of a job on this host that have not called MPI: nothing of theirs is recorded, so they are found by the environment
+//! that the launcher and `mpiscope run` gave them.
+
+use crate::launcher_environment;
+use mpiscope_target::procfs;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// A rank, as the launcher numbers it, and its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silent {
+    /// Its rank.
+    pub rank: u32,
+    /// The process.
+    pub pid: u32,
+}
+
+/// The ranks of a user's job that have not called MPI. `has_called` says of a rank, with one of its processes, whether it has.
+#[must_use]
+pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
+    let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for pid in processes(owner) {
+        if let Some(rank) = rank_in(job, pid) {
+            found.entry(rank).or_default().push(pid);
+        }
+    }
+    found.retain(|rank, pids| !pids.iter().any(|pid| has_called(*rank, *pid)));
+    found.iter().filter_map(|(rank, pids)| Some(Silent { rank: *rank, pid: innermost(pids)? })).collect()
+}
+
+/// Processes of a user.
+fn processes(owner: u32) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let of_user = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|about| about.uid() == owner);
+    let entries = entries.flatten().filter(of_user);
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The environment that a process was started with.
+#[must_use]
+pub fn environment(pid: u32) -> Option<HashMap<Vec<u8>, Vec<u8>>> {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let words = bytes.split(|byte| *byte == 0).filter_map(|word| {
+        let equals = word.iter().position(|byte| *byte == b'=')?;
+        Some((word.get(..equals)?.to_vec(), word.get(equals + 1..)?.to_vec()))
+    });
+    Some(words.collect())
+}
+
+/// The rank that a process of the job was started as. Only one that the layer is in counts.
+fn rank_in(job: &str, pid: u32) -> Option<u32> {
+    let environment = environment(pid)?;
+    if environment.get(&b"MPISCOPE_JOB"[..])? != job.as_bytes() {
+        return None;
+    }
+    let get = |name: &str| Some(String::from_utf8_lossy(environment.get(name.as_bytes())?).into_owned());
+    let rank = launcher_environment::place(get)?.rank?;
+    let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
+    let layer = b"libmpiscope.so";
+    maps.windows(layer.len()).any(|window| window == layer).then_some(rank)
+}
+
+/// Of a shell and the program that it started, both of which have the rank's environment, the program.
+fn innermost(pids: &[u32]) -> Option<u32> {
+    let parents: HashSet<u32> =
+        pids.iter().filter_map(|pid| Some(procfs::status(*pid).ok()?.parent)).collect();
+    pids.iter().copied().rfind(|pid| !parents.contains(pid))
+}

@@ -1,0 +1,104 @@
+/* Programs that hang where some of the ranks must find each other: see hang.c, whose comments have the same form. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, size;
+static int values[64];
+
+static MPI_Group group_of(int count, const int ranks[])
+{
+    MPI_Group world, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, count, ranks, &group);
+    MPI_Group_free(&world);
+    return group;
+}
+
+static MPI_Win window(void)
+{
+    MPI_Win win;
+    MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_name(win, "halo");
+    return win;
+}
+
+/* scenario nobody_starts_an_access 3 rma culprit 1 says one of ranks [1-2] to start and complete its access to "halo" */
+static void nobody_starts_an_access(void)
+{
+    MPI_Win win = window();
+    const int origins[2] = {1, 2};
+    if (rank == 0) {
+        MPI_Win_post(group_of(2, origins), 0, win);
+        MPI_Win_wait(win); /* here: nobody_starts_an_access */
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* scenario shared_lock_of_all 3 rma culprit 1 says rank 1 to give back its shared lock */
+static void shared_lock_of_all(void)
+{
+    MPI_Win win = window();
+    if (rank == 1) {
+        MPI_Win_lock_all(0, win);
+        MPI_Put(&rank, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_flush_all(win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 2) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Put(&rank, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD); /* here: shared_lock_of_all */
+}
+
+/* scenario group_without_a_member 3 collective-not-entered culprit 1 says rank 1 to call MPI_Comm_create_group with tag 5 */
+static void group_without_a_member(void)
+{
+    const int members[2] = {0, 1};
+    MPI_Comm comm;
+    if (rank == 0)
+        MPI_Comm_create_group(MPI_COMM_WORLD, group_of(2, members), 5, &comm);
+    MPI_Barrier(MPI_COMM_WORLD); /* here: group_without_a_member */
+}
+
+/* scenario leaders_with_different_tags 3 no-partner culprit 1 says rank 1 to call MPI_Intercomm_create with tag 8 */
+static void leaders_with_different_tags(void)
+{
+    MPI_Comm half, between;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 8 - rank % 2, &between); /* here: leaders_with_different_tags */
+}
+
+/* scenario rings_on_two_communicators 4 deadlock says 0 -> 1 -> 0 (2 ranks wait for each other), and 2 -> 3 -> 2 */
+static void rings_on_two_communicators(void)
+{
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, 0, &half);
+    MPI_Recv(values, 1, MPI_INT, 1 - rank % 2, 3, half, MPI_STATUS_IGNORE); /* here: rings_on_two_communicators */
+}
+
+static const struct scenario {
+    const char *name;
+    void (*run)(void);
+} scenarios[] = {
+#define S(name) {#name, name}
+    S(nobody_starts_an_access), S(shared_lock_of_all), S(group_without_a_member), S(leaders_with_different_tags),
+    S(rings_on_two_communicators),
+};
+
+int main(int argc, char **argv)
+{
+    alarm(60);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
+        if (!strcmp(scenarios[i].name, argv[1]))
+            scenarios[i].run();
+    MPI_Finalize();
+    return 0;
+}
