@@ -54,7 +54,7 @@ pub mod scheduler;
 pub mod schema;
 pub mod setup;
 pub mod shell;
-mod side_by_side;
+pub mod side_by_side;
 pub mod silent;
 pub mod sites;
 pub mod stacks;

@@ -5,7 +5,7 @@ use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
 use super::{FromHost, PLACE, SECRET, SILENT, patience};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::elsewhere::announced::{self, Announcement};
-use mpiscope_job::evidence;
+use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::offset::{HostClock, Offset};
 use std::ffi::OsString;
 use std::fs::File;
@@ -35,8 +35,8 @@ struct Known {
     ranks: Vec<u32>,
     heard: Instant,
     clock: HostClock,
-    /// The file when it is here, or why it is not.
-    outcome: Option<Result<NamedTempFile, String>>,
+    /// What it sent when that is here, or why it is not.
+    outcome: Option<Result<Evidence, String>>,
 }
 
 #[derive(Default)]
@@ -145,8 +145,7 @@ impl Gather {
 
 fn given(known: Known) -> FromHost {
     let evidence = match known.outcome {
-        Some(Ok(file)) => evidence::open(file.path()).map_err(|why| why.to_string()),
-        Some(Err(why)) => Err(why),
+        Some(outcome) => outcome,
         None => Err(SILENT.to_owned()),
     };
     FromHost { host: known.host, ranks: known.ranks, clock: Some(known.clock), evidence }
@@ -172,7 +171,7 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
             }
         };
         // Without a thread the host is not heard, and missed in the report.
-        let _started = thread::Builder::new().name("host".into()).stack_size(256 << 10).spawn(hear);
+        let _started = thread::Builder::new().name("host".into()).stack_size(1 << 20).spawn(hear);
     }
 }
 
@@ -180,6 +179,8 @@ fn accept(listener: &TcpListener, job: &str, secret: &Secret, shared: &Arc<Share
 fn hear(mut host: Sealed, job: &str, shared: &Shared) {
     let Ok(at) = greet(&mut host, job, shared) else { return };
     let outcome = listen(&mut host, at, shared).map_err(|why| reason(&why));
+    // Opened while others are heard; the file is open from now on, and may lose its name.
+    let outcome = outcome.and_then(|file| evidence::open(file.path()).map_err(|why| why.to_string()));
     shared.change(at, |known| {
         // A host that came again has another connection by now.
         known.outcome.get_or_insert(outcome);

@@ -8,28 +8,30 @@ use mpiscope_job::evidence::Evidence;
 use mpiscope_job::living::Reader;
 use mpiscope_job::offset::{HostClock, Offset};
 use mpiscope_job::report::{Observed, of_job};
+use mpiscope_job::side_by_side;
 use mpiscope_job::{JobReport, RankSet};
 use std::path::Path;
 
 /// The processes of other hosts, and what could not be had.
 pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
-    let (mut processes, mut problems) = (Vec::new(), Vec::new());
-    let reader = Reader::default();
-    for other in others {
-        match &other.evidence {
-            Ok(evidence) => {
-                for image in &evidence.job.images {
-                    match of_job::of_kept(image, &reader, other.clock.as_ref()) {
-                        Ok(one) => processes.push(one),
-                        Err(why) => problems.push(format!("{}: {why}", other.host)),
-                    }
-                }
-                let there = evidence.manifest.not_seen.iter();
-                problems.extend(there.map(|why| format!("{}: {why}", other.host)));
-            }
-            Err(why) => problems.push(lost(other, why)),
+    let hosts = side_by_side::work(others, of_host);
+    let (processes, problems): (Vec<_>, Vec<_>) = hosts.into_iter().unzip();
+    (processes.into_iter().flatten().collect(), problems.concat())
+}
+
+fn of_host(other: &FromHost) -> (Vec<Observed>, Vec<String>) {
+    let evidence = match &other.evidence {
+        Ok(evidence) => evidence,
+        Err(why) => return (Vec::new(), vec![lost(other, why)]),
+    };
+    let (mut processes, mut problems, reader) = (Vec::new(), Vec::new(), Reader::default());
+    for image in &evidence.job.images {
+        match of_job::of_kept(image, &reader, other.clock.as_ref()) {
+            Ok(one) => processes.push(one),
+            Err(why) => problems.push(format!("{}: {why}", other.host)),
         }
     }
+    problems.extend(evidence.manifest.not_seen.iter().map(|why| format!("{}: {why}", other.host)));
     (processes, problems)
 }
 
