@@ -133,7 +133,7 @@ macro_rules! records {
 
 records! {
     true Module, Note, Call, Head;
-    true Group, Op, Errhandler, Info, Window, Session, Keyval, Attribute;
+    true Group, Op, Errhandler, Info, Session, Keyval, Attribute;
     true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
     false Peer, Traffic, Recent, crate::faults::Fault, crate::sites::Site;
@@ -186,6 +186,12 @@ unsafe impl Record for Entered {
 unsafe impl Record for File {
     const SEQUENCED: bool = true;
     const LEAST: usize = offset_of!(File, reads);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Window {
+    const SEQUENCED: bool = true;
+    const LEAST: usize = offset_of!(Window, collectives);
 }
 
 /// A copy of a record.

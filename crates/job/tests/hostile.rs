@@ -124,3 +124,22 @@ fn damage_that_was_found_once_is_survived() {
         assert_eq!(trial(&original, &damage, &file), None, "{found}");
     }
 }
+
+#[test]
+fn images_of_an_older_layout_are_read_whole_with_zeros_for_what_they_lack() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in images() {
+        let file = folder.path().join(&name);
+        fs::write(&file, corpus::image(&name)).unwrap();
+        let image = open_file(&file).unwrap();
+        let process = Process::read(&image, None).unwrap();
+        let values = mpiscope_job::variables::values(&image, &process, false);
+        assert!(values.is_ok_and(|values| !values.is_empty()), "{name}");
+        let of_objects = mpiscope_job::variables::bound::values(&image, &process).unwrap();
+        assert!(!of_objects.is_empty(), "{name}");
+        let reader = Reader::new(&image, &ImageOnly).unwrap();
+        for kind in Kind::ALL {
+            assert!(reader.objects(*kind).is_ok(), "{name}: {kind}");
+        }
+    }
+}
