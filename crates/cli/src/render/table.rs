@@ -74,7 +74,7 @@ impl Table {
     }
 
     /// The lines, head first. If the table is too wide, columns that have nothing to say are left out; if that is not
-    /// enough, the widest ones are made narrower and their cells take several lines; a table that no width is enough for
+    /// enough, the widest ones are made narrower and their cells take several lines, those of numbers last; a table that no width is enough for
     /// becomes a list.
     #[must_use]
     pub fn lines(&self, width: usize) -> Vec<String> {
@@ -88,7 +88,14 @@ impl Table {
         let whole_words: Vec<usize> = telling.iter().map(|at| self.longest_piece(*at)).collect();
         let narrow: Vec<usize> = telling.iter().map(|at| self.floor(*at)).collect();
         let widths = natural(&telling);
-        let ways = [(&whole_words, GAP), (&whole_words, NARROW_GAP), (&narrow, NARROW_GAP)];
+        let of = |(at, least): (&usize, &usize)| if self.is_number(*at) { self.natural(*at) } else { *least };
+        let whole_numbers: Vec<usize> = telling.iter().zip(&narrow).map(of).collect();
+        let ways = [
+            (&whole_words, GAP),
+            (&whole_words, NARROW_GAP),
+            (&whole_numbers, NARROW_GAP),
+            (&narrow, NARROW_GAP),
+        ];
         let fitting =
             ways.iter().find_map(|(floors, gap)| Some((narrowed(&widths, floors, width, *gap)?, *gap)));
         fitting.map_or_else(|| self.list(width), |(widths, gap)| self.aligned(&telling, &widths, gap))
@@ -106,7 +113,12 @@ impl Table {
     /// How narrow a column may become without a word of it being cut.
     fn longest_piece(&self, column: usize) -> usize {
         let cells = std::iter::once(&self.head).chain(&self.rows).map(|row| self.cell(row, column));
-        cells.flat_map(pieces).map(|piece| display_width(piece.trim_end())).max().unwrap_or(0)
+        let longest = |cell: &str| {
+            let margin = cell.len() - cell.trim_start().len();
+            let pieces = pieces(cell.trim_start()).map(|piece| display_width(piece.trim_end()));
+            pieces.max().map_or(0, |piece| margin + piece)
+        };
+        cells.map(longest).max().unwrap_or(0)
     }
 
     /// How narrow a column may become otherwise: a short word and the head stay in one piece.

@@ -3,7 +3,7 @@
 //! The image alone is enough for almost everything. Three things need more: the names of Open MPI's predefined handles,
 //! which are addresses of exported objects; Fortran's handles of libraries that keep them in a table; source lines.
 
-use crate::names::Locate;
+use crate::names::{Locate, place};
 use crate::process::{ModuleFacts, Process};
 use mpiscope_image::layout::Call;
 use mpiscope_target::Target;
@@ -106,7 +106,7 @@ impl ProcessContext for FileContext<'_> {
         if let Some(known) = self.places.borrow().get(&return_address) {
             return known.clone();
         }
-        let place = self.locate(return_address);
+        let place = place(&self.process.modules, self.files, return_address);
         let mut places = self.places.borrow_mut();
         if places.len() < MOST_PLACES {
             places.insert(return_address, place.clone());
@@ -119,12 +119,5 @@ impl FileContext<'_> {
     /// Whether a call that returns to this address is made by a Fortran binding.
     pub fn in_binding(&self, return_address: u64) -> bool {
         self.process.in_binding(return_address)
-    }
-
-    fn locate(&self, return_address: u64) -> Option<String> {
-        // The call is before the address that it returns to, perhaps in another module.
-        let address = return_address.checked_sub(1)?;
-        let module = self.process.modules.iter().find(|m| (m.start..m.end).contains(&address))?;
-        self.files.call(module, return_address)
     }
 }

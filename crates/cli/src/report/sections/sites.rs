@@ -27,14 +27,14 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 fn table(report: &JobReport) -> Table {
-    let head = ["  WHERE", "FUNCTION", "ON", "CALLS", "TIME", "% TIME", "MOST", "@RANK", "BYTES"];
-    let mut table = Table::new(&head).numbers(&[3, 4, 5, 6, 8]);
+    // Long places take several lines, in the last column beside nothing else.
+    let head = ["  FUNCTION", "ON", "CALLS", "TIME", "% TIME", "MOST", "@RANK", "BYTES", "WHERE"];
+    let mut table = Table::new(&head).numbers(&[2, 3, 4, 5, 7]);
     for site in report.call_sites.sites.iter().take(MOST) {
         let dash = || "-".to_owned();
         let timed = |time: Option<f64>| time.filter(|_| report.times);
         table.push(vec![
-            format!("  {}", if site.place.is_empty() { "?" } else { &site.place }),
-            site.function.clone(),
+            format!("  {}", site.function),
             if site.object.is_empty() { dash() } else { short(&site.object) },
             site.totals.calls.to_string(),
             timed(site.totals.time_s).map_or_else(dash, duration),
@@ -42,6 +42,7 @@ fn table(report: &JobReport) -> Table {
             timed(site.max.time_s).map_or_else(dash, duration),
             at_rank(&site.max),
             bytes(site.totals.bytes()),
+            if site.place.is_empty() { "?".to_owned() } else { site.place.clone() },
         ]);
     }
     table

@@ -20,7 +20,14 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks = causes(found);
     let before = blocks.len();
     blocks.extend(large.take(MOST).map(|lost| Block::Line(format!("  {lost}"))));
-    blocks.extend(more(blocks.len() - before, found.list.len(), "waits"));
+    match (blocks.len() - before, found.list.len()) {
+        (0, all) => {
+            let least = LEAST * 100.0;
+            blocks
+                .push(Block::Line(format!("  {all} kinds of waits, none of {least} % of the time or more")));
+        }
+        (shown, all) => blocks.extend(more(shown, all, "waits")),
+    }
     let seen = format!("{:.0} % of the time in calls that can wait was looked at", found.seen_share * 100.0);
     let collectives = match found.looks {
         0 | 1 => String::new(),
@@ -31,7 +38,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let messages = match (found.messages, found.messages_received) {
         (true, 0) => String::new(),
         (true, all) => format!("; {} of {all} messages", found.messages_seen),
-        (false, _) => "; messages were not recorded one by one, only collectives were looked at".to_owned(),
+        (false, _) => "; messages were not recorded one by one (`mpiscope run --check` does that): only collectives were looked at".to_owned(),
     };
     let clocks = match (found.one_clock, found.clocks_error_s) {
         (true, None) => String::new(),

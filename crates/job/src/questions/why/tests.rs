@@ -440,3 +440,78 @@ fn a_hundred_thousand_ranks_behind_one_that_computes_or_in_one_ring_are_answered
     }
     assert_eq!(look(&halves).kind, Kind::DEADLOCK);
 }
+
+/// A call that waits for one of these processes, or for each of them.
+fn action(scene: &mut Scene, rank: u32, by: &[u32], every: bool) {
+    let party = scene.0.parties.len() as u32;
+    scene.0.parties.push(by.into());
+    let need = Need::Action { by: party, every, what: "act".into(), kind: Kind::RMA };
+    scene.call(rank, "MPI_Win_wait", Wait::All(vec![need]));
+}
+
+#[test]
+fn one_of_several_who_may_act_is_enough_and_each_that_must_act_is_needed() {
+    let mut scene = Scene::of(3);
+    action(&mut scene, 0, &[1, 2], false);
+    scene.receive(1, Peer::One(0), 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::SLOW, "rank 2 computes: {}", said.verdict);
+    assert_eq!(said.stuck.to_string(), "");
+    scene.receive(2, Peer::One(0), 1);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.stuck.to_string().as_str()), (Kind::RMA, "[0-2]"));
+    assert!(
+        said.verdict.contains("one of ranks [1-2] to act, of which rank 1 is in MPI_Recv"),
+        "{}",
+        said.verdict
+    );
+
+    let mut scene = Scene::of(3);
+    action(&mut scene, 0, &[1, 2], true);
+    scene.receive(1, Peer::One(0), 1);
+    assert_eq!(look(&scene).stuck.to_string(), "[0-1]", "rank 1 must act too, and waits");
+}
+
+#[test]
+fn ranks_in_mpi_init_wait_for_one_that_has_not_called_it_and_in_vain_if_it_has_ended() {
+    let mut scene = Scene::of(3);
+    for rank in [0, 2] {
+        action(&mut scene, rank, &[1], true);
+        scene.process(rank).condition = Condition::Starting;
+    }
+    scene.process(1).condition = Condition::Starting;
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::SLOW);
+    assert!(
+        said.verdict.starts_with("ranks [0,2] wait for rank 1: has not called MPI_Init yet"),
+        "{}",
+        said.verdict
+    );
+    scene.process(1).condition = Condition::Ended("killed by SIGKILL".into());
+    assert_eq!(look(&scene).kind, Kind::RANK_GONE);
+}
+
+#[test]
+fn rings_that_have_nothing_in_common_are_all_named() {
+    let mut scene = Scene::of(5);
+    scene.receive(0, Peer::One(1), 1).receive(1, Peer::One(0), 1);
+    scene.receive(2, Peer::One(3), 1).receive(3, Peer::One(2), 1).receive(4, Peer::One(0), 1);
+    let said = look(&scene);
+    assert!(
+        said.verdict.contains("0 -> 1 -> 0 (2 ranks wait for each other), and 2 -> 3 -> 2 ("),
+        "{}",
+        said.verdict
+    );
+    assert_eq!((said.cycle.len(), said.culprits.len()), (2, 4));
+}
+
+#[test]
+fn ranks_that_stand_still_in_calls_for_a_reason_that_is_not_known_are_not_said_to_run() {
+    let mut scene = Scene::of(2);
+    for rank in 0..2 {
+        scene.call(rank, "MPI_Comm_spawn", Wait::Nothing);
+    }
+    let said = look(&scene);
+    assert_eq!((said.kind, said.problem), (Kind::SLOW, false));
+    assert!(said.verdict.starts_with("ranks [0-1] completed no MPI call in 1.0 s"), "{}", said.verdict);
+}

@@ -16,7 +16,7 @@ pub struct Kind(pub &'static str);
 impl Kind {
     /// Calls are completed, and nobody waits for long.
     pub const RUNNING: Self = Self("running");
-    /// Somebody waits for a rank that can still act.
+    /// Somebody waits for a rank that can still act, or calls stand still for a reason that is not known.
     pub const SLOW: Self = Self("slow");
     /// The rank that is waited for is stopped, by a debugger or a signal.
     pub const RANK_STOPPED: Self = Self("rank-stopped");
@@ -38,7 +38,7 @@ impl Kind {
     pub const POLLING: Self = Self("polling");
     /// A one-sided operation waits for a lock or an epoch.
     pub const RMA: Self = Self("rma");
-    /// `MPI_Comm_connect`, `MPI_Comm_accept` or a spawn without its partner.
+    /// `MPI_Comm_connect`, `MPI_Comm_accept`, a spawn, or the leader of a group of an intercommunicator without its partner.
     pub const NO_PARTNER: Self = Self("no-partner");
     /// A file operation takes long.
     pub const FILE: Self = Self("file");
