@@ -5,9 +5,10 @@ use crate::run::question;
 use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::discover::Job;
-use mpiscope_job::evidence;
+use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::report::JobReport;
 use mpiscope_job::report::of_job::{Ends, Looked, of_files, of_job, of_running};
+use mpiscope_job::side_by_side;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -109,8 +110,8 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
         return Ok(Kind::Files(files));
     }
     let (mut whole, mut errors) = (Job::default(), Vec::new());
-    for (number, path) in files.iter().enumerate() {
-        let found = evidence::open(path)?;
+    for (number, found) in side_by_side::work(&files, |path| opened(path)).into_iter().enumerate() {
+        let found = found?;
         errors.extend(found.manifest.not_seen);
         if number == 0 {
             whole = found.job;
@@ -119,6 +120,13 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
         }
     }
     Ok(Kind::Job { job: Box::new(whole), ends: Some(ends), errors })
+}
+
+/// An evidence file, with what is asked of its images first.
+fn opened(path: &Path) -> Result<Evidence, mpiscope_job::Error> {
+    let found = evidence::open(path)?;
+    found.job.images.iter().for_each(|image| drop(image.who()));
+    Ok(found)
 }
 
 /// The evidence files in the folder of a run, one for each host, and its `report.json`.
