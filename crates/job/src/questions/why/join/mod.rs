@@ -10,6 +10,8 @@ mod communicators;
 pub mod compared;
 mod epochs;
 mod joined;
+mod locks;
+mod meetings;
 mod parties;
 pub(super) mod settled;
 mod unreceived;
@@ -57,9 +59,6 @@ impl Places {
         self.index.get(&(world, rank)).copied()
     }
 }
-
-/// Of calls that find each other by a tag, larger groups are not gone through for every member.
-const MOST_MET: usize = 1 << 10;
 
 /// A process: world, rank, and what was seen of it.
 type Slot<'a> = (usize, u32, Option<&'a Observation>);
@@ -288,93 +287,9 @@ impl<'a> Joiner<'a> {
         })]
     }
 
-    /// The lock of a member's memory: whoever holds it must give it back.
-    fn lock(&self, seen: &Observation, window: u64, target: u32, name: &str) -> Need {
-        let mine = seen.windows.iter().find(|known| known.identity == window);
-        // What is asked for is known when the lock is given: that it is not given says that a shared one is in its way.
-        let exclusive = mine.and_then(|mine| mine.lock(target)).is_none_or(|lock| lock.exclusive);
-        let holds = |(index, (_, _, other)): &(ProcessIndex, &Slot<'a>)| {
-            let other = (*other).filter(|_| *index != self.me)?;
-            let known = other.windows.iter().find(|known| known.identity == window)?;
-            let lock = known.lock(target).filter(|lock| lock.exclusive || exclusive)?;
-            // Who synchronises there too may be the one that waits.
-            (!is_synchronising(other, window)).then_some((*index, lock, known))
-        };
-        let of = mine.and_then(|mine| self.partner(seen, mine.comm, target));
-        // A library may need the target to act, which is outside of MPI then.
-        let absent = of.filter(|of| !self.is_inside(*of));
-        let mut holders = (0..).zip(self.slots).filter_map(|slot| holds(&slot));
-        match (holders.next(), absent) {
-            (Some((by, lock, known)), absent) if absent.is_none_or(|absent| absent == by) => {
-                let how = if lock.exclusive { "exclusive" } else { "shared" };
-                let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
-                let of = of.and_then(|index| self.slots.get(index as usize));
-                let of = of.map_or(target, |(_, rank, _)| *rank);
-                let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}");
-                self.action(vec![by], &what, Kind::RMA)
-            }
-            (holder, Some(absent)) => {
-                let by: Vec<ProcessIndex> = [absent].into_iter().chain(holder.map(|(by, ..)| by)).collect();
-                let what = match by.len() {
-                    1 => format!("call MPI, where the library serves others that use {name}"),
-                    _ => format!("call MPI or to give back a lock of {name}"),
-                };
-                self.action(by, &what, Kind::RMA)
-            }
-            _ => {
-                let what = format!("one-sided synchronisation on {name}").into();
-                Need::Outside { what, kind: Kind::RMA }
-            }
-        }
-    }
-
     /// That one of these processes acts.
     fn action(&self, by: Vec<ProcessIndex>, what: &str, kind: Kind) -> Need {
         Need::Action { by: self.parties.index(by), every: false, what: what.into(), kind }
-    }
-
-    /// That others make the call that belongs to one; nothing if they do.
-    fn matched(&self, function: &str, at: (u64, i64), with: &[u32], kind: Action) -> Option<Need> {
-        let (world, ..) = *self.slot;
-        if with.len() > MOST_MET {
-            let what = format!("the others that call {function} with tag {}", at.1).into();
-            return Some(Need::Outside { what, kind: verdict(kind) });
-        }
-        let makes = |seen: &Observation| {
-            let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-            calls.flat_map(|call| &call.needs).any(|need| match need {
-                observation::Need::Match { function: other, comm, tag, .. } => {
-                    other == function && (*comm, *tag) == at
-                }
-                _ => false,
-            })
-        };
-        let absent = |index: &ProcessIndex| {
-            *index != self.me
-                && !self.slots.get(*index as usize).and_then(|(_, _, seen)| *seen).is_some_and(makes)
-        };
-        let place = |rank: &u32| {
-            let at = self.slots.binary_search_by_key(&(world, *rank), |(world, rank, _)| (*world, *rank));
-            at.ok().map(|at| at as ProcessIndex)
-        };
-        let with = with.iter().filter_map(place);
-        let absent: Vec<ProcessIndex> = with.filter(absent).collect();
-        let comm = self.communicators.index(at.0).and_then(|comm| self.communicators.list.get(comm as usize));
-        let on = comm.map_or_else(String::new, |comm| format!(" on {}", comm.name));
-        let what = format!("call {function} with tag {}{on}", at.1);
-        (!absent.is_empty()).then(|| self.action(absent, &what, verdict(kind)))
-    }
-
-    /// That all others of its world call `MPI_Init`; nothing if they have.
-    fn start(&self) -> Option<Need> {
-        let by = self.parties.not_started(self.slot.0)?;
-        Some(Need::Action { by, every: true, what: "call MPI_Init".into(), kind: Kind::RANK_GONE })
-    }
-
-    /// Whether a thread of a process is in MPI.
-    fn is_inside(&self, index: ProcessIndex) -> bool {
-        let seen = self.slots.get(index as usize).and_then(|(_, _, seen)| *seen);
-        seen.is_some_and(|seen| seen.threads.iter().any(|thread| thread.call.is_some()))
     }
 
     fn partner(&self, seen: &Observation, comm: u64, rank: u32) -> Option<ProcessIndex> {
@@ -434,14 +349,6 @@ impl<'a> Joiner<'a> {
         let entered = seen.history.iter().flat_map(of_comm);
         entered.chain(seen.collectives.iter().filter_map(|c| self.collective(c))).collect()
     }
-}
-
-/// Whether a thread of a process waits for a lock of a window.
-fn is_synchronising(seen: &Observation, wanted: u64) -> bool {
-    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
-    calls
-        .flat_map(|call| &call.needs)
-        .any(|need| matches!(need, observation::Need::Lock { window, .. } if *window == wanted))
 }
 
 fn condition(seen: &Observation) -> Condition {
