@@ -86,7 +86,17 @@ pub struct Estimated {
 pub struct Windows {
     pub ranks: Vec<String>,
     pub list: Vec<Window>,
+    pub iterations: Option<Iterations>,
     pub said: Vec<String>,
+}
+
+/// The steps of the program.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Iterations {
+    pub count: u64,
+    pub collectives: u32,
+    pub functions: Vec<String>,
 }
 
 /// One of them.
@@ -94,6 +104,8 @@ pub struct Windows {
 pub struct Window {
     /// Which of the ranks worked longest.
     pub slowest: Option<usize>,
+    /// How many iterations were over when it began.
+    pub iterations_over: Option<f64>,
 }
 
 /// Waiting of one sort in one place for one rank.

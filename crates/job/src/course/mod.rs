@@ -105,6 +105,7 @@ impl Follow {
             spent.collectives += reading.spent.collectives;
             spent.messages += reading.spent.messages;
             self.course.add(&reading);
+            self.course.repeat(&reading, &observation.history);
             observations.push(observation);
         }
         (observations, spent)

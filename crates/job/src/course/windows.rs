@@ -3,16 +3,20 @@
 //! A window is as long as all others. When there would be too many, each two become one, so that their number is bounded however long
 //! the job runs. What a rank did between two looks is spread evenly over that time.
 
+use crate::questions::observation::History;
 use crate::report::Efficiencies;
 use crate::waits::Spent;
 use crate::worlds::Members;
 use serde::{Deserialize, Serialize};
 
 mod change;
+mod repetition;
 mod take_in;
 mod words;
 
 use change::segments;
+pub use repetition::Iterations;
+use repetition::Repetitions;
 
 /// Windows that are kept.
 pub const MOST: usize = 128;
@@ -119,11 +123,19 @@ pub struct Course {
     tracks: Vec<Track>,
     /// Ranks that found no room.
     left_out: u64,
+    #[serde(default)]
+    repetitions: Repetitions,
 }
 
 impl Default for Course {
     fn default() -> Self {
-        Self { begin_ns: None, width_ns: FIRST_NS, tracks: Vec::new(), left_out: 0 }
+        Self {
+            begin_ns: None,
+            width_ns: FIRST_NS,
+            tracks: Vec::new(),
+            left_out: 0,
+            repetitions: Repetitions::default(),
+        }
     }
 }
 
@@ -156,6 +168,13 @@ impl Course {
         }
     }
 
+    /// The last collectives of a rank.
+    pub fn repeat(&mut self, reading: &Reading, history: &[History]) {
+        if let Some(rank) = reading.rank {
+            self.repetitions.add(rank, history);
+        }
+    }
+
     /// The windows; none of a run that was looked at for less than two of them. `number` says which of the job's worlds one is.
     #[must_use]
     pub fn windows(&self, number: impl Fn(&str) -> usize) -> Option<Windows> {
@@ -172,15 +191,23 @@ impl Course {
             tracks.iter().map(|(_, track)| track.windows.get(at).copied().unwrap_or_default()).collect()
         };
         let all: Vec<Vec<Part>> = (0..count).map(parts).collect();
+        let iterations = self.repetitions.iterations();
+        let begin_ns = self.begin_ns.unwrap_or_default();
+        let over = |at: usize| {
+            let ns = begin_ns.saturating_add(self.width_ns.saturating_mul(at as u64));
+            iterations.as_ref().map(|found| found.over_at(ns))
+        };
         let mut found = Windows {
             seconds: width_s,
             ranks: tracks.iter().map(name).collect(),
             list: (0..).zip(&all).map(|(at, parts)| Window::of(f64::from(at) * width_s, parts)).collect(),
+            iterations: iterations.clone(),
             said: Vec::new(),
         };
         let useful: Vec<Vec<f64>> =
             all.iter().map(|parts| parts.iter().map(|part| part.useful_s() / width_s).collect()).collect();
-        found.said = words::said(&found, &all, &segments(&useful));
+        (0..).zip(&mut found.list).for_each(|(at, window)| window.iterations_over = over(at));
+        found.said = words::said(&found, &all, &segments(&useful), &over);
         if self.left_out > 0 {
             found.said.push(format!("{} further ranks are not in the windows", self.left_out));
         }
@@ -241,6 +268,9 @@ pub struct Windows {
     pub ranks: Vec<String>,
     /// One after the other.
     pub list: Vec<Window>,
+    /// The steps of the program, if it is seen to repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<Iterations>,
     /// From when to when the run was alike, and what the ranks did then.
     pub said: Vec<String>,
 }
@@ -266,6 +296,9 @@ pub struct Window {
     /// That rank's useful time over the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_mean: Option<f64>,
+    /// How many iterations were over when it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations_over: Option<f64>,
     /// The share of each rank's time that was in MPI; none of ranks that were not there.
     pub mpi: Vec<Option<f32>>,
 }
@@ -287,6 +320,7 @@ impl Window {
             parallel_efficiency: found.map(|found| found.parallel),
             slowest,
             over_mean: most.map(|most| most / mean),
+            iterations_over: None,
             mpi: parts.iter().map(|part| (part.wall > 0.0).then(|| rounded(part.share(part.mpi)))).collect(),
         }
     }

@@ -115,11 +115,26 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(late > 0.0, "nobody waited for the rank that is late: {waits:#?}");
     let windows = report.windows.context("no windows in the report")?;
     ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
+    iterated(&windows, count)?;
     // Something else may take the processor from a rank in one window, hardly in most of them.
     let behind = windows.list.iter().skip(windows.list.len() * 3 / 4).filter_map(|window| window.slowest);
     let mut times = [0; RANKS];
     behind.for_each(|who| times[who] += 1);
     ensure!(times[1] > times[0] && times[1] > times[2], "the last windows name {times:?}: {windows:#?}");
+    Ok(())
+}
+
+/// Each barrier is an iteration; a last look may have missed the end.
+fn iterated(windows: &report::Windows, count: u64) -> Result<()> {
+    let found = windows.iterations.as_ref().with_context(|| format!("no iterations: {windows:#?}"))?;
+    ensure!(found.collectives == 1 && found.functions == ["MPI_Barrier"], "{found:?}");
+    ensure!((count * 9 / 10..=count + 1).contains(&found.count), "{} iterations of {count}", found.count);
+    let over: Vec<f64> = windows.list.iter().filter_map(|window| window.iterations_over).collect();
+    let rises = over.len() == windows.list.len() && over.windows(2).all(|pair| pair[0] <= pair[1]);
+    ensure!(rises && over.iter().all(|over| *over <= found.count as f64), "{over:?} of {}", found.count);
+    let begun =
+        windows.said.iter().filter(|said| said.contains(", iterations 1 to ") || said.contains("whole run"));
+    ensure!(begun.count() == 1, "{:?}", windows.said);
     Ok(())
 }
 

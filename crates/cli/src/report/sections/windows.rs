@@ -21,8 +21,11 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 fn table(windows: &Windows, each: usize) -> Table {
-    let head = ["  FROM", "PARALLEL", "LOAD BALANCE", "COMMUNICATION", "% MPI", "LONGEST", "x MEAN"];
-    let mut table = Table::new(&head).numbers(&[0, 1, 2, 3, 4, 6]);
+    let head =
+        ["  FROM", "PARALLEL", "LOAD BALANCE", "COMMUNICATION", "% MPI", "LONGEST", "x MEAN", "ITERATION"];
+    // Where nothing repeats, there is no such column.
+    let columns = head.len() - usize::from(windows.iterations.is_none());
+    let mut table = Table::new(head.get(..columns).unwrap_or(&head)).numbers(&[0, 1, 2, 3, 4, 6, 7]);
     for row in windows.list.chunks(each) {
         let (Some(first), Some(worst)) = (row.first(), worst(row)) else { continue };
         let slowest = worst.slowest.and_then(|at| windows.ranks.get(at));
@@ -34,6 +37,7 @@ fn table(windows: &Windows, each: usize) -> Table {
             percent(mean(row, share)),
             slowest.map_or_else(|| "-".to_owned(), |rank| format!("rank {rank}")),
             worst.over_mean.map_or_else(|| "-".to_owned(), |over| format!("{over:.2}")),
+            first.iterations_over.map_or_else(|| "-".to_owned(), |over| format!("{:.0}", over.floor() + 1.0)),
         ]);
     }
     table

@@ -1,14 +1,17 @@
 //! What the windows say, in sentences.
 
-use super::{Part, Windows, longest};
+use super::{Iterations, Part, Windows, longest};
 use crate::report::Efficiencies;
 use std::ops::Range;
+
+/// How many iterations are over at the beginning of a window.
+type Over<'a> = dyn Fn(usize) -> Option<f64> + 'a;
 
 /// Ranks that work alike but for a twentieth are balanced.
 const BALANCED: f64 = 0.95;
 
 /// A sentence for each stretch in which the ranks worked alike, or differed in the same way.
-pub fn said(windows: &Windows, all: &[Vec<Part>], segments: &[Range<usize>]) -> Vec<String> {
+pub fn said(windows: &Windows, all: &[Vec<Part>], segments: &[Range<usize>], over: &Over<'_>) -> Vec<String> {
     let mut joined: Vec<(Range<usize>, Option<usize>)> = Vec::new();
     for range in segments {
         let behind = behind(all, range);
@@ -18,7 +21,19 @@ pub fn said(windows: &Windows, all: &[Vec<Part>], segments: &[Range<usize>]) -> 
         }
     }
     let one = joined.len() == 1;
-    joined.iter().filter_map(|(range, _)| sentence(windows, all, range, one)).collect()
+    let iterations = windows.iterations.iter().map(Iterations::sentence);
+    let alike = joined.iter().filter_map(|(range, _)| sentence(windows, all, (range, one), over));
+    iterations.chain(alike).collect()
+}
+
+/// `, iterations 21 to 60`; nothing of less than one.
+fn steps(range: &Range<usize>, over: &Over<'_>) -> String {
+    match (over(range.start), over(range.end)) {
+        (Some(from), Some(until)) if until.round() > from.round() => {
+            format!(", iterations {:.0} to {:.0}", from.round() + 1.0, until.round())
+        }
+        _ => String::new(),
+    }
 }
 
 /// Who works longest; nobody where they are balanced.
@@ -40,7 +55,13 @@ fn summed(all: &[Vec<Part>], range: &Range<usize>) -> Option<(Vec<Part>, Efficie
     Some((sums, found))
 }
 
-fn sentence(windows: &Windows, all: &[Vec<Part>], range: &Range<usize>, one: bool) -> Option<String> {
+fn sentence(
+    windows: &Windows,
+    all: &[Vec<Part>],
+    (range, one): (&Range<usize>, bool),
+    over: &Over<'_>,
+) -> Option<String> {
+    let steps = steps(range, over);
     let (sums, found) = summed(all, range)?;
     let useful: Vec<f64> = sums.iter().map(|part| part.useful_s()).collect();
     let who = longest(&sums)?;
@@ -52,8 +73,8 @@ fn sentence(windows: &Windows, all: &[Vec<Part>], range: &Range<usize>, one: boo
     let count = range.len();
     let when = match (range.start, one) {
         (_, true) => "the whole run is alike".to_owned(),
-        (0, _) => format!("the first {count} windows (until {until:.1} s)"),
-        (_, _) => format!("then, for {count} windows (from {from:.1} s to {until:.1} s)"),
+        (0, _) => format!("the first {count} windows (until {until:.1} s{steps})"),
+        (_, _) => format!("then, for {count} windows (from {from:.1} s to {until:.1} s{steps})"),
     };
     let name = windows.ranks.get(who)?;
     Some(match (load >= BALANCED, one, range.start) {

@@ -1,0 +1,259 @@
+//! Iterations: a program that computes in steps makes the same collective calls in each. Their numbers on a communicator count the steps,
+//! also those that nobody looked at.
+//!
+//! Each look sees the last collectives of one rank, the lowest that is followed. If they repeat, their period is noted, and by
+//! which number that rank had come how far. The number of the step that is under way at a moment follows from both.
+
+use crate::questions::observation::History;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Communicators, and periods on one of them, that are kept.
+const MOST_COMMS: usize = 64;
+const MOST_PERIODS: usize = 16;
+/// Moments that are kept of a communicator; more are thinned out.
+const MOST_MARKS: usize = 512;
+/// What repeats is seen so often at least.
+const LEAST_TIMES: usize = 3;
+/// The part of the looks that must agree on the period.
+const AGREE: f64 = 0.8;
+/// A run of fewer iterations is not cut into them.
+const LEAST_ITERATIONS: f64 = 4.0;
+/// Functions of a period that are named.
+const MOST_NAMES: usize = 4;
+
+/// What repeated on the communicators of one rank.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Repetitions {
+    /// Whose collectives these are.
+    lead: Option<u32>,
+    comms: BTreeMap<u64, Repetition>,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Repetition {
+    looks: u64,
+    periods: BTreeMap<u32, Seen>,
+    /// Moment in nanoseconds, and number of the collective that was entered then.
+    marks: Vec<(u64, u64)>,
+}
+
+/// A period that was seen.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Seen {
+    looks: u64,
+    /// Collectives before the first iteration, if that was seen.
+    before: Option<u64>,
+    functions: Vec<String>,
+}
+
+/// The iterations of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Iterations {
+    /// About how many there were.
+    pub count: u64,
+    /// Collectives of each.
+    pub collectives: u32,
+    /// Their functions, as far as they are different, in order.
+    pub functions: Vec<String>,
+    /// How long one took in the mean, in seconds.
+    pub mean_s: f64,
+    #[serde(skip)]
+    marks: Vec<(u64, f64)>,
+}
+
+impl Repetitions {
+    /// What a look at a rank has seen; only the lowest rank counts.
+    pub fn add(&mut self, rank: u32, history: &[History]) {
+        if *self.lead.get_or_insert(rank) != rank {
+            return;
+        }
+        for of in history {
+            if self.comms.contains_key(&of.comm) || self.comms.len() < MOST_COMMS {
+                self.comms.entry(of.comm).or_default().add(of);
+            }
+        }
+    }
+
+    /// Takes those of another host, if its rank is lower, by our clock.
+    pub fn take_in(&mut self, other: Self, later_ns: i64) {
+        if other.lead.is_none() || (self.lead.is_some() && self.lead <= other.lead) {
+            return;
+        }
+        *self = other;
+        for (at, _) in self.comms.values_mut().flat_map(|one| &mut one.marks) {
+            *at = at.saturating_add_signed(later_ns);
+        }
+    }
+
+    /// The iterations, by the communicator with most collectives among those that repeat; none where nothing does.
+    pub fn iterations(&self) -> Option<Iterations> {
+        let newest = |one: &Repetition| one.marks.last().map(|(_, number)| *number);
+        let found = self.comms.values().filter_map(|one| Some((newest(one), one.iterations()?)));
+        found.max_by_key(|(newest, _)| *newest).map(|(_, found)| found)
+    }
+}
+
+impl Repetition {
+    fn add(&mut self, history: &History) {
+        let (Some((number, _)), Some((entered, _))) = (history.entries.last(), history.times.last()) else {
+            return;
+        };
+        if *entered == 0 || self.marks.last().is_some_and(|(_, known)| known >= number) {
+            return;
+        }
+        self.marks.push((*entered, *number));
+        if self.marks.len() > MOST_MARKS {
+            let mut at = 0;
+            self.marks.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+        }
+        let run = run(&history.entries);
+        if run.len() < LEAST_TIMES {
+            return;
+        }
+        self.looks += 1;
+        let Some((period, first)) = period(run) else { return };
+        if !self.periods.contains_key(&period) && self.periods.len() >= MOST_PERIODS {
+            return;
+        }
+        let seen = self.periods.entry(period).or_default();
+        if seen.looks == 0 {
+            let whole = run.first().is_some_and(|(number, _)| *number == 1);
+            seen.before = (first > 0 || whole).then(|| run.get(first).map_or(0, |(number, _)| number - 1));
+            let kinds = run.iter().skip(first).take(period as usize);
+            for name in kinds.filter_map(|(_, kind)| Some(&history.kinds.get(*kind as usize)?.function)) {
+                if !seen.functions.contains(name) {
+                    seen.functions.push(name.clone());
+                }
+            }
+        }
+        seen.looks += 1;
+    }
+
+    fn iterations(&self) -> Option<Iterations> {
+        let (period, seen) = self.periods.iter().max_by_key(|(_, seen)| seen.looks)?;
+        if (seen.looks as f64) < AGREE * self.looks as f64 || *period == 0 {
+            return None;
+        }
+        let before = seen.before.unwrap_or(0);
+        let number = |number: u64| number.saturating_sub(before) as f64 / f64::from(*period);
+        let marks: Vec<(u64, f64)> = self.marks.iter().map(|(at, of)| (*at, number(*of))).collect();
+        let ((begin, first), (end, last)) = (*marks.first()?, *marks.last()?);
+        let mean_s = end.saturating_sub(begin) as f64 / 1e9 / (last - first);
+        (last >= LEAST_ITERATIONS && mean_s.is_finite()).then(|| Iterations {
+            count: last.round() as u64,
+            collectives: *period,
+            functions: seen.functions.clone(),
+            mean_s,
+            marks,
+        })
+    }
+}
+
+/// The last entries whose numbers follow each other.
+fn run(entries: &[(u64, u32)]) -> &[(u64, u32)] {
+    let gap = entries.windows(2).rposition(|pair| matches!(pair, [(a, _), (b, _)] if *b != a + 1));
+    entries.get(gap.map_or(0, |at| at + 1)..).unwrap_or_default()
+}
+
+/// The shortest period with which the end of a run repeats, and where that begins. What does not repeat may be no more than half of it.
+fn period(run: &[(u64, u32)]) -> Option<(u32, usize)> {
+    let kind = |at: usize| run.get(at).map(|(_, kind)| *kind);
+    (1..=run.len() / LEAST_TIMES).find_map(|period| {
+        let differs = (0..run.len() - period).rev().find(|at| kind(*at) != kind(at + period));
+        let first = differs.map_or(0, |at| at + 1);
+        let repeats = run.len() - first >= LEAST_TIMES * period && 2 * first <= run.len();
+        repeats.then_some((period as u32, first))
+    })
+}
+
+impl Iterations {
+    /// How many are over at a moment, in nanoseconds; between two that were seen as if all took equally long.
+    pub fn over_at(&self, ns: u64) -> f64 {
+        let at = self.marks.partition_point(|(known, _)| *known <= ns);
+        let before = at.checked_sub(1).and_then(|at| self.marks.get(at));
+        match (before, self.marks.get(at)) {
+            (None, None) => 0.0,
+            (Some((_, over)), None) => *over,
+            (None, Some((first, over))) => (over - (first - ns) as f64 / 1e9 / self.mean_s).max(0.0),
+            (Some((from, over)), Some((until, then))) => {
+                over + (then - over) * (ns - from) as f64 / (until - from).max(1) as f64
+            }
+        }
+    }
+
+    /// How they were found, for people.
+    pub fn sentence(&self) -> String {
+        let mut names: Vec<&str> = self.functions.iter().take(MOST_NAMES).map(String::as_str).collect();
+        names.extend((self.functions.len() > MOST_NAMES).then_some("..."));
+        let collectives = if self.collectives == 1 { "collective" } else { "collectives" };
+        format!(
+            "about {} iterations, by the repetition of {} {collectives} ({})",
+            self.count,
+            self.collectives,
+            names.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::questions::observation::Collective;
+
+    /// The last 32 of so many collectives, the last one entered at a moment; `kind` says of which kind each is.
+    fn history(newest: u64, at_ns: u64, kind: impl Fn(u64) -> u32) -> History {
+        let name = |name: &str| Collective { function: name.to_owned(), ..Collective::default() };
+        let entries: Vec<(u64, u32)> =
+            (newest.saturating_sub(31).max(1)..=newest).map(|number| (number, kind(number))).collect();
+        let times = entries.iter().map(|_| (at_ns, at_ns + 1)).collect();
+        let kinds = ["MPI_Bcast", "MPI_Allreduce", "MPI_Barrier"].map(name).into();
+        History { comm: 7, newest, kinds, entries, times }
+    }
+
+    #[test]
+    fn steps_are_counted_by_the_numbers_of_their_collectives_after_what_came_before() {
+        let mut found = Repetitions::default();
+        // Five broadcasts, then an Allreduce twice and a Barrier in each step; a step a millisecond, later two.
+        let kind = |number: u64| if number <= 5 { 0 } else { 1 + u32::from(number % 3 == 2) };
+        let at = |steps: u64| if steps <= 100 { steps } else { 100 + 2 * (steps - 100) } * 1_000_000;
+        for steps in [4, 50, 100, 150, 200] {
+            found.add(0, &[history(5 + 3 * steps, at(steps), kind)]);
+            found.add(1, &[history(9000, at(steps), |_| 0)]);
+        }
+        let found = found.iterations().unwrap();
+        assert_eq!((found.count, found.collectives), (200, 3));
+        assert_eq!(found.functions, ["MPI_Allreduce", "MPI_Barrier"]);
+        for steps in [20, 100, 120, 200, 2000] {
+            let over = found.over_at(at(steps));
+            assert!((over - steps.min(200) as f64).abs() < 0.01, "{steps}: {over}");
+        }
+        assert_eq!(
+            found.sentence(),
+            "about 200 iterations, by the repetition of 3 collectives (MPI_Allreduce, MPI_Barrier)"
+        );
+    }
+
+    #[test]
+    fn what_does_not_repeat_has_no_iterations() {
+        let mut found = Repetitions::default();
+        for steps in 1..50u64 {
+            // No period of the first sixteen: squares, modulo a prime.
+            found.add(0, &[history(20 * steps, steps, |number| (number * number % 101 % 3) as u32)]);
+        }
+        assert!(found.iterations().is_none(), "{:?}", found.iterations());
+        assert!(Repetitions::default().iterations().is_none());
+    }
+
+    #[test]
+    fn inner_repetition_is_no_period() {
+        let run: Vec<(u64, u32)> = (1..=32).map(|number| (number, u32::from(number % 8 == 0))).collect();
+        assert_eq!(period(&run), Some((8, 0)));
+        assert_eq!(super::run(&[(1, 0), (2, 0), (5, 0), (6, 1)]), [(5, 0), (6, 1)]);
+    }
+}

@@ -1,0 +1,61 @@
+//! Locks of windows (MPI 5.0, section "Lock"): who holds one that somebody waits for, and who must be in MPI to serve it.
+
+use super::{Joiner, Observation, Slot, observation};
+use crate::questions::why::Kind;
+use crate::questions::why::snapshot::{Need, ProcessIndex};
+
+impl<'a> Joiner<'a> {
+    /// The lock of a member's memory: whoever holds it must give it back.
+    pub(super) fn lock(&self, seen: &Observation, window: u64, target: u32, name: &str) -> Need {
+        let mine = seen.windows.iter().find(|known| known.identity == window);
+        // What is asked for is known when the lock is given: that it is not given says that a shared one is in its way.
+        let exclusive = mine.and_then(|mine| mine.lock(target)).is_none_or(|lock| lock.exclusive);
+        let holds = |(index, (_, _, other)): &(ProcessIndex, &Slot<'a>)| {
+            let other = (*other).filter(|_| *index != self.me)?;
+            let known = other.windows.iter().find(|known| known.identity == window)?;
+            let lock = known.lock(target).filter(|lock| lock.exclusive || exclusive)?;
+            // Who synchronises there too may be the one that waits.
+            (!is_synchronising(other, window)).then_some((*index, lock, known))
+        };
+        let of = mine.and_then(|mine| self.partner(seen, mine.comm, target));
+        // A library may need the target to act, which is outside of MPI then.
+        let absent = of.filter(|of| !self.is_inside(*of));
+        let mut holders = (0..).zip(self.slots).filter_map(|slot| holds(&slot));
+        match (holders.next(), absent) {
+            (Some((by, lock, known)), absent) if absent.is_none_or(|absent| absent == by) => {
+                let how = if lock.exclusive { "exclusive" } else { "shared" };
+                let at = known.place.as_ref().map_or_else(String::new, |place| format!(" of {place}"));
+                let of = of.and_then(|index| self.slots.get(index as usize));
+                let of = of.map_or(target, |(_, rank, _)| *rank);
+                let what = format!("give back its {how} lock{at} on the memory of rank {of} in {name}");
+                self.action(vec![by], &what, Kind::RMA)
+            }
+            (holder, Some(absent)) => {
+                let by: Vec<ProcessIndex> = [absent].into_iter().chain(holder.map(|(by, ..)| by)).collect();
+                let what = match by.len() {
+                    1 => format!("call MPI, where the library serves others that use {name}"),
+                    _ => format!("call MPI or to give back a lock of {name}"),
+                };
+                self.action(by, &what, Kind::RMA)
+            }
+            _ => {
+                let what = format!("one-sided synchronisation on {name}").into();
+                Need::Outside { what, kind: Kind::RMA }
+            }
+        }
+    }
+
+    /// Whether a thread of a process is in MPI.
+    fn is_inside(&self, index: ProcessIndex) -> bool {
+        let seen = self.slots.get(index as usize).and_then(|(_, _, seen)| *seen);
+        seen.is_some_and(|seen| seen.threads.iter().any(|thread| thread.call.is_some()))
+    }
+}
+
+/// Whether a thread of a process waits for a lock of a window.
+fn is_synchronising(seen: &Observation, wanted: u64) -> bool {
+    let calls = seen.threads.iter().filter_map(|thread| thread.call.as_ref());
+    calls
+        .flat_map(|call| &call.needs)
+        .any(|need| matches!(need, observation::Need::Lock { window, .. } if *window == wanted))
+}
