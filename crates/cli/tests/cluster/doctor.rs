@@ -48,7 +48,7 @@ pub fn doctor_names_the_ranks_of_a_host_without_the_layer_and_of_one_that_is_dow
     let mut hide = hosts.on("n3", "mount", &library);
     assert!(hosts.run(hide.arg("--bind").args([&nothing, &layers])).success());
     let (problems, fine, all) = found(&hosts, &library, &layer, "60");
-    assert_eq!(problems, [["preloading", "the layer is not in the processes of rank [4-5] on n3"]], "{all}");
+    assert_eq!(problems, [["preloading", "the layer is not in the processes of ranks [4-5] on n3"]], "{all}");
     assert!(fine.contains(&everybody), "{all}");
     assert!(hosts.run(hosts.on("n3", "umount", &library).arg(&layers)).success());
 

@@ -27,7 +27,8 @@ fn files(layer: &Path) -> Check {
     if missing.is_empty() {
         return Check::fine(NAME, "both lie beside the layer, where debuggers look for them");
     }
-    let found = format!("{} is missing beside {}", missing.join(" and "), layer.display());
+    let is = if missing.len() == 1 { "is" } else { "are" };
+    let found = format!("{} {is} missing beside {}", missing.join(" and "), layer.display());
     Check::of(NAME, Result::Limited, found, "install them there, for debuggers that load plug-ins")
 }
 

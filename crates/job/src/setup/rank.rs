@@ -158,7 +158,9 @@ fn all(
     let Some(first) = wrong.first() else { return Check::fine(name, fine) };
     let mut hosts: Vec<&str> = wrong.iter().map(|facts| facts.host.as_str()).collect();
     hosts.dedup();
-    let found = format!("{bad} rank {} on {}", set(wrong.iter().copied()), hosts.join(", "));
+    let ranks = set(wrong.iter().copied());
+    let noun = if ranks.0.len() == 1 { "rank" } else { "ranks" };
+    let found = format!("{bad} {noun} {ranks} on {}", hosts.join(", "));
     Check::of(name, Result::Problem, found, remedy(first))
 }
 

@@ -28,7 +28,8 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 fn at_most(what: &str, most: &Most) -> Option<Block> {
-    (most.value > 0).then(|| Block::Line(format!("  most {what}: {} (rank {})", most.value, most.ranks)))
+    let noun = if most.ranks.len() == 1 { "rank" } else { "ranks" };
+    (most.value > 0).then(|| Block::Line(format!("  most {what}: {} ({noun} {})", most.value, most.ranks)))
 }
 
 fn sizes(classes: &[SizeClass]) -> Table {
