@@ -9,6 +9,7 @@
 use super::history;
 use super::state::{self, Held, Step};
 use crate::interpose::frame::Call;
+use crate::interpose::real;
 use crate::record::bytes::{Count, plausible};
 use crate::record::objects::comms::COMMS;
 use crate::record::objects::datatypes;
@@ -108,7 +109,8 @@ macro_rules! hooks {
                 #[inline(never)]
                 #[allow(clippy::too_many_arguments)]
                 fn work<A: Abi>(call: &Call<A>, comm: A::Handle, $($p: passed!($kind)),*) {
-                    note(call, comm, &|$members| {
+                    const VECTORS: bool = false $(|| is_vector!($kind))*;
+                    note(call, members::<A, VECTORS>(comm), &|$members| {
                         $(let $p = used!($kind $p);)*
                         $body
                     });
@@ -132,6 +134,15 @@ macro_rules! passed {
     (Plain) => { i64 };
     (Vector) => { *const c_void };
     ($other:ident) => { taken!($other) };
+}
+
+macro_rules! is_vector {
+    (Vector) => {
+        true
+    };
+    ($other:ident) => {
+        false
+    };
 }
 
 macro_rules! pass {
@@ -161,10 +172,26 @@ macro_rules! used {
 /// Bytes that are given, and bytes that are expected.
 type Totals = Option<(u64, u64)>;
 
+/// Those of a communicator; none of an intercommunicator. How far a vector of the program is read must not follow from a record, which
+/// lies where others may have written: the library is asked.
+fn members<A: Abi, const VECTORS: bool>(comm: A::Handle) -> Option<Members> {
+    let record = COMMS.find(comm.raw())?;
+    if !VECTORS {
+        let members = Members { size: record.size.get().into(), rank: record.rank.get().into() };
+        return (!is_inter(record)).then_some(members);
+    }
+    if real::is_inter::<A>(comm) {
+        return None;
+    }
+    let (mut size, mut rank) = (0, 0);
+    real::comm_size::<A>(comm, &mut size);
+    real::comm_rank::<A>(comm, &mut rank);
+    Some(Members { size: u64::try_from(size).ok()?, rank: u64::try_from(rank).ok()? })
+}
+
 #[inline(never)]
-fn note<A: Abi>(call: &Call<A>, comm: A::Handle, totals: &dyn Fn(Members) -> Totals) {
-    let Some(record) = COMMS.find(comm.raw()).filter(|record| !is_inter(record)) else { return };
-    let members = Members { size: record.size.get().into(), rank: record.rank.get().into() };
+fn note<A: Abi>(call: &Call<A>, members: Option<Members>, totals: &dyn Fn(Members) -> Totals) {
+    let Some(members) = members else { return };
     if let Some((gives, expects)) = totals(members).filter(|_| members.rank < members.size) {
         state::with(call, || Note { gives, expects });
     }
