@@ -116,11 +116,17 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let windows = report.windows.context("no windows in the report")?;
     ensure!(windows.list.len() > 2 && windows.ranks == ["0", "1", "2"], "{windows:#?}");
     iterated(&windows, count)?;
-    // Something else may take the processor from a rank in one window, hardly in most of them.
-    let behind = windows.list.iter().skip(windows.list.len() * 3 / 4).filter_map(|window| window.slowest);
+    // Something else may take the processor from a rank in one window, hardly in most of them. At the end all stand still.
+    let late = |window: &&report::Window| {
+        window.iterations_over.is_some_and(|over| (0.55..0.98).contains(&(over / count as f64)))
+    };
+    let behind = windows.list.iter().filter(late).filter_map(|window| window.slowest);
     let mut times = [0; RANKS];
     behind.for_each(|who| times[who] += 1);
-    ensure!(times[1] > times[0] && times[1] > times[2], "the last windows name {times:?}: {windows:#?}");
+    ensure!(
+        times[1] > times[0] && times[1] > times[2],
+        "the windows of the second half name {times:?}: {windows:#?}"
+    );
     Ok(())
 }
 
@@ -132,9 +138,7 @@ fn iterated(windows: &report::Windows, count: u64) -> Result<()> {
     let over: Vec<f64> = windows.list.iter().filter_map(|window| window.iterations_over).collect();
     let rises = over.len() == windows.list.len() && over.windows(2).all(|pair| pair[0] <= pair[1]);
     ensure!(rises && over.iter().all(|over| *over <= found.count as f64), "{over:?} of {}", found.count);
-    let begun =
-        windows.said.iter().filter(|said| said.contains(", iterations 1 to ") || said.contains("whole run"));
-    ensure!(begun.count() == 1, "{:?}", windows.said);
+    ensure!(over[0] < 0.1 * count as f64, "{over:?}");
     Ok(())
 }
 
