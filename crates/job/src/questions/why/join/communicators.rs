@@ -1,6 +1,6 @@
 //! Communicators of a job, joined by identity.
 
-use super::{Places, Slot};
+use super::{MOST_UNSEEN, Places, Slot};
 use crate::questions::observation::{self, Observation};
 use crate::questions::why::snapshot::{CommIndex, Communicator, ProcessIndex};
 use std::collections::{BTreeSet, HashMap};
@@ -19,12 +19,18 @@ pub struct Communicators {
     groups: Vec<Vec<Group>>,
     /// `MPI_COMM_WORLD` and its duplicates have the members of the world: one list for all.
     worlds: HashMap<(usize, u32), Group>,
+    /// The highest rank that is known of each world, plus one.
+    lengths: HashMap<usize, u32>,
 }
 
 impl Communicators {
     /// Joins what all processes know.
     pub fn join(slots: &[Slot<'_>], places: &Places) -> Self {
         let mut found = Self::default();
+        for (world, rank, _) in slots.iter().filter(|(_, rank, _)| (*rank as usize) < MOST_UNSEEN) {
+            let length = found.lengths.entry(*world).or_default();
+            *length = (*length).max(rank.saturating_add(1));
+        }
         for (me, (world, _, seen)) in (0..).zip(slots) {
             for comm in seen.iter().flat_map(|seen| &seen.communicators).filter(|comm| comm.identity != 0) {
                 found.add(me, comm, &|rank| places.process(*world, rank), *world);
@@ -52,10 +58,12 @@ impl Communicators {
         });
         let Some(groups) = self.groups.get_mut(index as usize) else { return };
         if !groups.iter().any(|group| is_of(group, me, comm)) {
-            let whole = || (0..comm.size).map(process).collect();
+            // An image may claim any size: behind the last process that is known nobody is.
+            let size = comm.size.min(self.lengths.get(&world).copied().unwrap_or(0));
+            let whole = || (0..size).map(process).collect();
             groups.push(match &comm.members {
                 Some(ranks) => ranks.iter().map(|rank| process(*rank)).collect(),
-                None => self.worlds.entry((world, comm.size)).or_insert_with(whole).clone(),
+                None => self.worlds.entry((world, size)).or_insert_with(whole).clone(),
             });
         }
         // Of another world, the members are known from those who observe it there.

@@ -2,7 +2,7 @@
 
 use super::communicators::Communicators;
 use super::compared::{Ends, paired};
-use super::{Slot, joined};
+use super::{Slot, side_by_side};
 use crate::questions::observation::Observation;
 use crate::questions::why::snapshot::ProcessIndex;
 
@@ -16,7 +16,8 @@ impl<'a> Joined<'a> {
     /// Joins what was observed.
     #[must_use]
     pub fn of(observations: &'a [Observation]) -> Self {
-        let (slots, communicators) = joined(observations);
+        // Whom nobody has seen says nothing of the past.
+        let (slots, communicators) = side_by_side(observations, 0);
         Self { slots, communicators }
     }
 
@@ -38,5 +39,31 @@ impl<'a> Joined<'a> {
     #[must_use]
     pub fn messages(&self) -> Vec<Ends<'a>> {
         paired(&self.slots, &self.communicators)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::questions::observation::Communicator;
+    use crate::questions::why::snapshot;
+
+    #[test]
+    fn sizes_that_an_image_claims_cost_neither_time_nor_memory() {
+        let comm = |identity, size| Communicator { identity, size, ..Communicator::default() };
+        let claims = |rank, size: u32| Observation {
+            world: format!("w{rank}"),
+            rank: Some(rank),
+            size: Some(size),
+            communicators: (0..64).map(|more| comm(1 + u64::from(more), size - more)).collect(),
+            ..Observation::default()
+        };
+        let seen = [claims(0, u32::MAX), claims(7, u32::MAX - 100), claims(u32::MAX - 9, 1 << 23)];
+        let joined = Joined::of(&seen);
+        assert_eq!((joined.slots.len(), joined.processes().count()), (3, 3));
+        assert_eq!(joined.partner(0, 1, 0), Some(0));
+        assert_eq!(joined.partner(0, 1, 1 << 22), None);
+        // A verdict does without ranks that are too many to be listed.
+        assert!(snapshot(&seen, "nobody").processes.len() <= super::super::MOST_UNSEEN + 3);
     }
 }

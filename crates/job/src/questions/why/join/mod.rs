@@ -35,6 +35,8 @@ use std::sync::Arc;
 
 /// More ranks than this are not believed of one world.
 const MOST_RANKS: u32 = 1 << 24;
+/// Ranks that nobody has seen, of all worlds: images may claim any number, and whoever is not listed is somebody who may act.
+const MOST_UNSEEN: usize = 1 << 20;
 
 /// Worlds in the order in which they are first seen, and where the processes of each are.
 #[derive(Debug, Default)]
@@ -111,8 +113,13 @@ pub fn unexpected(observations: &[Observation]) -> Vec<Unexpected> {
     unreceived::unexpected(&slots, &communicators)
 }
 
-/// The processes in order, and the communicators that they have in common.
+/// The processes in order, with those that nobody has seen, and the communicators that they have in common.
 fn joined(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
+    side_by_side(observations, MOST_UNSEEN)
+}
+
+/// The same with so many processes that nobody has seen.
+fn side_by_side(observations: &[Observation], most_unseen: usize) -> (Vec<Slot<'_>>, Communicators) {
     let mut places = Places::default();
     let mut slots: Vec<Slot<'_>> = Vec::new();
     for observation in observations {
@@ -121,7 +128,7 @@ fn joined(observations: &[Observation]) -> (Vec<Slot<'_>>, Communicators) {
         let rank = observation.rank.unwrap_or(u32::MAX);
         slots.push((world, rank, Some(observation)));
     }
-    unseen(observations, &mut places, &mut slots);
+    unseen(observations, &mut places, &mut slots, most_unseen);
     slots.sort_by_key(|(world, rank, seen)| (*world, *rank, seen.map(|o| o.pid)));
     for (index, (world, rank, _)) in (0..).zip(&slots) {
         places.index.entry((*world, *rank)).or_insert(index);
@@ -145,7 +152,15 @@ fn awaited(observations: &[Observation]) -> Awaited {
 }
 
 /// Adds the ranks of every world that nobody has observed.
-fn unseen<'a>(observations: &'a [Observation], places: &mut Places, slots: &mut Vec<Slot<'a>>) {
+fn unseen<'a>(
+    observations: &'a [Observation],
+    places: &mut Places,
+    slots: &mut Vec<Slot<'a>>,
+    mut left: usize,
+) {
+    if left == 0 {
+        return;
+    }
     let mut worlds: HashMap<usize, (u32, Vec<bool>)> = HashMap::new();
     for observation in observations {
         let world = places.world(&observation.world);
@@ -162,7 +177,9 @@ fn unseen<'a>(observations: &'a [Observation], places: &mut Places, slots: &mut 
         // Processes that are there and do not know their rank yet are some of them.
         let nameless =
             observations.iter().filter(|o| o.rank.is_none() && places.worlds.get(world) == Some(&o.world));
-        let missing: Vec<u32> = (0..size).filter(|rank| !known(rank)).skip(nameless.count()).collect();
+        let missing = (0..size).filter(|rank| !known(rank)).skip(nameless.count());
+        let missing: Vec<u32> = missing.take(left).collect();
+        left -= missing.len();
         slots.extend(missing.into_iter().map(|rank| (world, rank, None)));
     }
 }
