@@ -1,7 +1,7 @@
 //! Iterations: a program that computes in steps makes the same collective calls in each. Their numbers on a communicator count the steps,
 //! also those that nobody looked at.
 //!
-//! Each look sees the last collectives of one rank, the lowest that is followed. If they repeat, their period is noted, and by
+//! Each look sees the last collectives of one rank, the first that was seen. If they repeat, their period is noted, and by
 //! which number that rank had come how far. The number of the step that is under way at a moment follows from both.
 
 use crate::questions::observation::History;
@@ -65,7 +65,7 @@ pub struct Iterations {
 }
 
 impl Repetitions {
-    /// What a look at a rank has seen; only the lowest rank counts.
+    /// What a look at a rank has seen; only the first rank that was seen counts.
     pub fn add(&mut self, rank: u32, history: &[History]) {
         if *self.lead.get_or_insert(rank) != rank {
             return;
@@ -101,15 +101,16 @@ impl Repetition {
         let (Some((number, _)), Some((entered, _))) = (history.entries.last(), history.times.last()) else {
             return;
         };
-        if *entered == 0 || self.marks.last().is_some_and(|(_, known)| known >= number) {
+        let later = |(at, known): &(u64, u64)| known < number && at < entered;
+        if *entered == 0 || !self.marks.last().is_none_or(later) {
             return;
         }
         // Also the oldest that is remembered, if it is new: what came before the first look went as quickly as that.
         let oldest = history.entries.first().zip(history.times.first());
         let oldest = oldest.map(|((number, _), (entered, _))| (*entered, *number));
         let new =
-            |mark: &(u64, u64)| mark.0 != 0 && self.marks.last().is_none_or(|(_, known)| *known < mark.1);
-        let oldest = oldest.filter(|mark| new(mark) && mark.1 < *number);
+            |mark: &(u64, u64)| self.marks.last().is_none_or(|(at, known)| *known < mark.1 && *at < mark.0);
+        let oldest = oldest.filter(|mark| mark.0 != 0 && mark.0 < *entered && mark.1 < *number && new(mark));
         self.marks.extend(oldest);
         self.marks.push((*entered, *number));
         if self.marks.len() > MOST_MARKS {
@@ -164,7 +165,8 @@ impl Repetition {
 
 /// The last entries whose numbers follow each other.
 fn run(entries: &[(u64, u32)]) -> &[(u64, u32)] {
-    let gap = entries.windows(2).rposition(|pair| matches!(pair, [(a, _), (b, _)] if *b != a + 1));
+    let gap =
+        entries.windows(2).rposition(|pair| matches!(pair, [(a, _), (b, _)] if *b != a.wrapping_add(1)));
     entries.get(gap.map_or(0, |at| at + 1)..).unwrap_or_default()
 }
 
@@ -187,9 +189,13 @@ impl Iterations {
         match (before, self.marks.get(at)) {
             (None, None) => 0.0,
             (Some((_, over)), None) => *over,
-            (None, Some((first, over))) => (over - (first - ns) as f64 * self.first_rate()).max(0.0),
+            (None, Some((first, over))) => {
+                (over - first.saturating_sub(ns) as f64 * self.first_rate()).max(0.0)
+            }
             (Some((from, over)), Some((until, then))) => {
-                over + (then - over) * (ns - from) as f64 / (until - from).max(1) as f64
+                // What another host sent may be in any order.
+                let part = ns.saturating_sub(*from) as f64 / until.saturating_sub(*from).max(1) as f64;
+                over + (then - over) * part.min(1.0)
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Which processes nobody can release: the wait-for problem with "all of" and "one of".
 //!
-//! The live processes release others until nothing changes; what is left is stuck. Two kinds of nodes stand between
+//! The live processes release others until nothing changes; what is left is stuck. Three kinds of nodes stand between
 //! processes so that no pair of ranks is ever looked at: a collective (released when every member that has not entered
-//! it is live) and a wildcard on a communicator (released by the first live member).
+//! it is live), a wildcard on a communicator (released by the first live member) and a party (by the first of it, or by all).
 
 use super::messages::Pairs;
 use super::snapshot::{
@@ -43,6 +43,17 @@ struct Waiting {
     missing: u32,
 }
 
+/// What a node stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Shared {
+    /// Any member of a communicator.
+    Wildcard(CommIndex),
+    /// The members that have not entered a collective.
+    Collective(CommIndex, u64),
+    /// Processes of which one must act, or each.
+    Party(PartyIndex, bool),
+}
+
 #[derive(Default)]
 struct Node {
     missing: u32,
@@ -56,9 +67,7 @@ struct Solver<'a> {
     queue: Vec<ProcessIndex>,
     waits: Vec<Waiting>,
     releases: Vec<Vec<Releases>>,
-    wildcards: HashMap<CommIndex, u32>,
-    collectives: HashMap<(CommIndex, u64), u32>,
-    parties: HashMap<(PartyIndex, bool), u32>,
+    shared: HashMap<Shared, u32>,
     nodes: Vec<Node>,
 }
 
@@ -74,9 +83,7 @@ pub fn blocked(snapshot: &Snapshot, acts: &[bool], polls_wait: bool) -> Blocked 
         queue: Vec::new(),
         waits: Vec::new(),
         releases: vec![Vec::new(); count],
-        wildcards: HashMap::new(),
-        collectives: HashMap::new(),
-        parties: HashMap::new(),
+        shared: HashMap::new(),
         nodes: Vec::new(),
     };
     for (index, process) in (0..).zip(&snapshot.processes) {
@@ -194,56 +201,43 @@ impl Solver<'_> {
     }
 
     fn wildcard(&mut self, comm: CommIndex, wait: u32) -> bool {
-        let node = match self.wildcards.get(&comm) {
-            Some(node) => *node,
-            None => {
-                let node = self.nodes.len() as u32;
-                self.nodes.push(Node { missing: 1, waits: Vec::new() });
-                self.wildcards.insert(comm, node);
-                let snapshot = self.snapshot;
-                let members = snapshot.communicators.get(comm as usize).map_or(&[][..], |c| &c.members);
-                let lost = members.iter().any(|m| self.process(*m).is_some_and(|process| process.lost));
-                if lost {
-                    self.nodes[node as usize].missing = 0;
-                }
-                for member in members {
-                    self.releases(*member, Releases::Node(node));
-                }
-                node
-            }
-        };
-        self.join(node, wait)
+        let snapshot = self.snapshot;
+        self.shared(Shared::Wildcard(comm), wait, || {
+            let members = snapshot.communicators.get(comm as usize).map_or(&[][..], |c| &c.members);
+            let process = |member: &ProcessIndex| snapshot.processes.get(*member as usize);
+            let lost = members.iter().any(|member| process(member).is_some_and(|process| process.lost));
+            (u32::from(!lost), members.to_vec())
+        })
     }
 
     fn collective(&mut self, comm: CommIndex, number: u64, wait: u32) -> bool {
-        let node = match self.collectives.get(&(comm, number)) {
-            Some(node) => *node,
-            None => {
-                let node = self.nodes.len() as u32;
-                let missing = super::collectives::missing(self.snapshot, comm, number);
-                self.nodes.push(Node { missing: missing.len() as u32, waits: Vec::new() });
-                self.collectives.insert((comm, number), node);
-                for member in missing {
-                    self.releases(member, Releases::Node(node));
-                }
-                node
-            }
-        };
-        self.join(node, wait)
+        let snapshot = self.snapshot;
+        self.shared(Shared::Collective(comm, number), wait, || {
+            let missing = super::collectives::missing(snapshot, comm, number);
+            (missing.len() as u32, missing)
+        })
     }
 
     fn party(&mut self, party: PartyIndex, every: bool, wait: u32) -> bool {
-        let node = match self.parties.get(&(party, every)) {
+        let snapshot = self.snapshot;
+        self.shared(Shared::Party(party, every), wait, || {
+            let members = snapshot.party(party);
+            (if every { members.len() as u32 } else { 1 }, members.to_vec())
+        })
+    }
+
+    /// Lets a wait depend on the node that stands for something, made by the first who needs it: so many of certain processes must be
+    /// live. Whether the node is released already.
+    fn shared(&mut self, what: Shared, wait: u32, make: impl FnOnce() -> (u32, Vec<ProcessIndex>)) -> bool {
+        let node = match self.shared.get(&what) {
             Some(node) => *node,
             None => {
                 let node = self.nodes.len() as u32;
-                let snapshot = self.snapshot;
-                let members = snapshot.party(party);
-                let missing = if every { members.len() as u32 } else { 1 };
+                let (missing, of) = make();
                 self.nodes.push(Node { missing, waits: Vec::new() });
-                self.parties.insert((party, every), node);
-                for member in members {
-                    self.releases(*member, Releases::Node(node));
+                self.shared.insert(what, node);
+                for member in of {
+                    self.releases(member, Releases::Node(node));
                 }
                 node
             }
