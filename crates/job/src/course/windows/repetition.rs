@@ -101,16 +101,15 @@ impl Repetition {
         let (Some((number, _)), Some((entered, _))) = (history.entries.last(), history.times.last()) else {
             return;
         };
-        let later = |(at, known): &(u64, u64)| known < number && at < entered;
-        if *entered == 0 || !self.marks.last().is_none_or(later) {
+        if *entered == 0 || self.marks.last().is_some_and(|(_, known)| known >= number) {
             return;
         }
         // Also the oldest that is remembered, if it is new: what came before the first look went as quickly as that.
         let oldest = history.entries.first().zip(history.times.first());
         let oldest = oldest.map(|((number, _), (entered, _))| (*entered, *number));
         let new =
-            |mark: &(u64, u64)| self.marks.last().is_none_or(|(at, known)| *known < mark.1 && *at < mark.0);
-        let oldest = oldest.filter(|mark| mark.0 != 0 && mark.0 < *entered && mark.1 < *number && new(mark));
+            |mark: &(u64, u64)| mark.0 != 0 && self.marks.last().is_none_or(|(_, known)| *known < mark.1);
+        let oldest = oldest.filter(|mark| new(mark) && mark.1 < *number);
         self.marks.extend(oldest);
         self.marks.push((*entered, *number));
         if self.marks.len() > MOST_MARKS {
