@@ -1,7 +1,7 @@
 //! Iterations: a program that computes in steps makes the same collective calls in each. Their numbers on a communicator count the steps,
 //! also those that nobody looked at.
 //!
-//! Each look sees the last collectives of one rank, the lowest that is followed. If they repeat, their period is noted, and by
+//! Each look sees the last collectives of one rank, the first that was seen. If they repeat, their period is noted, and by
 //! which number that rank had come how far. The number of the step that is under way at a moment follows from both.
 
 use crate::questions::observation::History;
@@ -65,7 +65,7 @@ pub struct Iterations {
 }
 
 impl Repetitions {
-    /// What a look at a rank has seen; only the lowest rank counts.
+    /// What a look at a rank has seen; only the first rank that was seen counts.
     pub fn add(&mut self, rank: u32, history: &[History]) {
         if *self.lead.get_or_insert(rank) != rank {
             return;
