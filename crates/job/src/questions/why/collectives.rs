@@ -19,7 +19,8 @@ pub fn missing(snapshot: &Snapshot, comm: CommIndex, number: u64) -> Vec<Process
     members.iter().filter(absent).copied().collect()
 }
 
-fn has_entered(process: &Process, comm: CommIndex, number: u64) -> bool {
+/// Whether a process is or was in a collective.
+pub fn has_entered(process: &Process, comm: CommIndex, number: u64) -> bool {
     if number == FINALIZE {
         return process.condition == Condition::Finalized || is_finalizing(process);
     }

@@ -21,6 +21,48 @@ fn a_ring_of_receives_is_a_deadlock_and_its_ring_is_named() {
 }
 
 #[test]
+fn of_two_rings_through_the_same_ranks_the_shorter_is_named_and_the_advice_is_for_its_links() {
+    let mut scene = Scene::of(4);
+    scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Barrier", 1);
+    scene.receive(2, Peer::One(3), 129).send(3, 0, 128);
+    let said = look(&scene);
+    assert_eq!(
+        said.cycle,
+        ["0", "3"],
+        "not through rank 2, which the barrier waits for too: {}",
+        said.verdict
+    );
+    assert!(said.next.contains("before the collective"), "{}", said.next);
+    let advice = |make: &dyn Fn(&mut Scene)| {
+        let mut scene = Scene::of(2);
+        make(&mut scene);
+        look(&scene).next
+    };
+    let receives =
+        advice(&|scene| drop(scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7).0.clone()));
+    assert!(receives.contains("send before it receives"), "{receives}");
+    let sends = advice(&|scene| drop(scene.send(0, 1, 7).send(1, 0, 8).0.clone()));
+    assert!(sends.contains("receive before it sends"), "{sends}");
+    let itself = advice(&|scene| drop(scene.receive(1, Peer::One(1), 7).0.clone()));
+    assert!(itself.contains("itself"), "{itself}");
+}
+
+#[test]
+fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank_may_want_it() {
+    let mut scene = Scene::of(3);
+    scene.sent(0, 2, 41).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 41);
+    scene.collective(2, "MPI_Barrier", 1);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(said.verdict.contains("rank 0 sent a message with tag 41 to rank 2"), "{}", said.verdict);
+    scene.receive(2, Peer::One(1), 42);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "rank 2 may receive it when it is released");
+    scene.process(2).posted.clear();
+    scene.collective(2, "MPI_Barrier", 1).sent(0, 2, 41);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "which of two it would be is not known");
+}
+
+#[test]
 fn two_synchronous_sends_to_each_other_are_a_deadlock_and_a_posted_receive_ends_it() {
     let mut scene = Scene::of(2);
     scene.send(0, 1, 1).send(1, 0, 1);

@@ -2,6 +2,7 @@
 
 mod mismatch;
 mod ongoing;
+mod ring;
 mod stuck;
 
 use super::blocked::blocked;

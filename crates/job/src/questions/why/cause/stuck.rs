@@ -3,19 +3,21 @@
 use super::{Case, MOST_LINKS, Reason, WHY_GONE};
 use crate::questions::why::blocked::Blocked;
 use crate::questions::why::messages::Sent;
-use crate::questions::why::snapshot::{Condition, Message, Need, Peer, Process, ProcessIndex, Receive, Wait};
+use crate::questions::why::snapshot::{
+    Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
+};
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
 use crate::questions::why::{collectives, cycle};
 use std::collections::HashSet;
 
-/// Rings that a sentence shows.
-const MOST_RINGS: usize = 3;
 /// Messages to one receiver that are compared with what it wants.
 const MOST_COMPARED: usize = 256;
 /// A message that differs from what is waited for by no more than this was meant for it: the sender is the one that is waited
 /// for, and the tag or the communicator is another.
 const MEANT_FOR_IT: u8 = 2;
+/// The distance of a message that went to another process.
+const ELSEWHERE: u8 = 5;
 
 impl Case<'_> {
     /// Somebody can never go on.
@@ -79,7 +81,14 @@ impl Case<'_> {
                 }
             }
         }
-        let (_, receiver, receive, (sender, message)) = best?;
+        let elsewhere = || {
+            let mut receives = self.receives(found).take(MOST_COMPARED);
+            receives.find_map(|(receiver, receive)| {
+                Some((ELSEWHERE, receiver, receive, self.sent_elsewhere(receiver, receive)?))
+            })
+        };
+        let (_, receiver, receive, (sender, message)) =
+            best.or_else(|| if most >= ELSEWHERE { elsewhere() } else { None })?;
         let verdict = format!(
             "rank {} waits for {} that was never sent; rank {} sent {} instead, which nobody receives",
             self.words.rank(receiver),
@@ -96,6 +105,34 @@ impl Case<'_> {
         let mut reason = reason.blaming(self.culprit(expected)).blaming(self.culprit(receiver));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
+    }
+
+    /// What a receive wants went to another process, which does not wait for any message: it can hardly be meant for that one. Only if
+    /// there is one such message; of several nobody can say which.
+    fn sent_elsewhere(&self, receiver: ProcessIndex, receive: &Receive) -> Option<Sent<'_>> {
+        let Match { from: Peer::One(from), comm, tag: Some(tag) } = receive.matches else { return None };
+        let alike = |message: &&Message| (message.comm, message.tag) == (comm, tag);
+        let others: HashSet<ProcessIndex> = self
+            .process(from)?
+            .sent
+            .iter()
+            .filter(alike)
+            .map(|message| message.to)
+            .filter(|to| *to != receiver)
+            .take(MOST_COMPARED)
+            .collect();
+        let lost = others.into_iter().filter(|other| !self.receives_something(*other)).flat_map(|other| {
+            let left = self.pairs.left(other).iter().copied();
+            left.filter(|(sender, message)| *sender == from && alike(message))
+        });
+        let mut lost = lost.take(2);
+        let one = lost.next()?;
+        lost.next().is_none().then_some(one)
+    }
+
+    fn receives_something(&self, index: ProcessIndex) -> bool {
+        let calls = self.process(index).into_iter().flat_map(Process::calls);
+        calls.flat_map(|call| call.wait.needs()).any(|need| matches!(need, Need::Message(_)))
     }
 
     /// Somebody waits for a process that is in `MPI_Finalize`, and so does nothing else any more.
@@ -196,42 +233,6 @@ impl Case<'_> {
             }
         }
         None
-    }
-
-    /// A ring in which nobody is in a collective says more than a message of another rank that happens to be there.
-    fn ring_of_messages(&self, found: &Blocked) -> Option<Reason> {
-        let in_none = |rank: &ProcessIndex| {
-            self.process(*rank).is_some_and(|process| collectives::open(process).next().is_none())
-        };
-        self.ring(found).filter(|reason| reason.cycle.iter().all(in_none))
-    }
-
-    fn ring(&self, found: &Blocked) -> Option<Reason> {
-        let mut rings = cycle::rings(self.snapshot, found, MOST_RINGS + 1);
-        let more = if rings.len() > MOST_RINGS { ", and more such rings" } else { "" };
-        rings.truncate(MOST_RINGS);
-        let said: Vec<String> = rings.iter().map(|ring| self.links(ring)).collect();
-        let verdict = format!("deadlock: {}{more}", said.join(", and "));
-        let next = "break the ring: let one of them receive before it sends, or use MPI_Sendrecv or non-blocking calls";
-        let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
-        reason.culprits.extend(rings.iter().flatten().take(MOST_LINKS).map(|rank| self.culprit(*rank)));
-        reason.cycle = rings.into_iter().next()?;
-        Some(reason)
-    }
-
-    /// `0 -> 2 -> 0 (2 ranks wait for each other)`.
-    fn links(&self, ring: &[ProcessIndex]) -> String {
-        let mut links: Vec<String> =
-            ring.iter().take(MOST_LINKS).map(|rank| self.words.rank(*rank)).collect();
-        if ring.len() > MOST_LINKS {
-            links.push(format!("… {} more …", ring.len() - MOST_LINKS));
-        }
-        links.extend(ring.first().map(|first| self.words.rank(*first)));
-        let what = match ring.len() {
-            1 => "rank waits for itself",
-            _ => "ranks wait for each other",
-        };
-        format!("{} ({} {what})", links.join(" -> "), ring.len())
     }
 
     /// No ring of certain peers: wildcards, `MPI_Waitany`.

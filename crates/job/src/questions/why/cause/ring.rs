@@ -1,0 +1,117 @@
+//! Processes that wait for each other in a ring.
+
+use super::{Case, MOST_LINKS, Reason};
+use crate::questions::why::blocked::Blocked;
+use crate::questions::why::snapshot::{Need, Peer, Process, ProcessIndex};
+use crate::questions::why::verdict::Kind;
+use crate::questions::why::{collectives, cycle};
+
+/// Rings that a sentence shows.
+const MOST_RINGS: usize = 3;
+
+/// What the members of a ring wait for in each other.
+#[derive(Default)]
+struct Links {
+    receives: bool,
+    sends: bool,
+    collectives: bool,
+    others: bool,
+}
+
+impl Links {
+    fn add(&mut self, need: &Need) {
+        match need {
+            Need::Message(_) => self.receives = true,
+            Need::Receiver(_) => self.sends = true,
+            Need::Collective(_) => self.collectives = true,
+            Need::Action { .. } | Need::Outside { .. } => self.others = true,
+        }
+    }
+
+    /// What to try.
+    fn advice(&self) -> &'static str {
+        match (self.receives, self.sends, self.collectives, self.others) {
+            (true, false, false, false) => {
+                "break the ring: let one of them send before it receives, or use MPI_Sendrecv or non-blocking calls"
+            }
+            (false, true, false, false) => {
+                "break the ring: let one of them receive before it sends, or use MPI_Sendrecv or non-blocking calls"
+            }
+            (true, true, false, false) => {
+                "compare the order of sends and receives on these ranks, or use non-blocking calls"
+            }
+            (false, false, true, false) => {
+                "enter the collectives of different communicators in the same order on all ranks"
+            }
+            (_, _, true, false) => {
+                "compare what these ranks do before the collective: a message is missing there, or one of them enters it too early"
+            }
+            _ => "look at what each of these ranks waits for, and in which order",
+        }
+    }
+}
+
+impl Case<'_> {
+    /// A ring in which nobody is in a collective says more than a message of another rank that happens to be there.
+    pub(super) fn ring_of_messages(&self, found: &Blocked) -> Option<Reason> {
+        let in_none = |rank: &ProcessIndex| {
+            self.process(*rank).is_some_and(|process| collectives::open(process).next().is_none())
+        };
+        self.ring(found).filter(|reason| reason.cycle.iter().all(in_none))
+    }
+
+    pub(super) fn ring(&self, found: &Blocked) -> Option<Reason> {
+        let mut rings = cycle::rings(self.snapshot, found, MOST_RINGS + 1);
+        let more = if rings.len() > MOST_RINGS { ", and more such rings" } else { "" };
+        rings.truncate(MOST_RINGS);
+        let said: Vec<String> = rings.iter().map(|ring| self.links(ring)).collect();
+        let verdict = format!("deadlock: {}{more}", said.join(", and "));
+        let next = rings.first().map_or("", |ring| self.advice(ring));
+        let mut reason = Reason::new(Kind::DEADLOCK, verdict, next);
+        reason.culprits.extend(rings.iter().flatten().take(MOST_LINKS).map(|rank| self.culprit(*rank)));
+        reason.cycle = rings.into_iter().next()?;
+        Some(reason)
+    }
+
+    /// `0 -> 2 -> 0 (2 ranks wait for each other)`.
+    fn links(&self, ring: &[ProcessIndex]) -> String {
+        let mut links: Vec<String> =
+            ring.iter().take(MOST_LINKS).map(|rank| self.words.rank(*rank)).collect();
+        if ring.len() > MOST_LINKS {
+            links.push(format!("… {} more …", ring.len() - MOST_LINKS));
+        }
+        links.extend(ring.first().map(|first| self.words.rank(*first)));
+        let what = match ring.len() {
+            1 => "rank waits for itself",
+            _ => "ranks wait for each other",
+        };
+        format!("{} ({} {what})", links.join(" -> "), ring.len())
+    }
+
+    /// What a member of a ring needs of the next.
+    fn needs<'n>(&'n self, from: ProcessIndex, to: ProcessIndex) -> impl Iterator<Item = &'n Need> {
+        let needs =
+            self.process(from).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
+        needs.filter(move |need| match need {
+            Need::Message(receive) => receive.matches.from == Peer::One(to),
+            Need::Receiver(message) => message.to == to,
+            Need::Collective(collective) => {
+                let process = self.process(to);
+                process.is_some_and(|to| !collectives::has_entered(to, collective.comm, collective.number))
+            }
+            Need::Action { by, .. } => self.snapshot.party(*by).contains(&to),
+            Need::Outside { .. } => false,
+        })
+    }
+
+    fn advice(&self, ring: &[ProcessIndex]) -> &'static str {
+        if ring.len() == 1 {
+            return "a rank that sends to itself must post the receive first, without waiting for it (MPI_Irecv, MPI_Sendrecv)";
+        }
+        let mut links = Links::default();
+        for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {
+            self.needs(*from, *to).for_each(|need| links.add(need));
+        }
+        links.advice()
+    }
+}
