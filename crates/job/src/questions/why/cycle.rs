@@ -34,6 +34,41 @@ pub fn rings(snapshot: &Snapshot, blocked: &Blocked, most: usize) -> Vec<Vec<Pro
     blocked.stuck().filter_map(|start| search.from(Node::Process(start))).take(most).collect()
 }
 
+/// Of each process, whether it is in a ring or waited for by one: what holds the others up. Whoever waits for these without being waited
+/// for is left out, so that a reason that is found among these explains all of them.
+pub fn core(snapshot: &Snapshot, blocked: &Blocked) -> Vec<bool> {
+    let mut search = Search { snapshot, blocked, done: HashSet::new(), missing: HashMap::new() };
+    let mut waiters: HashMap<Node, u32> = HashMap::new();
+    let mut nodes: Vec<Node> = blocked.stuck().map(Node::Process).collect();
+    let mut at = 0;
+    while let Some(node) = nodes.get(at).copied() {
+        at += 1;
+        for next in search.next(node) {
+            if !waiters.contains_key(&next) && !matches!(next, Node::Process(_)) {
+                nodes.push(next);
+            }
+            *waiters.entry(next).or_default() += 1;
+        }
+    }
+    let mut outside: Vec<Node> = nodes.iter().copied().filter(|node| !waiters.contains_key(node)).collect();
+    let mut core = blocked.stuck.clone();
+    while let Some(node) = outside.pop() {
+        if let Node::Process(process) = node
+            && let Some(inside) = core.get_mut(process as usize)
+        {
+            *inside = false;
+        }
+        for next in search.next(node) {
+            let Some(count) = waiters.get_mut(&next) else { continue };
+            *count -= 1;
+            if *count == 0 {
+                outside.push(next);
+            }
+        }
+    }
+    core
+}
+
 /// The processes that any of these cannot do without, each once and in order.
 pub fn waited_for(
     snapshot: &Snapshot,

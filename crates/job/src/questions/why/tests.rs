@@ -63,6 +63,33 @@ fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank
 }
 
 #[test]
+fn a_near_miss_of_a_rank_that_nobody_waits_for_is_not_the_reason_of_a_deadlock() {
+    let mut scene = Scene::of(4);
+    scene.send(0, 1, 7).send(1, 0, 8);
+    scene.sent(0, 2, 41).receive(2, Peer::One(0), 42).receive(3, Peer::One(2), 1);
+    let said = look(&scene);
+    assert_eq!((said.kind, said.cycle.len()), (Kind::DEADLOCK, 2), "{}", said.verdict);
+    // It is, if one of the two waits for that rank.
+    scene.process(1).sent.clear();
+    scene.receive(1, Peer::One(2), 1);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
+}
+
+#[test]
+fn a_message_that_another_rank_wants_exactly_went_to_the_wrong_one() {
+    let mut scene = Scene::of(3);
+    scene.send(0, 2, 115).receive(1, Peer::One(0), 115).receive(2, Peer::One(0), 116);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
+    assert!(
+        said.verdict.starts_with("rank 1 waits for a message from rank 0 with tag 115"),
+        "{}",
+        said.verdict
+    );
+    assert!(said.verdict.contains("rank 0 sent a message with tag 115 to rank 2"), "{}", said.verdict);
+}
+
+#[test]
 fn two_synchronous_sends_to_each_other_are_a_deadlock_and_a_posted_receive_ends_it() {
     let mut scene = Scene::of(2);
     scene.send(0, 1, 1).send(1, 0, 1);

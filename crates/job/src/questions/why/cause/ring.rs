@@ -89,7 +89,7 @@ impl Case<'_> {
     }
 
     /// What a member of a ring needs of the next.
-    fn needs<'n>(&'n self, from: ProcessIndex, to: ProcessIndex) -> impl Iterator<Item = &'n Need> {
+    fn needs(&self, from: ProcessIndex, to: ProcessIndex) -> impl Iterator<Item = &Need> {
         let needs =
             self.process(from).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
         needs.filter(move |need| match need {

@@ -9,7 +9,7 @@ use crate::questions::why::snapshot::{
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::words::{ranks, verb};
 use crate::questions::why::{collectives, cycle};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Messages to one receiver that are compared with what it wants.
 const MOST_COMPARED: usize = 256;
@@ -17,7 +17,7 @@ const MOST_COMPARED: usize = 256;
 /// for, and the tag or the communicator is another.
 const MEANT_FOR_IT: u8 = 2;
 /// The distance of a message that went to another process.
-const ELSEWHERE: u8 = 5;
+const ELSEWHERE: u8 = 4;
 
 impl Case<'_> {
     /// Somebody can never go on.
@@ -68,21 +68,41 @@ impl Case<'_> {
         )
     }
 
+    /// Those of them, if there are rings, that hold the others up: another receive that is met would change nothing.
+    fn telling<'r>(
+        &self,
+        found: &Blocked,
+        receives: &[(ProcessIndex, &'r Receive)],
+    ) -> Vec<(ProcessIndex, &'r Receive)> {
+        let core = cycle::core(self.snapshot, found);
+        let any = core.contains(&true);
+        let counts = |index: ProcessIndex| !any || core.get(index as usize).copied().unwrap_or(false);
+        receives.iter().copied().filter(|(index, _)| counts(*index)).collect()
+    }
+
     /// A stuck receive, and a message that differs from what it wants in one thing.
     fn near_miss(&self, found: &Blocked, most: u8) -> Option<Reason> {
+        let receives: Vec<(ProcessIndex, &Receive)> = self.receives(found).collect();
+        let exactly: HashMap<Match, (ProcessIndex, &Receive)> =
+            receives.iter().map(|(receiver, receive)| (receive.matches, (*receiver, *receive))).collect();
+        let receives = self.telling(found, &receives);
         let mut best: Option<(u8, ProcessIndex, &Receive, Sent<'_>)> = None;
-        for (receiver, receive) in self.receives(found) {
+        for (receiver, receive) in receives.iter().copied() {
             for sent in self.pairs.left(receiver).iter().take(MOST_COMPARED) {
                 let Some(distance) = distance(receive, *sent).filter(|distance| *distance <= most) else {
                     continue;
                 };
                 if best.as_ref().is_none_or(|(least, ..)| distance < *least) {
+                    // Where another receive wants just this, it went to the wrong rank, and what is waited for here comes later.
+                    let (sender, Message { comm, tag, .. }) = *sent;
+                    let envelope = Match { from: Peer::One(sender), comm: *comm, tag: Some(*tag) };
+                    let (receiver, receive) = exactly.get(&envelope).copied().unwrap_or((receiver, receive));
                     best = Some((distance, receiver, receive, *sent));
                 }
             }
         }
         let elsewhere = || {
-            let mut receives = self.receives(found).take(MOST_COMPARED);
+            let mut receives = receives.iter().copied().take(MOST_COMPARED);
             receives.find_map(|(receiver, receive)| {
                 Some((ELSEWHERE, receiver, receive, self.sent_elsewhere(receiver, receive)?))
             })
@@ -280,7 +300,6 @@ fn distance(receive: &Receive, (sender, message): Sent<'_>) -> Option<u8> {
         (true, true, false) => Some(1),
         (true, false, true) => Some(2),
         (false, true, true) => Some(3),
-        (true, false, false) => Some(4),
         _ => None,
     }
 }
