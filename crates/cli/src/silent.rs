@@ -1,6 +1,6 @@
 //! Ranks that have not called MPI, in the list of a job's processes.
 
-use mpiscope_job::acquire::{Acquired, Entry, ImageEntry, ProcessLocation, images};
+use mpiscope_job::acquire::{Acquired, Entry, ImageEntry, images};
 use mpiscope_job::silent::{Silent, environment, ranks};
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ pub fn add(found: &mut Acquired, named: &[u32], host: &str, here: impl Fn(&str) 
         let is_it = |entry: &Entry, rank, pid| entry.rank == Some(rank) || entry.place.pid == pid;
         let has_called = |rank, pid| of_job.iter().any(|record| is_it(&record.entry, rank, pid));
         for silent in ranks(owner, &job, has_called) {
-            list(found, silent, host, &here);
+            list(found, Silent { host: host.to_owned(), ..silent }, &here);
         }
     }
     found.sort();
@@ -40,21 +40,13 @@ pub fn others(named: &[u32]) -> Option<Vec<u32>> {
 }
 
 /// A launcher's table may have it already, which does not know that it is silent.
-fn list(found: &mut Acquired, silent: Silent, host: &str, here: impl Fn(&str) -> bool) {
+fn list(found: &mut Acquired, silent: Silent, here: impl Fn(&str) -> bool) {
     let same = |entry: &&mut Entry| entry.place.pid == silent.pid && here(&entry.place.host);
     if let Some(entry) = found.processes.iter_mut().find(same) {
         entry.silent = true;
         return;
     }
-    found.processes.push(Entry {
-        world: String::new(),
-        rank: Some(silent.rank),
-        place: ProcessLocation { host: host.to_owned(), pid: silent.pid },
-        executable: fs::read_link(format!("/proc/{}/exe", silent.pid)).unwrap_or_default(),
-        spawned: None,
-        gone: false,
-        silent: true,
-    });
+    found.processes.push(images::silent(&silent));
 }
 
 /// The user and the job that a process was started in under `mpiscope run`.

@@ -17,6 +17,7 @@ use crate::image_source::{Bytes, open_fd, sealed};
 use crate::names::Locate;
 use crate::process::Process;
 use crate::scheduler::SlurmId;
+use crate::silent::Silent;
 use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
@@ -40,6 +41,8 @@ pub struct Job {
     pub owner: u32,
     /// Its images.
     pub images: Vec<JobImage>,
+    /// Ranks that had not called MPI, as another host or an evidence file says; those that are here are looked for.
+    pub silent: Vec<Silent>,
     /// Words for addresses, of a job that does not run here.
     pub symbols: Option<Arc<Symbols>>,
     /// Where it is, if no process of it is on this host.
@@ -82,6 +85,12 @@ impl Job {
             }
         }
         self.known = Known(self.images.len(), known);
+        for silent in other.silent {
+            let place = ProcessLocation { host: silent.host.clone(), pid: silent.pid };
+            if wanted(&place) && !self.silent.contains(&silent) {
+                self.silent.push(silent);
+            }
+        }
         self.elsewhere.extend(other.symbols);
     }
 

@@ -1,22 +1,40 @@
 //! Ranks of a job on this host that have not called MPI: nothing of theirs is recorded, so they are found by the environment
-//! that the launcher and `mpiscope run` gave them.
+//! that the launcher and `mpiscope run` gave them. Evidence files keep what was seen of them.
 
 use crate::launcher_environment;
 use mpiscope_target::procfs;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
-/// A rank, as the launcher numbers it, and its process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Such a rank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Silent {
-    /// Its rank.
+    /// Its rank, as the launcher numbers it.
     pub rank: u32,
     /// The process.
     pub pid: u32,
+    /// The host that it is on.
+    pub host: String,
+    /// Its program.
+    pub executable: PathBuf,
+    /// What its first thread does, if that was asked for.
+    pub doing: String,
+    /// Where in the user's code that is, if it sleeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
-/// The ranks of a user's job that have not called MPI. `has_called` says of a rank, with one of its processes, whether it has.
+impl Silent {
+    fn of(rank: u32, pid: u32, host: &str) -> Self {
+        let executable = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        Self { rank, pid, host: host.to_owned(), executable, doing: String::new(), at: None }
+    }
+}
+
+/// The ranks of a user's job on this host that have not called MPI. `has_called` says of a rank, with one of its processes, whether it has.
 #[must_use]
 pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
     let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -26,7 +44,8 @@ pub fn ranks(owner: u32, job: &str, has_called: impl Fn(u32, u32) -> bool) -> Ve
         }
     }
     found.retain(|rank, pids| !pids.iter().any(|pid| has_called(*rank, *pid)));
-    found.iter().filter_map(|(rank, pids)| Some(Silent { rank: *rank, pid: innermost(pids)? })).collect()
+    let host = procfs::hostname().unwrap_or_default();
+    found.iter().filter_map(|(rank, pids)| Some(Silent::of(*rank, innermost(pids)?, &host))).collect()
 }
 
 /// Processes of a user.

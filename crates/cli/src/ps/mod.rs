@@ -14,7 +14,6 @@ use mpiscope_job::names::Locate;
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::live::{self, Places};
 use mpiscope_job::rank_status::RankStatus;
-use mpiscope_job::silent;
 use mpiscope_job::stacks::{self, Stacks};
 use mpiscope_job::{Process, RankSet, Worlds};
 use mpiscope_job::{living, losses};
@@ -146,9 +145,7 @@ fn look(job: &Job) -> Report {
             Err(e) => report.errors.push(e.to_string()),
         }
     }
-    if job.runs_here() {
-        add_silent(&mut report, job);
-    }
+    add_silent(&mut report, job, &places);
     let mut worlds = Worlds::of(processes.iter());
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
     report.ranks.sort_by_key(|r| (r.world_number, r.rank.is_none(), r.rank, r.pid));
@@ -169,16 +166,15 @@ fn status(
 }
 
 /// Adds a row for each rank that has not called MPI, and counts those no more that have one.
-fn add_silent(report: &mut Report, job: &Job) {
+fn add_silent(report: &mut Report, job: &Job, places: &Places) {
     let is_it = |known: &RankStatus, rank, pid| known.rank == Some(rank) || known.pid == pid;
     let has_called = |rank, pid| report.ranks.iter().any(|known| is_it(known, rank, pid));
-    let found = silent::ranks(job.owner, &job.name, has_called);
+    let found = live::silent_ranks(job, places, has_called);
     // All of them are in one world, as far as anybody knows.
-    let first = report.ranks.first().map(|rank| (rank.world.clone(), rank.host.clone()));
-    let (world, host) = first.unwrap_or_default();
+    let world = report.ranks.first().map(|rank| rank.world.clone()).unwrap_or_default();
     report.silent = report.silent.saturating_sub(found.len());
     report.ranks.extend(found.into_iter().map(|silent| {
-        let status = RankStatus::silent(silent.pid, Some(silent.rank), host.clone());
+        let status = RankStatus::silent(silent.pid, Some(silent.rank), silent.host);
         RankStatus { world: world.clone(), ..status }
     }));
 }

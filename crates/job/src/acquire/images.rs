@@ -4,6 +4,7 @@
 use super::{Acquired, Entry, ProcessLocation};
 use crate::discover::{self, LastStage};
 use crate::image_source::open_fd;
+use crate::silent::Silent;
 use mpiscope_image::layout::{Process, SectionKind};
 use mpiscope_image::{Image, Source};
 use std::collections::BTreeSet;
@@ -34,19 +35,35 @@ pub fn of_kept(job: &discover::Job) -> Acquired {
     let mut found = Acquired::default();
     for image in &job.images {
         match image.about() {
-            Some(about) if about.silent => found.processes.push(silent(about.pid)),
+            Some(about) if about.silent => {
+                if job.silent.iter().all(|silent| silent.pid != about.pid) {
+                    found.processes.push(untouched(about.pid));
+                }
+            }
             _ => match image.open() {
                 Ok(_) => found.processes.extend(record(job, image).map(|record| record.entry)),
                 Err(why) => found.problems.push(why.to_string()),
             },
         }
     }
+    found.processes.extend(job.silent.iter().map(silent));
     found.sort();
     found
 }
 
-/// One that has not called MPI: its number is known and no more.
-fn silent(pid: u32) -> Entry {
+/// A rank that has not called MPI.
+#[must_use]
+pub fn silent(silent: &Silent) -> Entry {
+    Entry {
+        rank: Some(silent.rank),
+        place: ProcessLocation { host: silent.host.clone(), pid: silent.pid },
+        executable: silent.executable.clone(),
+        ..untouched(silent.pid)
+    }
+}
+
+/// A process that has not called MPI: its number is known and no more.
+fn untouched(pid: u32) -> Entry {
     Entry {
         world: String::new(),
         rank: None,

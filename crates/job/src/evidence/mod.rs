@@ -31,6 +31,7 @@ use crate::host_identity::HostIdentity;
 use crate::placement::Placement;
 use crate::process::Ending;
 use crate::questions::observation::Observation;
+use crate::silent::Silent;
 use crate::stacks::ThreadStack;
 use mpiscope_image::Source;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,9 @@ pub struct Manifest {
     pub processes: usize,
     /// What the earlier look saw.
     pub before: Vec<Observation>,
+    /// Ranks that had not called MPI.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<Silent>,
     /// What could not be read.
     pub not_seen: Vec<String>,
 }

@@ -152,6 +152,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         name: manifest.job.clone(),
         owner: manifest.owner,
         images,
+        silent: manifest.silent.clone(),
         symbols: Some(Arc::clone(&symbols)),
         ..Job::default()
     };

@@ -93,7 +93,11 @@ pub fn save(
         let why = if saved.not_seen.is_empty() { NONE_HERE.into() } else { saved.not_seen.join("; ") };
         return Err(Error::NotFound(why));
     }
+    let callers: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
+    let has_called =
+        |rank, pid| callers.iter().any(|entry| entry.rank == Some(rank) || entry.place.pid == pid);
     let manifest = Manifest {
+        silent: live::silent_ranks(job, &places, has_called),
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         job: job.name.clone(),

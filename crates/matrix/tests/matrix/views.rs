@@ -234,6 +234,7 @@ fn late(subject: &Subject, library: &Library) -> Result<()> {
     waited_for(&mut job, &target)?;
     listed(pid(0)?, pid(1)?)?;
     listed(pid(1)?, pid(1)?)?;
+    kept(&job, &target, pid(1)?)?;
     job.signal("go")?;
     job.finish()
 }
@@ -271,6 +272,28 @@ fn listed(from: u64, silent: u64) -> Result<()> {
     ensure!(table.lines().any(|line| line.contains("(has not called MPI)")), "{table}");
     let answer = text(&["attach", &from, "--ranks", "1", "--batch", "info inferiors"])?;
     ensure!(answer.contains("rank 1 (1 process)") && answer.contains(&silent.to_string()), "{answer}");
+    Ok(())
+}
+
+/// An evidence file has it as the views of the running job have.
+fn kept(job: &Job, target: &str, silent: u64) -> Result<()> {
+    let file = job.path().join("late.mpiscope");
+    let file = file.to_str().context("not a path that can be written down")?;
+    text(&["save", target, file, "--here"])?;
+    let ps = json(&["ps", file, "--json"])?;
+    let ranks = ps["ranks"].as_array().context("no ranks")?;
+    let is_it = |rank: &&Value| rank["pid"] == silent;
+    let of: Vec<&Value> = ranks.iter().filter(is_it).collect();
+    ensure!(of.len() == 1 && of[0]["rank"] == 1 && of[0]["state"] == "has not called MPI", "{ps}");
+    ensure!(ps["silent"] == 0, "counted beside its row: {ps}");
+    let why = json(&["why", file, "--json"])?;
+    let culprit = &why["culprits"][0];
+    let what = culprit["what"].as_str().unwrap_or_default();
+    ensure!(culprit["ranks"] == "1" && what.starts_with("has not called MPI_Init yet: "), "{why}");
+    let procs = json(&["procs", file, "--json"])?;
+    let listed = procs["processes"].as_array().context("no processes")?;
+    let of: Vec<&Value> = listed.iter().filter(is_it).collect();
+    ensure!(of.len() == 1 && of[0]["rank"] == 1 && of[0]["silent"] == true, "{procs}");
     Ok(())
 }
 

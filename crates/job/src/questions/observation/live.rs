@@ -8,7 +8,7 @@ use crate::evidence::{About, Symbols};
 use crate::names::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
-use crate::silent;
+use crate::silent::{self, Silent};
 use crate::stacks::asleep::Asleep;
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
@@ -70,24 +70,23 @@ fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
 impl Look {
     /// Adds the ranks on this host that have not called MPI, if some are missing.
     fn add_silent(&mut self, job: &Job, places: &Places) {
-        if !job.runs_here() || !self.lacks_ranks() {
+        if !self.lacks_ranks() {
             return;
         }
         let called = |one: &&Observation| one.stage != Stage::Silent;
         let has_called = |rank, pid| {
             self.observations.iter().filter(called).any(|one| one.rank == Some(rank) || one.pid == pid)
         };
-        let silent = silent::ranks(job.owner, &job.name, has_called);
+        let silent = silent_ranks(job, places, has_called);
         // Of these it was known only that they are there.
         self.observations
             .retain(|one| one.rank.is_some() || silent.iter().all(|silent| silent.pid != one.pid));
-        let host = self.observations.first().map(|one| one.host.clone()).unwrap_or_default();
         self.observations.extend(silent.into_iter().map(|silent| Observation {
             job: job.name.clone(),
             rank: Some(silent.rank),
-            host: host.clone(),
+            host: silent.host,
             pid: silent.pid,
-            threads: vec![outside(silent.pid, places)],
+            threads: vec![Thread { doing: silent.doing, at: silent.at, ..Thread::default() }],
             ..Observation::default()
         }));
     }
@@ -130,11 +129,19 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
     Ok(observe(&rank, &System::of(found, &process, places)))
 }
 
-/// What the first thread of a process does that has not called MPI.
-fn outside(pid: u32, places: &Places) -> Thread {
-    let process = Process::untouched();
-    let system = System { pid, ended: None, process: &process, places };
-    Thread { doing: system.doing(pid), at: system.at(pid), ..Thread::default() }
+/// The ranks of a job that have not called MPI, with what they do. `has_called` says of a rank, with its process, whether it has.
+pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
+    let mut found: Vec<Silent> =
+        job.silent.iter().filter(|kept| !has_called(kept.rank, kept.pid)).cloned().collect();
+    if job.runs_here() {
+        let process = Process::untouched();
+        let here = silent::ranks(job.owner, &job.name, has_called);
+        found.extend(here.into_iter().map(|silent| {
+            let system = System { pid: silent.pid, ended: None, process: &process, places };
+            Silent { doing: system.doing(silent.pid), at: system.at(silent.pid), ..silent }
+        }));
+    }
+    found
 }
 
 /// Observes a process that an evidence file has kept.
