@@ -1,4 +1,4 @@
-//! The command: `debugger-host --plugin X.so (--pid N | --core FILE) comm 0x44000000`.
+//! The command: `debugger-host --plugin X.so (--pid N | --core FILE | --evidence FILE) comm 0x44000000`.
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use debugger_host::handles::Handles;
 use debugger_host::process::Process;
-use debugger_host::{memory, published, queues};
+use debugger_host::{kept, memory, published, queues};
 use mpiscope_target::{Core, Live, Target};
 use serde_json::{Value, json};
 
@@ -22,9 +22,9 @@ An object is asked for by its kind and its handle, several by turns; their answe
 Kinds: comm, group, datatype, request, message, op, errhandler, info, file, win, session, keyval;
 of a status the handle is its address.";
 
-/// Loads an MPI debugger plug-in and answers its callbacks from a process or a core file.
+/// Loads an MPI debugger plug-in and answers its callbacks from a process, a core file or an evidence file.
 #[derive(Parser)]
-#[command(version, after_help = KINDS, override_usage = "debugger-host [OPTIONS] <--pid <PID>|--core <CORE>> <COMMAND>\n       debugger-host [OPTIONS] <--pid <PID>|--core <CORE>> <KIND> <HANDLE> [<KIND> <HANDLE>]...")]
+#[command(version, after_help = KINDS, override_usage = "debugger-host [OPTIONS] <--pid <PID>|--core <CORE>|--evidence <FILE>> <COMMAND>\n       debugger-host [OPTIONS] <--pid <PID>|--core <CORE>|--evidence <FILE>> <KIND> <HANDLE> [<KIND> <HANDLE>]...")]
 struct Arguments {
     /// The plug-in: a shared library with mpidbg_* or mqs_* functions. Without it: the first one that can be loaded of those
     /// that the process names.
@@ -32,7 +32,7 @@ struct Arguments {
     plugin: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
-    /// The rank in MPI_COMM_WORLD that a debugger would know from the launcher.
+    /// The rank in MPI_COMM_WORLD that a debugger would know from the launcher. Of an evidence file, which process is meant.
     #[arg(long, default_value_t = -1)]
     rank: i32,
     #[command(subcommand)]
@@ -48,6 +48,9 @@ struct Place {
     /// A core file.
     #[arg(long)]
     core: Option<PathBuf>,
+    /// A file that `mpiscope save` has written: it names no plug-in, so --plugin must.
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -80,10 +83,13 @@ fn main() -> ExitCode {
 }
 
 fn answer(arguments: &Arguments) -> Result<()> {
-    let target: Arc<dyn Target> = match (&arguments.place.pid, &arguments.place.core) {
-        (Some(pid), _) => Arc::new(Live::open(*pid)?),
-        (_, Some(core)) => Arc::new(Core::open(core)?),
-        _ => bail!("name a process with --pid or a core file with --core"),
+    let target: Arc<dyn Target> = match &arguments.place {
+        Place { pid: Some(pid), .. } => Arc::new(Live::open(*pid)?),
+        Place { core: Some(core), .. } => Arc::new(Core::open(core)?),
+        Place { evidence: Some(file), .. } => {
+            Arc::new(kept::process(file, u32::try_from(arguments.rank).ok())?)
+        }
+        _ => bail!("name a process with --pid, a core file with --core or an evidence file with --evidence"),
     };
     let plugin = plugin(arguments, target.as_ref())?;
     let plugin = plugin.as_os_str();

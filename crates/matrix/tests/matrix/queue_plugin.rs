@@ -1,8 +1,11 @@
 //! The queues of one process as a debugger's plug-in shows them: what others have sent to it stands in their records only.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use debugger_host::handles::Handles;
+use debugger_host::kept;
 use debugger_host::process::Process;
 use debugger_host::queues::{self, Operation};
 use mpiscope_target::Live;
@@ -20,5 +23,29 @@ pub fn shows_what_others_sent(pid: u32) -> Result<()> {
         operations.len() == 1 && operations.iter().all(|o| (o.tag, o.peer_in_world) == (Some(tag), 0))
     };
     ensure!(one(&world.receives, 42) && one(&world.unexpected, 41), "{world:#?}");
+    Ok(())
+}
+
+/// Both plug-ins say of the process in an evidence file what they say of the one that runs, but for what others have sent.
+pub fn shows_the_same_of_evidence(pid: u32, file: &Path) -> Result<()> {
+    let layer = paths::libmpiscope().context("no layer")?;
+    let (handles, queues) =
+        (layer.with_file_name("libmpiscope_handles.so"), layer.with_file_name("libmpiscope_queues.so"));
+    let living = Process::new(Arc::new(Live::open(pid)?), 1);
+    let kept = Process::new(Arc::new(kept::process(file, Some(1))?), 1);
+    let about = |process: &Process| Handles::load(handles.as_os_str(), process)?.about();
+    let (now, then) = (about(&living)?, about(&kept)?);
+    ensure!(now == then, "running: {now:#}\nkept: {then:#}");
+    let receives = |process: &Process| -> Result<String> {
+        let dump = queues::dump(queues.as_os_str(), process)?;
+        Ok(format!(
+            "{:?}",
+            dump.communicators.iter().map(|q| (&q.name, &q.receives, &q.sends)).collect::<Vec<_>>()
+        ))
+    };
+    let (now, then) = (receives(&living)?, receives(&kept)?);
+    ensure!(now == then && now.contains("42"), "running: {now}\nkept: {then}");
+    let error = kept::process(file, None).err().context("which of two processes was not asked")?;
+    ensure!(error.to_string().contains("--rank"), "{error}");
     Ok(())
 }

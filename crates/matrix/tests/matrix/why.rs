@@ -185,7 +185,12 @@ fn queues(subject: &Subject, library: &Library) -> Result<()> {
     let ps: Value = serde_json::from_str(&ps.stdout)?;
     let receiver = ps["ranks"].as_array().into_iter().flatten().find(|rank| rank["rank"] == 1);
     let pid = receiver.and_then(|rank| rank["pid"].as_u64()).context("rank 1 is not in ps")?;
-    queue_plugin::shows_what_others_sent(u32::try_from(pid)?)
+    let pid = u32::try_from(pid)?;
+    queue_plugin::shows_what_others_sent(pid)?;
+    let file = job.path().join("queues.mpiscope");
+    let saved = run::bounded(Command::new(&mpiscope).args(["save", &target]).arg(&file), LIMIT)?;
+    ensure!(saved.success(), "{}", saved.describe());
+    queue_plugin::shows_the_same_of_evidence(pid, &file)
 }
 
 /// Where there are no lines, the function and the distance from its beginning.
