@@ -12,7 +12,8 @@ use mpiscope_job::symbols::FileSymbols;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What to look at.
+/// What to look at. There is one of these in a run, so that its size does not matter.
+#[allow(clippy::large_enum_variant)]
 pub enum Target {
     /// One job, running or in an evidence file.
     Job(Job),
