@@ -1,14 +1,19 @@
 //! What a core file or a saved image has kept of a process: read once, for every view of it.
 
+mod at_death;
+
+pub use at_death::AtDeath;
+
 use crate::Error;
 use crate::clock::Moment;
 use crate::core::{self, End, Stack, walk};
 use crate::image_source::{Bytes, open_file};
 use crate::names::Locate;
 use crate::process::{ModuleFacts, Process};
-use crate::questions::observation::{Context, Observation, observe};
+use crate::questions::observation::{Observation, observe};
 use crate::rank::{Rank, SymbolContext};
 use crate::rank_status::RankStatus;
+use crate::stacks::Symbolizer;
 use mpiscope_image::Image;
 use mpiscope_target::{Core, Module, Target};
 use std::path::Path;
@@ -103,30 +108,8 @@ impl ProcessFile {
     }
 
     /// What a verdict is made from.
-    pub fn observation(&self, symbols: &dyn Locate) -> Observation {
-        self.look(symbols, |rank| observe(rank, self))
-    }
-}
-
-/// Nothing moves any more, and the kernel cannot be asked.
-impl Context for ProcessFile {
-    fn doing(&self, _: u32) -> String {
-        "outside of MPI".to_owned()
-    }
-
-    fn at(&self, _: u32) -> Option<String> {
-        None
-    }
-
-    fn ended(&self) -> Option<String> {
-        self.dead.as_ref()?.end.failure()
-    }
-
-    fn age(&self, process: &Process, since: u64) -> Option<f64> {
-        match &self.dead {
-            Some(dead) => dead.age(process, since),
-            None => Some(process.clock.end_ns().saturating_sub(process.clock.ns_at(since)) as f64 / 1e9),
-        }
+    pub fn observation(&self, symbols: &dyn Locate, words: &Symbolizer) -> Observation {
+        self.look(symbols, |rank| observe(rank, &AtDeath { file: self, words }))
     }
 }
 

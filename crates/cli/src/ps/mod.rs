@@ -11,7 +11,8 @@ use mpiscope_job::discover::{Job, JobImage};
 use mpiscope_job::each_image::each_image;
 use mpiscope_job::evidence::Symbols;
 use mpiscope_job::names::Locate;
-use mpiscope_job::process_file::ProcessFile;
+use mpiscope_job::process_file::{AtDeath, ProcessFile};
+use mpiscope_job::questions::observation::Context;
 use mpiscope_job::questions::observation::live::{self, Places};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::stacks::{self, Stacks};
@@ -195,8 +196,11 @@ fn file(path: &std::path::Path, stacks: bool) -> Result<Report> {
     let kept = ProcessFile::open(path)?;
     let mut report = empty(&kept.process.job);
     let symbols = selection::symbols();
-    report.ranks.push(kept.status(&*symbols, true));
     let words = stacks::Symbolizer::new();
+    let at_death = AtDeath { file: &kept, words: &words };
+    let mut status = kept.status(&*symbols, true);
+    status.outside(&kept.process, |tid| at_death.doing(tid));
+    report.ranks.push(status);
     report.stacks = stacks.then(|| stacks::merge(&[stacks::of_file(&kept, &words, &*symbols)]));
     Ok(report)
 }

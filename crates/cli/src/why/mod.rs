@@ -218,10 +218,10 @@ fn stacks_of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Vec<Taken>
 
 /// One look at core files and saved images.
 fn kept(paths: &[PathBuf], symbols: &dyn Locate) -> Result<Look> {
-    let mut seen = Look::default();
+    let (mut seen, words) = (Look::default(), Symbolizer::new());
     for path in files::expand(paths)? {
         match ProcessFile::open(&path) {
-            Ok(file) => seen.observations.push(file.observation(symbols)),
+            Ok(file) => seen.observations.push(file.observation(symbols, &words)),
             Err(error) => seen.errors.push(error.to_string()),
         }
     }

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::core::{End, Frame, Stack};
 use crate::evidence::is_evidence;
 use crate::names::Locate;
-use crate::process_file::ProcessFile;
+use crate::process_file::{AtDeath, ProcessFile};
 use crate::questions::observation::{Observation, observe};
 use crate::rank_status::RankStatus;
 use mpiscope_image::layout::State;
@@ -95,7 +95,11 @@ impl Death {
         let mut notes = process.notes.clone();
         notes.extend(dead.stale.clone());
         let (observation, pending, messages) = kept.look(symbols, |rank| {
-            (observe(rank, &kept), communication::pending(rank, dead), communication::last(rank))
+            (
+                observe(rank, &AtDeath { file: &kept, words: symbolizer }),
+                communication::pending(rank, dead),
+                communication::last(rank),
+            )
         });
         Ok(Self {
             file: path.display().to_string(),

@@ -18,6 +18,7 @@ use crate::process::{Ending, Process};
 use crate::process_file::ProcessFile;
 use crate::questions::observation;
 use crate::rank::Rank;
+use crate::stacks::Symbolizer;
 use crate::waits::Waits;
 use serde::Deserialize;
 use serde_json::Value;
@@ -175,10 +176,10 @@ fn with_end(found: &JobImage, seen: Observed) -> Observed {
 /// Looks at core files and saved images, each of one process.
 #[must_use]
 pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
-    let (mut observed, mut errors) = (Vec::new(), Vec::new());
+    let (mut observed, mut errors, words) = (Vec::new(), Vec::new(), Symbolizer::new());
     for path in paths {
         match ProcessFile::open(path) {
-            Ok(file) => observed.push(kept(&file, symbols)),
+            Ok(file) => observed.push(kept(&file, symbols, &words)),
             Err(why) => errors.push(why.to_string()),
         }
     }
@@ -186,10 +187,10 @@ pub fn of_files(paths: &[PathBuf], symbols: &dyn Locate) -> Looked {
     Looked { report: JobReport::new(command, observed), errors }
 }
 
-fn kept(file: &ProcessFile, symbols: &dyn Locate) -> Observed {
+fn kept(file: &ProcessFile, symbols: &dyn Locate, words: &Symbolizer) -> Observed {
     let process = Process::read(&file.image, None).unwrap_or_else(|_| Process::untouched());
     let (facts, observation) =
-        (file.look(symbols, |rank| Facts::read(rank, None)), file.observation(symbols));
+        (file.look(symbols, |rank| Facts::read(rank, None)), file.observation(symbols, words));
     let leaks = match process.finalized() {
         true => leaks::sites(&file.image, &process, symbols).unwrap_or_default(),
         false => Vec::new(),

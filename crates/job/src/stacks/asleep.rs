@@ -1,11 +1,12 @@
 //! Where a thread sleeps, without stopping it: the kernel shows the system call of a sleeping thread, with its stack pointer and program
 //! counter. The other registers are not known, so that the frames end where one of them is needed; the innermost frames of the C library
-//! need none.
+//! need none. The threads of core files have all registers.
 
-use super::{Show, vdso};
+use super::{innermost, vdso};
 use crate::core::walk_from;
 use crate::process::Process;
-use mpiscope_target::{Files, Live, Symbolizer, Target};
+use crate::questions::observation::AWAITS_THREAD;
+use mpiscope_target::{Files, Live, Symbolizer, Target, Thread};
 use std::fs;
 use std::sync::Arc;
 
@@ -34,6 +35,35 @@ impl Asleep {
         let (arguments, [sp, pc]) = values.split_first_chunk::<6>()? else { return None };
         let call = syscalls::Sysno::new(number.parse().ok()?)?;
         Some(Self { call, arguments: *arguments, sp: *sp, pc: *pc })
+    }
+
+    /// That of a thread of a core file, which a signal has taken out of it.
+    #[must_use]
+    pub fn at_death(thread: &Thread) -> Option<Self> {
+        let register = |at: usize| thread.registers.get(at).copied().filter(|_| is_of_this_machine(thread));
+        let result = register(RESULT)?.cast_signed();
+        // `ERESTARTSYS`, `ERESTARTNOINTR`, `ERESTARTNOHAND` and `ERESTART_RESTARTBLOCK` of the kernel, and those that do not go on.
+        let broken_off = result == i64::from(-libc::EINTR) || matches!(result, -516 | -514..=-512);
+        let call = syscalls::Sysno::new(usize::try_from(register(CALL)?).ok()?).filter(|_| broken_off)?;
+        let arguments = ARGUMENTS.map(|at| register(at).unwrap_or(0));
+        Some(Self { call, arguments, sp: thread.sp?, pc: thread.pc? })
+    }
+
+    /// Whether a thread of a core file was in no system call.
+    #[must_use]
+    pub fn computed(thread: &Thread) -> bool {
+        cfg!(target_arch = "x86_64")
+            && is_of_this_machine(thread)
+            && thread.registers.get(CALL).is_some_and(|call| call.cast_signed() < 0)
+    }
+
+    /// What such a thread does, for people.
+    #[must_use]
+    pub fn said(&self, only_mpi_could_wake: impl FnOnce() -> bool) -> String {
+        match self.waits_for_a_thread() && only_mpi_could_wake() {
+            true => AWAITS_THREAD.to_owned(),
+            false => format!("sleeping in the system call {}", self.call),
+        }
     }
 
     /// It waits, for as long as it takes, until another thread wakes it.
@@ -77,28 +107,63 @@ impl Asleep {
         let live = Live::open_among(pid, Arc::clone(files)).ok()?;
         let modules = live.modules().ok()?;
         let walked = walk_from(&live, vdso(pid), &modules, self.pc, &self.registers());
-        Show { modules: &modules, words, process }.innermost(&walked.frames, live.executable().as_deref())
+        innermost(&walked.frames, &modules, words, process, live.executable().as_deref())
     }
 
     /// In the order of the machine's `user_regs_struct`.
     fn registers(&self) -> Vec<u64> {
-        #[cfg(target_arch = "x86_64")]
-        const SHAPE: (usize, usize, usize) = (27, 19, 16);
-        #[cfg(not(target_arch = "x86_64"))]
-        const SHAPE: (usize, usize, usize) = (34, 31, 32);
-        let (count, sp, pc) = SHAPE;
         let value = |at| {
-            if at == sp {
+            if at == SP {
                 self.sp
-            } else if at == pc {
+            } else if at == PC {
                 self.pc
             } else {
                 0
             }
         };
-        (0..count).map(value).collect()
+        (0..COUNT).map(value).collect()
     }
 }
+
+fn is_of_this_machine(thread: &Thread) -> bool {
+    thread.registers.len() == COUNT
+}
+
+/// Whether only a thread that is inside of MPI could wake one that waits for another: all others that are not wait as well, or serve
+/// connections.
+pub fn only_mpi_could_wake(process: &Process, threads: impl Iterator<Item = (u32, Option<Asleep>)>) -> bool {
+    let inside = |tid: u32| process.threads.iter().any(|thread| thread.call.is_some() && thread.tid == tid);
+    let (inside, outside): (Vec<_>, Vec<_>) = threads.partition(|(tid, _)| inside(*tid));
+    let waits = |asleep: &Asleep| asleep.waits_for_a_thread() || asleep.serves();
+    !inside.is_empty() && outside.iter().all(|(_, asleep)| asleep.as_ref().is_some_and(waits))
+}
+
+/// Registers in `user_regs_struct`, and the places of some: stack pointer, instruction, the number of the system call, what it
+/// returns and its arguments.
+#[cfg(target_arch = "x86_64")]
+const COUNT: usize = 27;
+#[cfg(target_arch = "x86_64")]
+const SP: usize = 19;
+#[cfg(target_arch = "x86_64")]
+const PC: usize = 16;
+#[cfg(target_arch = "x86_64")]
+const CALL: usize = 15;
+#[cfg(target_arch = "x86_64")]
+const RESULT: usize = 10;
+#[cfg(target_arch = "x86_64")]
+const ARGUMENTS: [usize; 6] = [14, 13, 12, 7, 9, 8];
+#[cfg(not(target_arch = "x86_64"))]
+const COUNT: usize = 34;
+#[cfg(not(target_arch = "x86_64"))]
+const SP: usize = 31;
+#[cfg(not(target_arch = "x86_64"))]
+const PC: usize = 32;
+#[cfg(not(target_arch = "x86_64"))]
+const CALL: usize = 8;
+#[cfg(not(target_arch = "x86_64"))]
+const RESULT: usize = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const ARGUMENTS: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
 #[cfg(test)]
 mod tests {
@@ -117,6 +182,27 @@ mod tests {
         assert!(futex(0x80, 0) && futex(0x109, 0), "a lock, and the end of a thread");
         assert!(!futex(0x80, 0x7ffc00), "it comes back by itself");
         assert!(!futex(0x81, 0), "it wakes others");
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_thread_of_a_core_file_sleeps_if_a_signal_broke_off_its_system_call() {
+        let thread = |call: i64, result: i64| {
+            let mut registers = vec![0; COUNT];
+            (registers[CALL], registers[RESULT]) = (call.cast_unsigned(), result.cast_unsigned());
+            Thread { tid: 1, signal: 0, registers, pc: Some(0x7f20), sp: Some(0x7ffc10) }
+        };
+        let sleep = i64::from(syscalls::Sysno::clock_nanosleep as i32);
+        let asleep = Asleep::at_death(&thread(sleep, -516));
+        assert_eq!(
+            asleep.map(|asleep| asleep.said(|| true)).as_deref(),
+            Some("sleeping in the system call clock_nanosleep")
+        );
+        // It raised a signal, or has just come back.
+        assert_eq!(Asleep::at_death(&thread(sleep, 0)), None);
+        assert!(Asleep::computed(&thread(-1, 7)) && !Asleep::computed(&thread(sleep, 0)));
+        let foreign = Thread { registers: vec![0; COUNT + 1], ..thread(-1, 7) };
+        assert!(!Asleep::computed(&foreign) && Asleep::at_death(&foreign).is_none());
     }
 
     #[test]

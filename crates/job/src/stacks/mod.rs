@@ -24,7 +24,8 @@ use crate::living;
 use crate::names::Locate;
 use crate::objects::ProcessContext;
 use crate::process::{Process, ThreadFacts};
-use crate::process_file::ProcessFile;
+use crate::process_file::{AtDeath, ProcessFile};
+use crate::questions::observation::Context;
 use crate::questions::observation::live::{self, Places};
 use crate::rank::SymbolContext;
 use mpiscope_target::{Live, Location, Module, Result as TargetResult, Target};
@@ -123,10 +124,13 @@ pub fn of_process(
 #[must_use]
 pub fn of_file(file: &ProcessFile, words: &Symbolizer, symbols: &dyn Locate) -> Taken {
     let process = &file.process;
+    let at_death = AtDeath { file, words };
     let thread = |thread: &ThreadFacts| {
         let doing = match &thread.call {
             Some(call) => format!("in {}", process.called(call)),
-            None => "outside of MPI".to_owned(),
+            None => Some(at_death.doing(thread.tid))
+                .filter(|doing| !doing.is_empty())
+                .unwrap_or_else(|| "outside of MPI".to_owned()),
         };
         let dead = file.dead.as_ref().filter(|dead| dead.stale.is_none());
         let core =
@@ -239,6 +243,17 @@ impl Target for Copied<'_> {
     fn executable(&self) -> Option<PathBuf> {
         self.live.executable()
     }
+}
+
+/// The innermost frame of the user's code: `function at file:line`.
+pub(crate) fn innermost(
+    frames: &[Frame],
+    modules: &[Module],
+    words: &Symbolizer,
+    process: &Process,
+    program: Option<&Path>,
+) -> Option<String> {
+    Show { modules, words, process }.innermost(frames, program)
 }
 
 /// Frames in words.

@@ -1,7 +1,7 @@
 //! Observing the processes of a job on this host, without stopping them.
 
 use super::read::{Context, observe};
-use super::{AWAITS_THREAD, Observation, Stage, Thread};
+use super::{Observation, Stage, Thread};
 use crate::discover::{Job, JobImage};
 use crate::each_image::each_image;
 use crate::evidence::{About, Symbols};
@@ -9,7 +9,7 @@ use crate::names::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
 use crate::silent::{self, Silent};
-use crate::stacks::asleep::Asleep;
+use crate::stacks::asleep::{Asleep, only_mpi_could_wake};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
 use mpiscope_target::{Files, Symbolizer};
@@ -260,31 +260,16 @@ impl<'a> System<'a> {
         format!("/proc/{}/task/{tid}", self.pid)
     }
 
-    /// Whether only a thread that is inside of MPI could wake one that waits for another: all others that are not wait as well, or
-    /// serve connections.
     fn only_mpi_could_wake(&self) -> bool {
-        let inside = |tid: &str| {
-            let mut threads = self.process.threads.iter();
-            threads.any(|thread| thread.call.is_some() && tid.parse() == Ok(thread.tid))
-        };
         let Ok(tasks) = fs::read_dir(self.task("")) else { return false };
-        let tids = tasks.filter_map(|task| task.ok()?.file_name().into_string().ok());
-        let (inside, outside): (Vec<String>, Vec<String>) = tids.partition(|tid| inside(tid));
-        let waits = |tid: &String| {
-            Asleep::of(&self.task(tid)).is_some_and(|asleep| asleep.waits_for_a_thread() || asleep.serves())
-        };
-        !inside.is_empty() && outside.iter().all(waits)
+        let tids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
+        only_mpi_could_wake(self.process, tids.map(|tid: u32| (tid, Asleep::of(&self.task(tid)))))
     }
 
     /// What a thread does that sleeps.
     fn sleeping(&self, task: &str) -> String {
-        match Asleep::of(task) {
-            Some(asleep) if asleep.waits_for_a_thread() && self.only_mpi_could_wake() => {
-                AWAITS_THREAD.to_owned()
-            }
-            Some(asleep) => format!("sleeping in the system call {}", asleep.call),
-            None => "sleeping".to_owned(),
-        }
+        let said = |asleep: Asleep| asleep.said(|| self.only_mpi_could_wake());
+        Asleep::of(task).map_or_else(|| "sleeping".to_owned(), said)
     }
 }
 

@@ -114,7 +114,7 @@ impl Case<'_> {
             _ if self.seconds > 0.0 => {
                 format!("look at what that rank does: {}, a profiler", self.attach(first))
             }
-            _ => "look at the stack of that rank: a debugger shows it of a core file".to_owned(),
+            _ => "look at the stack of that rank: mpiscope why --stacks, with the same files".to_owned(),
         };
         let mut reason = Reason::new(kind, verdict, &next);
         reason.culprits.extend(culprits.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
