@@ -9,7 +9,6 @@ use mpiscope_job::Members;
 use mpiscope_job::leaks::{Count, Leak};
 use mpiscope_job::merge::{Merged, MergedObject};
 use mpiscope_job::objects::{Hex, Kind, Object};
-use schemars::JsonSchema;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
@@ -20,7 +19,8 @@ use std::io::{BufWriter, Write};
 const MOST_ELEMENTS: usize = 16;
 
 /// What is behind handles: the answer of `mpiscope inspect --json`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Report<'a> {
     /// Name and version of this form: fields may be added to it, none changes its meaning.
     schema: &'static str,
@@ -29,17 +29,18 @@ struct Report<'a> {
     /// The processes that were looked at.
     ranks: Vec<Rank<'a>>,
     /// Objects that more than one rank has.
-    #[schemars(with = "Vec<SharedForm<'static>>")]
+    #[cfg_attr(test, schemars(with = "Vec<SharedForm<'static>>"))]
     shared: AllShared<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     leaks: Option<Vec<Leak>>,
     /// What could not be read.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     errors: Errors<'a>,
 }
 
 /// A process.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Rank<'a> {
     /// Rank in `MPI_COMM_WORLD`.
     rank: Option<u32>,
@@ -59,12 +60,13 @@ struct Rank<'a> {
     missing: Option<&'a str>,
     counts: BTreeMap<&'static str, Count>,
     lost: &'a BTreeMap<String, u64>,
-    #[schemars(with = "Vec<One>")]
+    #[cfg_attr(test, schemars(with = "Vec<One>"))]
     objects: Objects<'a>,
 }
 
 /// An object.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct One<'a> {
     /// In one line.
     brief: &'a str,
@@ -76,7 +78,8 @@ struct One<'a> {
 }
 
 /// An object that several ranks have.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SharedForm<'a> {
     kind: Kind,
     name: &'a Option<String>,
@@ -103,7 +106,8 @@ impl Shared {
     }
 }
 
-/// The form of the text, as JSON Schema.
+/// The form of the text, as JSON Schema; a test holds what is published against it.
+#[cfg(test)]
 pub fn schema() -> serde_json::Result<String> {
     mpiscope_job::schema::of::<Report<'static>>()
 }
