@@ -8,7 +8,8 @@ use crate::image_source::{Bytes, open_fd};
 use crate::process::{Process, ThreadFacts, threads};
 use crate::questions::observation::communicators::members;
 use crate::questions::observation::ledger::Called;
-use crate::questions::observation::{Communicator, Observation, Remote, Stage, history};
+use crate::questions::observation::{Communicator, Context, Observation, Remote, Stage, history, observe};
+use crate::rank::{Rank, SymbolContext};
 use crate::waits::{Spent, can_wait_for_messages, is_collective_that_waits};
 use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
@@ -102,10 +103,51 @@ impl Follower {
         Some(())
     }
 
+    /// Whether it records messages one by one, and whether it was in a call that can wait for messages.
+    pub fn messages(&self, taken: &Taken) -> (bool, bool) {
+        let waits = |open: &Open| {
+            let calls = taken.threads.iter().filter_map(|thread| thread.call.as_ref()?.open());
+            calls.into_iter().any(|function| open.waiting.get(function as usize) == Some(&true))
+        };
+        (taken.messages.is_some(), self.open.as_ref().is_some_and(waits))
+    }
+
+    /// What all its calls and requests are now: that takes much longer than a copy.
+    pub fn whole(&mut self, now: Moment) -> Option<Observation> {
+        let open = self.open.as_mut()?;
+        open.process.threads = threads(&open.image).ok()?;
+        let context = SymbolContext::new(&open.process, &places::Noting);
+        let rank = Rank::new(&open.image, &open.process, &context);
+        Some(observe(&rank, &Running { now_ns: now.monotonic_ns }))
+    }
+
     /// What the copy says.
     pub fn understand(&mut self, taken: &Taken) -> Option<(Observation, Reading)> {
         let open = self.open.as_mut()?;
         Some((open.observation(taken), open.reading(taken)))
+    }
+}
+
+/// A process that is not asked what it does outside of MPI.
+struct Running {
+    now_ns: u64,
+}
+
+impl Context for Running {
+    fn doing(&self, _: u32) -> String {
+        String::new()
+    }
+
+    fn at(&self, _: u32) -> Option<String> {
+        None
+    }
+
+    fn ended(&self) -> Option<String> {
+        None
+    }
+
+    fn age(&self, process: &Process, since: u64) -> Option<f64> {
+        Some(self.now_ns.saturating_sub(process.clock.ns_at(since)) as f64 / 1e9)
     }
 }
 

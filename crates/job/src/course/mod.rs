@@ -19,7 +19,7 @@ use crate::names::Locate;
 use crate::offset::HostClock;
 use crate::questions::observation::Observation;
 use crate::waits::{Spent, Sum, Time, Waits};
-use follow::Follower;
+use follow::{Follower, Taken};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -98,6 +98,7 @@ impl Follow {
     fn observe(&mut self) -> (Vec<Observation>, Spent) {
         let Some(clocks) = self.clocks() else { return Default::default() };
         let taken: Vec<_> = self.processes.iter_mut().map(|process| process.take(&clocks)).collect();
+        self.sample(&taken);
         let (mut observations, mut spent) = (Vec::new(), Spent::default());
         for (process, taken) in self.processes.iter_mut().zip(taken) {
             let Some(taken) = taken else { continue };
@@ -109,6 +110,22 @@ impl Follow {
             observations.push(observation);
         }
         (observations, spent)
+    }
+
+    /// Who waits for whom at this moment, if messages are not recorded one by one.
+    fn sample(&mut self, taken: &[Option<Taken>]) {
+        let both = self.processes.iter().zip(taken);
+        let (recorded, waits): (Vec<bool>, Vec<bool>) =
+            both.filter_map(|(process, taken)| Some(process.messages(taken.as_ref()?))).unzip();
+        if waits.is_empty() || recorded.contains(&true) {
+            return;
+        }
+        let now = Moment::now();
+        let observations: Vec<Observation> = match waits.contains(&true) {
+            true => self.processes.iter_mut().filter_map(|process| process.whole(now)).collect(),
+            false => Vec::new(),
+        };
+        self.sum.sample(now.monotonic_ns, &observations);
     }
 
     fn clocks(&mut self) -> Option<Clocks> {

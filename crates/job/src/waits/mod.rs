@@ -30,6 +30,7 @@ mod estimate;
 mod find;
 mod merge;
 mod named;
+mod sampled;
 mod sent;
 mod stream;
 mod sum;
@@ -45,6 +46,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
+pub use sampled::{Sampled, Samples};
 pub use sum::Sum;
 
 /// A sort of waiting.
@@ -254,6 +256,9 @@ pub struct Waits {
     /// Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
+    /// Waits for messages by looks at the ranks while they ran, where messages were not recorded one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
 }
 
 /// An estimate.

@@ -6,7 +6,7 @@ use super::find::{self, Before, Calls, Hosts, Judged};
 use super::merge::{self, Amount, Amounts};
 use super::named::Names;
 use super::stream::{LATER, Settled, Stream};
-use super::{Spent, Time, Waits};
+use super::{Samples, Spent, Time, Waits};
 use crate::questions::observation::Observation;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,7 @@ pub struct Sum {
     partly: bool,
     /// The same at earlier looks of any host.
     apart: bool,
+    samples: Samples,
 }
 
 /// What is known of a communicator.
@@ -63,6 +64,11 @@ impl Sum {
     pub fn add_last(&mut self, observations: &[Observation], spent: Spent) {
         self.follow(observations, spent, true);
         self.stream.close();
+    }
+
+    /// What was found in calls at one moment, where messages are not recorded one by one.
+    pub fn sample(&mut self, now_ns: u64, observations: &[Observation]) {
+        self.samples.look(now_ns, observations);
     }
 
     fn follow(&mut self, observations: &[Observation], spent: Spent, last: bool) {
@@ -106,6 +112,7 @@ impl Sum {
         self.estimate.take_in(&other.estimate);
         self.of_messages.take_in(&other.of_messages);
         self.stream.take_in(other.stream);
+        self.samples.take_in(other.samples);
         for (comm, theirs) in other.comms {
             if self.comms.len() < MOST || self.comms.contains_key(&comm) {
                 let known = self.comms.entry(comm).or_default();
@@ -215,6 +222,9 @@ impl Sum {
         }
         let number = |world: &str| worlds.iter().position(|known| *known == world).unwrap_or(worlds.len());
         merge::name_the_unnamed(&mut all.found);
+        let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
+        let sampled = std::mem::take(&mut all.samples);
+        let sampled = if messages_recorded { None } else { sampled.finish(time.threads, number) };
         let causes = merge::causes(&all.found, time.threads, number);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {
@@ -223,7 +233,8 @@ impl Sum {
             list,
             seen_s,
             seen_share: part(seen_s, time.waiting),
-            messages: observations.iter().any(|seen| seen.ledger.is_some()),
+            messages: messages_recorded,
+            sampled,
             one_clock: hosts.have_one_clock(),
             clocks_error_s: hosts.error_ns().map(|ns| ns as f64 / 1e9),
             looks: all.looks,
@@ -275,6 +286,7 @@ impl Sum {
             merge::add(&mut all, key, amount);
         }
         self.found = all;
+        self.samples.put_into_words(words);
     }
 }
 

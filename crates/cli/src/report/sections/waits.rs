@@ -3,7 +3,7 @@
 use super::more;
 use crate::render::{Block, duration};
 use mpiscope_job::report::JobReport;
-use mpiscope_job::waits::Waits;
+use mpiscope_job::waits::{Sampled, Waits};
 
 /// Waits that are shown.
 const MOST: usize = 12;
@@ -13,8 +13,9 @@ const LEAST: f64 = 0.001;
 /// The section: a sentence for each, most time first.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.waits;
+    let sampled = found.sampled.as_ref().map_or_else(Vec::new, sampled);
     if found.list.is_empty() {
-        return Vec::new();
+        return sampled;
     }
     let large = found.list.iter().filter(|lost| lost.share >= LEAST);
     let mut blocks = causes(found);
@@ -38,7 +39,9 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let messages = match (found.messages, found.messages_received) {
         (true, 0) => String::new(),
         (true, all) => format!("; {} of {all} messages", found.messages_seen),
-        (false, _) => "; messages were not recorded one by one (`mpiscope run --check` does that): only collectives were looked at".to_owned(),
+        (false, _) => {
+            "; messages were not recorded one by one (`mpiscope run --check` does that): these are collectives".to_owned()
+        }
     };
     let clocks = match (found.one_clock, found.clocks_error_s) {
         (true, None) => String::new(),
@@ -59,6 +62,25 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
             duration(all.error_s)
         )));
     }
+    blocks.extend(sampled);
+    blocks
+}
+
+/// Waits for messages that looks have found.
+fn sampled(found: &Sampled) -> Vec<Block> {
+    let large = || found.list.iter().filter(|lost| lost.share >= LEAST);
+    if large().next().is_none() {
+        return Vec::new();
+    }
+    let head = format!(
+        "  waits for messages of {} in all, by {} looks at what ranks waited for (the error is hardly above {}; `mpiscope run --check` records each message):",
+        duration(found.seconds),
+        found.looks,
+        duration(found.error_s)
+    );
+    let mut blocks = vec![Block::Line(head)];
+    blocks.extend(large().take(MOST).map(|lost| Block::Line(format!("  {lost}"))));
+    blocks.extend(more(blocks.len() - 1, large().count(), "waits"));
     blocks
 }
 

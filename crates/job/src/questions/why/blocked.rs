@@ -87,7 +87,7 @@ pub fn blocked(snapshot: &Snapshot, acts: &[bool], polls_wait: bool) -> Blocked 
         nodes: Vec::new(),
     };
     for (index, process) in (0..).zip(&snapshot.processes) {
-        solver.use_up(index, process);
+        solver.pairs.use_up(index, process);
     }
     for (index, process) in (0..).zip(&snapshot.processes) {
         solver.add(index, process, acts.get(index as usize).copied().unwrap_or(false), polls_wait);
@@ -119,17 +119,6 @@ impl Thread {
 }
 
 impl Solver<'_> {
-    /// What is met already takes its messages, which nobody else can have.
-    fn use_up(&mut self, index: ProcessIndex, process: &Process) {
-        for need in process.calls().flat_map(|call| &call.met) {
-            match need {
-                Need::Message(receive) => _ = self.pairs.finds(index, &receive.matches),
-                Need::Receiver(message) => _ = self.pairs.is_received(index, message),
-                Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => {}
-            }
-        }
-    }
-
     fn add(&mut self, index: ProcessIndex, process: &Process, acts: bool, polls_wait: bool) {
         let threads = || process.threads.iter().filter(|thread| !thread.ended);
         let free = match process.condition {

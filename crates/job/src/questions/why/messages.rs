@@ -5,7 +5,7 @@
 //! is not known; a wildcard receive takes from the lowest rank first, which changes who is paired with whom but not
 //! whether a receive finds a message.
 
-use super::snapshot::{CommIndex, Match, Message, ProcessIndex, Receive, Snapshot};
+use super::snapshot::{CommIndex, Match, Message, Need, Process, ProcessIndex, Receive, Snapshot};
 use std::collections::{HashMap, HashSet};
 
 /// A message with its sender.
@@ -66,6 +66,17 @@ impl<'a> Pairs<'a> {
         left.extend(matched);
         if !left.is_empty() {
             self.left.insert(receiver, left);
+        }
+    }
+
+    /// What an open call has already takes its messages, which nobody else can have.
+    pub fn use_up(&mut self, index: ProcessIndex, process: &Process) {
+        for need in process.calls().flat_map(|call| &call.met) {
+            match need {
+                Need::Message(receive) => _ = self.finds(index, &receive.matches),
+                Need::Receiver(message) => _ = self.is_received(index, message),
+                Need::Collective(_) | Need::Action { .. } | Need::Outside { .. } => {}
+            }
         }
     }
 

@@ -26,6 +26,7 @@
 //! Every need is looked at a bounded number of times, collectives and wildcards are nodes of their own and not pairs of
 //! ranks, and ranks that wait alike are one line of evidence. The work grows with the number of needs and members.
 
+mod awaited;
 mod blocked;
 mod cause;
 mod collectives;
@@ -43,6 +44,7 @@ mod tests;
 mod verdict;
 pub(super) mod words;
 
+pub use awaited::{Awaited, Part, awaited};
 pub use blocked::{Blocked, blocked};
 pub(super) use cause::not_seen;
 pub use collectives::{Mismatch, disagreements};

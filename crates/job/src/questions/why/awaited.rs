@@ -1,0 +1,117 @@
+//! Whom each open call waits for at one moment, as far as that is certain: what verdicts follow over time, for those who count time.
+
+use super::collectives;
+use super::messages::Pairs;
+use super::snapshot::{Call, Condition, Need, Peer, Process, ProcessIndex, Snapshot, Wait};
+
+/// What is awaited of somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A message.
+    Sender,
+    /// A receive for a message that was sent.
+    Receiver,
+    /// That it enters a collective.
+    Member,
+}
+
+/// An open call that waits.
+#[derive(Debug)]
+pub struct Awaited<'a> {
+    /// Whose it is.
+    pub who: ProcessIndex,
+    /// The call.
+    pub call: &'a Call,
+    /// Everybody without whom it cannot return.
+    pub whom: Vec<(ProcessIndex, Part)>,
+}
+
+/// The open calls that wait for certain processes. One that any of several could end, or that a process may have ended whose records
+/// are lost, is left out; so is a loop that polls.
+#[must_use]
+pub fn awaited(snapshot: &Snapshot) -> Vec<Awaited<'_>> {
+    let mut pairs = Pairs::of(snapshot);
+    for (index, process) in (0..).zip(&snapshot.processes) {
+        pairs.use_up(index, process);
+    }
+    let mut found = Vec::new();
+    for (who, process) in (0..).zip(&snapshot.processes) {
+        if process.lost || process.condition != Condition::Running {
+            continue;
+        }
+        let calls = process.threads.iter().filter(|thread| !thread.ended).filter_map(|t| t.call.as_ref());
+        for call in calls.filter(|call| !call.polling) {
+            let whom = of_call(snapshot, &mut pairs, who, call);
+            if !whom.is_empty() {
+                found.push(Awaited { who, call, whom });
+            }
+        }
+    }
+    found
+}
+
+fn of_call(
+    snapshot: &Snapshot,
+    pairs: &mut Pairs<'_>,
+    who: ProcessIndex,
+    call: &Call,
+) -> Vec<(ProcessIndex, Part)> {
+    let needs = match &call.wait {
+        Wait::Nothing => &[][..],
+        Wait::Any(needs) if needs.len() > 1 => &[],
+        Wait::All(needs) | Wait::Any(needs) => needs,
+    };
+    let known = |process: &ProcessIndex| {
+        let process: Option<&Process> = snapshot.processes.get(*process as usize);
+        process.is_some_and(|process| !process.lost && !matches!(process.condition, Condition::Unseen(_)))
+    };
+    let mut whom = Vec::new();
+    for need in needs {
+        match need {
+            Need::Message(receive) if !pairs.finds(who, &receive.matches) => {
+                if let Peer::One(from) = receive.matches.from {
+                    whom.push((from, Part::Sender));
+                }
+            }
+            Need::Receiver(message) if !pairs.is_received(who, message) => {
+                whom.push((message.to, Part::Receiver));
+            }
+            Need::Collective(collective) => {
+                let missing = collectives::missing(snapshot, collective.comm, collective.number);
+                whom.extend(missing.into_iter().map(|member| (member, Part::Member)));
+            }
+            Need::Message(_) | Need::Receiver(_) | Need::Action { .. } | Need::Outside { .. } => {}
+        }
+    }
+    whom.retain(|(process, _)| *process != who && known(process));
+    whom
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::Scene;
+    use super::*;
+
+    fn all(scene: &Scene) -> Vec<(ProcessIndex, Vec<(ProcessIndex, Part)>)> {
+        awaited(&scene.0).into_iter().map(|one| (one.who, one.whom)).collect()
+    }
+
+    #[test]
+    fn a_receive_awaits_its_sender_until_the_message_is_on_its_way_and_a_wildcard_nobody() {
+        let mut scene = Scene::of(3);
+        scene.receive(1, Peer::One(0), 7).receive(2, Peer::Any, 7);
+        assert_eq!(all(&scene), [(1, vec![(0, Part::Sender)])]);
+        scene.sent(0, 1, 7);
+        assert_eq!(all(&scene), []);
+    }
+
+    #[test]
+    fn a_send_awaits_its_receiver_and_a_member_those_that_have_not_entered() {
+        let mut scene = Scene::of(4);
+        scene.send(0, 3, 7).collective(1, "MPI_Barrier", 1).collective(2, "MPI_Barrier", 1);
+        let missing = || vec![(0, Part::Member), (3, Part::Member)];
+        assert_eq!(all(&scene), [(0, vec![(3, Part::Receiver)]), (1, missing()), (2, missing())]);
+        scene.process(3).lost = true;
+        assert_eq!(all(&scene), [(1, vec![(0, Part::Member)]), (2, vec![(0, Part::Member)])]);
+    }
+}

@@ -1,0 +1,269 @@
+//! Waits for messages that nobody recorded one by one: each look at the ranks finds some of them in a call that waits for somebody
+//! ([`awaited`]: the rule of `why`), and stands for half of the time since the look before and half of that until the next. So a long wait
+//! is as long as the looks that found it, and of short ones as many are found as is due to their part of the time.
+
+use super::merge::{self, Alike, Amount, Amounts, Who};
+use super::{Kind, Lost, can_wait_for_messages};
+use crate::questions::observation::{self, Observation};
+use crate::questions::why::{Awaited, Part, ProcessIndex, awaited, snapshot};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Sentences that are remembered.
+const MOST: usize = 1 << 12;
+/// Waits for more processes at once are not divided among them.
+const MOST_AWAITED: usize = 1 << 10;
+/// What was found less often may be chance.
+const LEAST_FOUND: u64 = 3;
+
+/// What was found until now.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Samples {
+    looks: u64,
+    #[serde(with = "super::sent")]
+    found: Amounts,
+    /// The sum of the squares of how wrong each wait may be, in seconds.
+    squares: f64,
+    /// The last look: when, and what it found, which stands for the time until the next.
+    #[serde(skip)]
+    last: Option<(u64, Vec<Sample>)>,
+}
+
+/// A wait that a look has found.
+#[derive(Debug, Clone)]
+struct Sample {
+    key: Alike,
+    who: Who,
+    /// Of the wait, as many wait for several.
+    part: f64,
+    /// How long it has lasted, in seconds.
+    age_s: f64,
+}
+
+/// Waits for messages, by looks at the ranks while they ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sampled {
+    /// How often the ranks were looked at.
+    pub looks: u64,
+    /// Seconds of all of them together.
+    pub seconds: f64,
+    /// Two standard errors of that.
+    pub error_s: f64,
+    /// Most time first; `times` is how often each was found.
+    pub list: Vec<Lost>,
+}
+
+impl Samples {
+    /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. No observations: nobody was in a call
+    /// that can wait for messages.
+    pub fn look(&mut self, now_ns: u64, observations: &[Observation]) {
+        self.looks += 1;
+        let samples = samples(observations);
+        let (before_ns, before) = self.last.take().unwrap_or((now_ns, Vec::new()));
+        let gap_s = now_ns.saturating_sub(before_ns) as f64 / 1e9;
+        before.iter().for_each(|sample| self.add(sample, gap_s / 2.0, 0));
+        for sample in &samples {
+            self.add(sample, gap_s / 2.0, 1);
+            if sample.age_s < gap_s {
+                self.squares += (gap_s * sample.part).powi(2);
+            }
+        }
+        self.last = Some((now_ns, samples));
+    }
+
+    fn add(&mut self, sample: &Sample, seconds: f64, times: u64) {
+        if self.found.len() >= MOST && !self.found.contains_key(&sample.key) {
+            return;
+        }
+        let ns = (seconds * sample.part * 1e9) as u64;
+        let amount = Amount { ranks: [sample.who.clone()].into(), ns, times, ..Amount::default() };
+        merge::add(&mut self.found, sample.key.clone(), amount);
+    }
+
+    /// Whether the ranks were looked at.
+    pub fn is_empty(&self) -> bool {
+        self.looks == 0
+    }
+
+    /// What was seen on another host, of its own ranks.
+    pub fn take_in(&mut self, other: Self) {
+        self.looks = self.looks.max(other.looks);
+        self.squares += other.squares;
+        for (key, amount) in other.found {
+            merge::add(&mut self.found, key, amount);
+        }
+    }
+
+    /// Says what places are called that were only noted.
+    pub fn put_into_words(&mut self, words: &dyn Fn(&str) -> String) {
+        for (mut key, amount) in std::mem::take(&mut self.found) {
+            key.put_into_words(words);
+            merge::add(&mut self.found, key, amount);
+        }
+    }
+
+    /// What it comes to. `number` says which of the job's worlds one is.
+    pub fn finish(mut self, thread_s: f64, number: impl Fn(&str) -> usize) -> Option<Sampled> {
+        if self.is_empty() {
+            return None;
+        }
+        merge::name_the_unnamed(&mut self.found);
+        self.found.retain(|_, amount| amount.times >= LEAST_FOUND);
+        let list = merge::list(self.found, thread_s, false, number);
+        let seconds = list.iter().map(|lost| lost.seconds).sum();
+        Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * self.squares.sqrt(), list })
+    }
+}
+
+fn samples(observations: &[Observation]) -> Vec<Sample> {
+    let model = snapshot(observations, "not looked at");
+    let names = Names::of(observations);
+    let name = |index: ProcessIndex| {
+        let process = model.processes.get(index as usize)?;
+        names.0.get(&(process.host.as_ref(), process.pid))
+    };
+    let mut found = Vec::new();
+    for Awaited { who, call, whom } in awaited(&model) {
+        let Some((me, _)) = name(who).filter(|_| can_wait_for_messages(&call.function)) else { continue };
+        let count = whom.len();
+        for (culprit, part) in whom.into_iter().filter(|_| count <= MOST_AWAITED) {
+            let Some((other, seen)) = name(culprit) else { continue };
+            let key = Alike {
+                kind: kind(part),
+                function: call.function.to_string(),
+                line: call.place.as_deref().map(str::to_owned),
+                culprit: other.clone(),
+                meanwhile: meanwhile(seen),
+            };
+            let age_s = call.age_s.unwrap_or(0.0);
+            found.push(Sample { key, who: me.clone(), part: 1.0 / count as f64, age_s });
+        }
+    }
+    found
+}
+
+fn kind(part: Part) -> Kind {
+    match part {
+        Part::Sender => Kind::LATE_SENDER,
+        Part::Receiver => Kind::LATE_RECEIVER,
+        Part::Member => Kind::N_TO_N,
+    }
+}
+
+/// Who they are, by host and process.
+struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation)>);
+
+impl<'a> Names<'a> {
+    fn of(observations: &'a [Observation]) -> Self {
+        let mut worlds: HashMap<&str, Arc<str>> = HashMap::new();
+        let mut name = |seen: &'a Observation| {
+            let world = worlds.entry(&seen.world).or_insert_with(|| seen.world.as_str().into());
+            ((seen.host.as_str(), seen.pid), ((Arc::clone(world), seen.rank), seen))
+        };
+        Self(observations.iter().map(&mut name).collect())
+    }
+}
+
+/// `in MPI_Recv at heat.c:40`, `computing after MPI_Send at heat.c:38`: what exact waits are said to be for, too.
+fn meanwhile(seen: &Observation) -> String {
+    let inside = |thread: &observation::Thread| {
+        let call = thread.call.as_ref().filter(|call| !call.polling)?;
+        Some(match &call.place {
+            Some(place) => format!("in {} at {place}", call.function),
+            None => format!("in {}", call.function),
+        })
+    };
+    let threads = || seen.threads.iter().filter(|thread| !thread.ended);
+    let after = || threads().map(|thread| &thread.after).find(|after| !after.is_empty());
+    threads().find_map(inside).unwrap_or_else(|| match after() {
+        Some(after) => format!("{} after {after}", merge::UNNAMED),
+        None => merge::UNNAMED.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::questions::observation::{Call, Communicator, Need, Receive, Stage, Thread};
+
+    const WORLD: u64 = 9;
+
+    fn rank(rank: u32, call: Option<(&str, Option<u32>, f64)>) -> Observation {
+        let call = call.map(|(function, from, age_s)| Call {
+            function: function.to_owned(),
+            place: Some("heat.c:40".to_owned()),
+            age_s: Some(age_s),
+            needs: vec![Need::Message(Receive {
+                comm: WORLD,
+                from,
+                tag: Some(1),
+                order: u64::MAX,
+                ..Receive::default()
+            })],
+            ..Call::default()
+        });
+        let after = if call.is_none() { "MPI_Send at heat.c:38".to_owned() } else { String::new() };
+        Observation {
+            world: "w".to_owned(),
+            rank: Some(rank),
+            size: Some(3),
+            host: "h".to_owned(),
+            pid: 100 + rank,
+            stage: Stage::Running,
+            threads: vec![Thread { call, after, ..Thread::default() }],
+            communicators: vec![Communicator { identity: WORLD, rank, size: 3, ..Communicator::default() }],
+            ..Observation::default()
+        }
+    }
+
+    fn looks(samples: &mut Samples, from_ms: u64, count: u64, seen: &dyn Fn(u64) -> Vec<Observation>) {
+        (0..count).for_each(|look| samples.look((from_ms + 10 * look) * 1_000_000, &seen(look)));
+    }
+
+    #[test]
+    fn a_wait_is_as_long_as_the_looks_that_found_it() {
+        let mut all = Samples::default();
+        looks(&mut all, 0, 10, &|_| Vec::new());
+        let waiting = |look: u64| {
+            let age = 0.01 * look as f64 + 0.005;
+            vec![rank(0, None), rank(1, Some(("MPI_Recv", Some(0), age))), rank(2, None)]
+        };
+        looks(&mut all, 100, 50, &waiting);
+        looks(&mut all, 600, 10, &|_| Vec::new());
+        let found = all.finish(2.1, |_| 0).unwrap();
+        assert_eq!(found.looks, 70);
+        let [lost] = found.list.as_slice() else { panic!("{found:#?}") };
+        assert!((lost.seconds - 0.5).abs() < 0.011, "{lost:?}");
+        assert_eq!((lost.kind, lost.times), (Kind::LATE_SENDER, 50));
+        assert!(
+            (found.error_s - 0.02).abs() < 1e-6,
+            "one wait, found at its beginning once: {}",
+            found.error_s
+        );
+        let said = lost.to_string();
+        assert!(said.starts_with("rank 1 lost 0.5"), "{said}");
+        assert!(
+            said.ends_with(
+                "in MPI_Recv at heat.c:40 waiting for rank 0, which was computing after MPI_Send at heat.c:38"
+            ),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn wildcards_and_rare_finds_say_nothing_and_collectives_are_counted_elsewhere() {
+        let mut all = Samples::default();
+        looks(&mut all, 0, 50, &|look| {
+            let rare = (look < 2).then_some(("MPI_Recv", Some(0), 0.001));
+            vec![rank(0, None), rank(1, rare), rank(2, Some(("MPI_Recv", None, 1.0)))]
+        });
+        looks(&mut all, 500, 50, &|_| vec![rank(0, None), rank(1, Some(("MPI_Barrier", Some(0), 1.0)))]);
+        assert_eq!(all.clone().finish(1.0, |_| 0).unwrap().list, []);
+        let text = serde_json::to_string(&all).unwrap();
+        let sent: Samples = serde_json::from_str(&text).unwrap();
+        assert_eq!(sent.found.len(), all.found.len());
+    }
+}
