@@ -1,7 +1,7 @@
 //! Follows the ranks of this host while they run: looks at their images from outside, as often as a hundredth of one processor allows.
 //!
 //! The ranks are neither stopped nor slowed, and do nothing for it. What a look costs is measured, and the next one waits ninety-nine
-//! times as long.
+//! times as long. Who waits for whose message is looked at more rarely, since it takes longer, by the same rule.
 
 use mpiscope_job::course::{Follow, Followed};
 use rustix::time::{ClockId, clock_gettime};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Of one processor's time, a look takes one part in so many.
+/// Of one processor's time, looks of each sort take one part in so many.
 const PARTS: u32 = 100;
 /// Between two looks, however little they cost.
 const LEAST: Duration = Duration::from_millis(10);
@@ -64,7 +64,7 @@ fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
     // Nobody is there yet.
     let Ok(first) = new.recv() else { return };
     locked(follow).add(first);
-    let mut pause = LEAST;
+    let (mut pause, mut sample_at) = (LEAST, Instant::now() + LEAST);
     loop {
         let until = Instant::now() + pause;
         loop {
@@ -74,10 +74,19 @@ fn go(new: &Receiver<OwnedFd>, Seen(follow): &Seen) {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-        let before = spent();
-        locked(follow).look();
-        pause = (spent().saturating_sub(before) * (PARTS - 1)).max(LEAST);
+        pause = pause_after(|| locked(follow).look());
+        if Instant::now() >= sample_at {
+            let pause = pause_after(|| locked(follow).sample());
+            sample_at = Instant::now() + pause;
+        }
     }
+}
+
+/// How long to wait after something, so that it takes its part of the time.
+fn pause_after(act: impl FnOnce()) -> Duration {
+    let before = spent();
+    act();
+    (spent().saturating_sub(before) * (PARTS - 1)).max(LEAST)
 }
 
 /// The processor time of this thread.

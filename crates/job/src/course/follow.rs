@@ -48,6 +48,17 @@ struct Open {
     called: HashMap<(u64, usize), Arc<Called>>,
 }
 
+/// Where the threads of a process stand at one moment.
+#[derive(PartialEq, Eq)]
+pub struct Stand {
+    /// It records messages one by one.
+    pub records: bool,
+    /// A thread is in a call that can wait for messages.
+    pub waits: bool,
+    /// Of each thread when its last call began or ended, and the function if it is inside.
+    calls: Vec<(u64, Option<u32>)>,
+}
+
 /// What was copied.
 pub struct Taken {
     now: Moment,
@@ -103,13 +114,15 @@ impl Follower {
         Some(())
     }
 
-    /// Whether it records messages one by one, and whether it was in a call that can wait for messages.
-    pub fn messages(&self, taken: &Taken) -> (bool, bool) {
-        let waits = |open: &Open| {
-            let calls = taken.threads.iter().filter_map(|thread| thread.call.as_ref()?.open());
-            calls.into_iter().any(|function| open.waiting.get(function as usize) == Some(&true))
-        };
-        (taken.messages.is_some(), self.open.as_ref().is_some_and(waits))
+    /// Where it stands; the image is opened if it was not.
+    pub fn stand(&mut self, clocks: &Clocks) -> Option<Stand> {
+        self.open(clocks)?;
+        let open = self.open.as_ref()?;
+        let thread = |thread: ThreadFacts| (thread.since, thread.call.as_ref().and_then(|call| call.open()));
+        let calls: Vec<_> = threads(&open.image).ok()?.into_iter().map(thread).collect();
+        let inside = calls.iter().filter_map(|(_, function)| *function);
+        let waits = inside.into_iter().any(|function| open.waiting.get(function as usize) == Some(&true));
+        Some(Stand { records: Messages::are_recorded(&open.image), waits, calls })
     }
 
     /// What all its calls and requests are now: that takes much longer than a copy.

@@ -32,6 +32,13 @@ pub struct Copied {
 }
 
 impl Messages {
+    /// Whether a process records its messages one by one.
+    pub fn are_recorded<S: Source>(image: &Image<S>) -> bool {
+        let table = image.table::<Traffic>(SectionKind::TRAFFIC);
+        let totals = table.and_then(|table| image.get::<Traffic>(&table, 0));
+        totals.is_ok_and(|totals| totals.value.ledger_capacity.get() != 0)
+    }
+
     /// Copies what is new, and sends that may have ended.
     pub fn copy<S: Source>(&mut self, image: &Image<S>) -> Option<Copied> {
         let table = image.table::<Traffic>(SectionKind::TRAFFIC).ok()?;

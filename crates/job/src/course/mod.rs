@@ -18,8 +18,8 @@ use crate::clock::{Moment, TickClock};
 use crate::names::Locate;
 use crate::offset::HostClock;
 use crate::questions::observation::Observation;
-use crate::waits::{Spent, Sum, Time, Waits};
-use follow::{Follower, Taken};
+use crate::waits::{Spent, Stood, Sum, Time, Waits};
+use follow::{Follower, Stand};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -95,10 +95,34 @@ impl Follow {
         }
     }
 
+    /// Looks who waits for whom at this moment, if messages are not recorded one by one. This takes much longer than the other looks, and
+    /// has a rhythm of its own.
+    pub fn sample(&mut self) {
+        let Some(clocks) = self.clocks() else { return };
+        let before: Vec<Option<Stand>> =
+            self.processes.iter_mut().map(|process| process.stand(&clocks)).collect();
+        let known = || before.iter().flatten();
+        if known().next().is_none() || known().any(|stand| stand.records) {
+            return;
+        }
+        let now = Moment::now();
+        if !known().any(|stand| stand.waits) {
+            return self.sum.sample(now.monotonic_ns, &[], &[]);
+        }
+        let seen: Vec<Option<Observation>> =
+            self.processes.iter_mut().map(|process| process.whole(now)).collect();
+        let after: Vec<Option<Stand>> =
+            self.processes.iter_mut().map(|process| process.stand(&clocks)).collect();
+        let looked = seen.into_iter().zip(before.iter().zip(&after)).filter_map(|(seen, (before, after))| {
+            Some((seen?, Stood { steady: before == after, waits: before.as_ref()?.waits }))
+        });
+        let (seen, stood): (Vec<Observation>, Vec<Stood>) = looked.unzip();
+        self.sum.sample(now.monotonic_ns, &seen, &stood);
+    }
+
     fn observe(&mut self) -> (Vec<Observation>, Spent) {
         let Some(clocks) = self.clocks() else { return Default::default() };
         let taken: Vec<_> = self.processes.iter_mut().map(|process| process.take(&clocks)).collect();
-        self.sample(&taken);
         let (mut observations, mut spent) = (Vec::new(), Spent::default());
         for (process, taken) in self.processes.iter_mut().zip(taken) {
             let Some(taken) = taken else { continue };
@@ -110,22 +134,6 @@ impl Follow {
             observations.push(observation);
         }
         (observations, spent)
-    }
-
-    /// Who waits for whom at this moment, if messages are not recorded one by one.
-    fn sample(&mut self, taken: &[Option<Taken>]) {
-        let both = self.processes.iter().zip(taken);
-        let (recorded, waits): (Vec<bool>, Vec<bool>) =
-            both.filter_map(|(process, taken)| Some(process.messages(taken.as_ref()?))).unzip();
-        if waits.is_empty() || recorded.contains(&true) {
-            return;
-        }
-        let now = Moment::now();
-        let observations: Vec<Observation> = match waits.contains(&true) {
-            true => self.processes.iter_mut().filter_map(|process| process.whole(now)).collect(),
-            false => Vec::new(),
-        };
-        self.sum.sample(now.monotonic_ns, &observations);
     }
 
     fn clocks(&mut self) -> Option<Clocks> {

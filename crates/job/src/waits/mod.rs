@@ -46,7 +46,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-pub use sampled::{Sampled, Samples};
+pub use sampled::{Sampled, Samples, Stood};
 pub use sum::Sum;
 
 /// A sort of waiting.

@@ -1,6 +1,8 @@
 //! Waits for messages that nobody recorded one by one: each look at the ranks finds some of them in a call that waits for somebody
 //! ([`awaited`]: the rule of `why`), and stands for half of the time since the look before and half of that until the next. So a long wait
 //! is as long as the looks that found it, and of short ones as many are found as is due to their part of the time.
+//!
+//! A look takes time. Who has gone on meanwhile is not compared with the others: those that stood still stand for it.
 
 use super::merge::{self, Alike, Amount, Amounts, Who};
 use super::{Kind, Lost, can_wait_for_messages};
@@ -12,10 +14,21 @@ use std::sync::Arc;
 
 /// Sentences that are remembered.
 const MOST: usize = 1 << 12;
+/// One that stood still stands for no more than so many.
+const MOST_STOOD_FOR: f64 = 4.0;
 /// Waits for more processes at once are not divided among them.
 const MOST_AWAITED: usize = 1 << 10;
 /// What was found less often may be chance.
 const LEAST_FOUND: u64 = 3;
+
+/// How a process stood at a look.
+#[derive(Debug, Clone, Copy)]
+pub struct Stood {
+    /// It did the same thing from the beginning of the look to the end.
+    pub steady: bool,
+    /// It was in a call that can wait for messages.
+    pub waits: bool,
+}
 
 /// What was found until now.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -57,11 +70,11 @@ pub struct Sampled {
 }
 
 impl Samples {
-    /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. No observations: nobody was in a call
-    /// that can wait for messages.
-    pub fn look(&mut self, now_ns: u64, observations: &[Observation]) {
+    /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. Nobody: no rank was in a call that can
+    /// wait for messages.
+    pub fn look(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) {
         self.looks += 1;
-        let samples = samples(observations);
+        let samples = samples(seen, stood);
         let (before_ns, before) = self.last.take().unwrap_or((now_ns, Vec::new()));
         let gap_s = now_ns.saturating_sub(before_ns) as f64 / 1e9;
         before.iter().for_each(|sample| self.add(sample, gap_s / 2.0, 0));
@@ -118,9 +131,11 @@ impl Samples {
     }
 }
 
-fn samples(observations: &[Observation]) -> Vec<Sample> {
+fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
+    let waiting = |steady: bool| stood.iter().filter(|one| one.waits && (one.steady || !steady)).count();
+    let stood_for = (waiting(false) as f64 / waiting(true).max(1) as f64).min(MOST_STOOD_FOR);
     let model = snapshot(observations, "not looked at");
-    let names = Names::of(observations);
+    let names = Names::of(observations.iter().zip(stood).filter(|(_, stood)| stood.steady));
     let name = |index: ProcessIndex| {
         let process = model.processes.get(index as usize)?;
         names.0.get(&(process.host.as_ref(), process.pid))
@@ -139,7 +154,7 @@ fn samples(observations: &[Observation]) -> Vec<Sample> {
                 meanwhile: meanwhile(seen),
             };
             let age_s = call.age_s.unwrap_or(0.0);
-            found.push(Sample { key, who: me.clone(), part: 1.0 / count as f64, age_s });
+            found.push(Sample { key, who: me.clone(), part: stood_for / count as f64, age_s });
         }
     }
     found
@@ -153,17 +168,17 @@ fn kind(part: Part) -> Kind {
     }
 }
 
-/// Who they are, by host and process.
+/// Who they are that stood still, by host and process.
 struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation)>);
 
 impl<'a> Names<'a> {
-    fn of(observations: &'a [Observation]) -> Self {
+    fn of(all: impl Iterator<Item = (&'a Observation, &'a Stood)>) -> Self {
         let mut worlds: HashMap<&str, Arc<str>> = HashMap::new();
         let mut name = |seen: &'a Observation| {
             let world = worlds.entry(&seen.world).or_insert_with(|| seen.world.as_str().into());
             ((seen.host.as_str(), seen.pid), ((Arc::clone(world), seen.rank), seen))
         };
-        Self(observations.iter().map(&mut name).collect())
+        Self(all.map(|(seen, _)| name(seen)).collect())
     }
 }
 
@@ -220,7 +235,28 @@ mod tests {
     }
 
     fn looks(samples: &mut Samples, from_ms: u64, count: u64, seen: &dyn Fn(u64) -> Vec<Observation>) {
-        (0..count).for_each(|look| samples.look((from_ms + 10 * look) * 1_000_000, &seen(look)));
+        let stood = |seen: &Observation| Stood {
+            steady: seen.rank != Some(RESTLESS),
+            waits: seen.threads.iter().any(|thread| thread.call.is_some()),
+        };
+        for look in 0..count {
+            let seen = seen(look);
+            let stood: Vec<Stood> = seen.iter().map(stood).collect();
+            samples.look((from_ms + 10 * look) * 1_000_000, &seen, &stood);
+        }
+    }
+
+    /// A rank that goes on while it is looked at.
+    const RESTLESS: u32 = 3;
+
+    #[test]
+    fn who_stood_still_stands_for_those_who_did_not() {
+        let mut all = Samples::default();
+        let waits = Some(("MPI_Recv", Some(0), 0.001));
+        looks(&mut all, 0, 101, &|_| vec![rank(0, None), rank(1, waits), rank(RESTLESS, waits)]);
+        let found = all.finish(2.0, |_| 0).unwrap();
+        assert!((found.seconds - 2.0).abs() < 0.02, "{found:#?}");
+        assert_eq!(found.list.len(), 1);
     }
 
     #[test]

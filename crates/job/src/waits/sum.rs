@@ -6,7 +6,7 @@ use super::find::{self, Before, Calls, Hosts, Judged};
 use super::merge::{self, Amount, Amounts};
 use super::named::Names;
 use super::stream::{LATER, Settled, Stream};
-use super::{Samples, Spent, Time, Waits};
+use super::{Samples, Spent, Stood, Time, Waits};
 use crate::questions::observation::Observation;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
@@ -67,8 +67,8 @@ impl Sum {
     }
 
     /// What was found in calls at one moment, where messages are not recorded one by one.
-    pub fn sample(&mut self, now_ns: u64, observations: &[Observation]) {
-        self.samples.look(now_ns, observations);
+    pub fn sample(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) {
+        self.samples.look(now_ns, seen, stood);
     }
 
     fn follow(&mut self, observations: &[Observation], spent: Spent, last: bool) {
