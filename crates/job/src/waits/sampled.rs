@@ -2,7 +2,8 @@
 //! ([`awaited`]: the rule of `why`), and stands for half of the time since the look before and half of that until the next. So a long wait
 //! is as long as the looks that found it, and of short ones as many are found as is due to their part of the time.
 //!
-//! A look takes time. Who has gone on meanwhile is not compared with the others: those that stood still stand for it.
+//! A look takes time. Of those who have gone on meanwhile nothing is said: those that stood in their calls stand for them. Whoever stood
+//! there all the time waited for those of whom any moment of it shows that they had not come.
 
 use super::merge::{self, Alike, Amount, Amounts, Who};
 use super::{Kind, Lost, can_wait_for_messages};
@@ -135,17 +136,18 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     let waiting = |steady: bool| stood.iter().filter(|one| one.waits && (one.steady || !steady)).count();
     let stood_for = (waiting(false) as f64 / waiting(true).max(1) as f64).min(MOST_STOOD_FOR);
     let model = snapshot(observations, "not looked at");
-    let names = Names::of(observations.iter().zip(stood).filter(|(_, stood)| stood.steady));
+    let names = Names::of(observations.iter().zip(stood));
     let name = |index: ProcessIndex| {
         let process = model.processes.get(index as usize)?;
         names.0.get(&(process.host.as_ref(), process.pid))
     };
     let mut found = Vec::new();
     for Awaited { who, call, whom } in awaited(&model) {
-        let Some((me, _)) = name(who).filter(|_| can_wait_for_messages(&call.function)) else { continue };
+        let steady = name(who).filter(|(.., steady)| *steady && can_wait_for_messages(&call.function));
+        let Some((me, ..)) = steady else { continue };
         let count = whom.len();
         for (culprit, part) in whom.into_iter().filter(|_| count <= MOST_AWAITED) {
-            let Some((other, seen)) = name(culprit) else { continue };
+            let Some((other, seen, _)) = name(culprit) else { continue };
             let key = Alike {
                 kind: kind(part),
                 function: call.function.to_string(),
@@ -168,17 +170,17 @@ fn kind(part: Part) -> Kind {
     }
 }
 
-/// Who they are that stood still, by host and process.
-struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation)>);
+/// Who they are, and whether they stood still, by host and process.
+struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation, bool)>);
 
 impl<'a> Names<'a> {
     fn of(all: impl Iterator<Item = (&'a Observation, &'a Stood)>) -> Self {
         let mut worlds: HashMap<&str, Arc<str>> = HashMap::new();
-        let mut name = |seen: &'a Observation| {
+        let name = |(seen, stood): (&'a Observation, &'a Stood)| {
             let world = worlds.entry(&seen.world).or_insert_with(|| seen.world.as_str().into());
-            ((seen.host.as_str(), seen.pid), ((Arc::clone(world), seen.rank), seen))
+            ((seen.host.as_str(), seen.pid), ((Arc::clone(world), seen.rank), seen, stood.steady))
         };
-        Self(all.map(|(seen, _)| name(seen)).collect())
+        Self(all.map(name).collect())
     }
 }
 
