@@ -10,6 +10,6 @@ static double now(void)
 
 static void work(long microseconds)
 {
-    struct timespec time = {0, microseconds * 1000};
+    struct timespec time = {microseconds / 1000000, microseconds % 1000000 * 1000};
     nanosleep(&time, NULL);
 }

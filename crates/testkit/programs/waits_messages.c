@@ -3,7 +3,8 @@
  *
  * In turn: a sender is late, a receiver is late, one of two senders is late whom a call waits for together. "Work" is sleep, so that it
  * takes as long on a machine that has other things to do. The first rank prints the messages, and then for each sort of wait, by the
- * clock that all ranks of a host share: kind, line of those who wait, the rank they wait for, seconds.
+ * clock that all ranks of a host share: kind, line of those who wait, the rank they wait for, seconds. `waits_messages ROUNDS TIMES`
+ * works so many times as long.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
@@ -20,7 +21,7 @@ static double later(double a, double b)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 100, rank, size, value = 0, values[2], lines[5] = {0};
+    int rounds = argc > 1 ? atoi(argv[1]) : 100, times = argc > 2 ? atoi(argv[2]) : 1, rank, size, value = 0, values[2], lines[5] = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
         if (rank == RECEIVER) {
             at[i][0] = now();
             MPI_Recv(&value, 1, MPI_INT, FIRST, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), lines[0] = __LINE__;
-            work(700);
+            work(700 * times);
             at[i][1] = now();
             MPI_Recv(&value, 1, MPI_INT, FIRST, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Request both[2];
@@ -42,7 +43,7 @@ int main(int argc, char **argv)
             MPI_Irecv(&values[1], 1, MPI_INT, SECOND, 3, MPI_COMM_WORLD, &both[1]);
             MPI_Waitall(2, both, MPI_STATUSES_IGNORE), lines[2] = __LINE__;
         } else if (rank == FIRST) {
-            work(1000);
+            work(1000 * times);
             at[i][0] = now();
             MPI_Send(&value, 1, MPI_INT, RECEIVER, 1, MPI_COMM_WORLD);
             at[i][1] = now();
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
             at[i][2] = now();
             MPI_Send(&value, 1, MPI_INT, RECEIVER, 3, MPI_COMM_WORLD);
         } else {
-            work(3000);
+            work(3000 * times);
             at[i][2] = now();
             MPI_Ssend(&value, 1, MPI_INT, RECEIVER, 3, MPI_COMM_WORLD), lines[3] = __LINE__;
         }

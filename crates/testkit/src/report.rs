@@ -70,6 +70,18 @@ pub struct Waits {
     pub messages_seen: u64,
     /// Over the whole run.
     pub estimated: Option<Estimated>,
+    /// Waits for messages, by looks at what ranks waited for.
+    pub sampled: Option<Sampled>,
+}
+
+/// Waits that were found by looking now and then.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Sampled {
+    pub looks: u64,
+    pub seconds: f64,
+    pub error_s: f64,
+    pub list: Vec<Wait>,
 }
 
 /// Seconds that were not all seen.

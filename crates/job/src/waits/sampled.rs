@@ -19,8 +19,8 @@ const MOST: usize = 1 << 12;
 const MOST_STOOD_FOR: f64 = 4.0;
 /// Waits for more processes at once are not divided among them.
 const MOST_AWAITED: usize = 1 << 10;
-/// What was found less often may be chance.
-const LEAST_FOUND: u64 = 3;
+/// What is not so many times as long as it may be wrong by is not shown: it may be chance.
+const LEAST_ERRORS: f64 = 1.5;
 
 /// How a process stood at a look.
 #[derive(Debug, Clone, Copy)]
@@ -36,10 +36,9 @@ pub struct Stood {
 #[serde(default)]
 pub struct Samples {
     looks: u64,
+    /// What is estimated of each is by how much it may be wrong: the sum of the squares, in seconds.
     #[serde(with = "super::sent")]
     found: Amounts,
-    /// The sum of the squares of how wrong each wait may be, in seconds.
-    squares: f64,
     /// The last look: when, and what it found, which stands for the time until the next.
     #[serde(skip)]
     last: Option<(u64, Vec<Sample>)>,
@@ -78,22 +77,22 @@ impl Samples {
         let samples = samples(seen, stood);
         let (before_ns, before) = self.last.take().unwrap_or((now_ns, Vec::new()));
         let gap_s = now_ns.saturating_sub(before_ns) as f64 / 1e9;
-        before.iter().for_each(|sample| self.add(sample, gap_s / 2.0, 0));
+        before.iter().for_each(|sample| self.add(sample, gap_s / 2.0, 0, 0.0));
         for sample in &samples {
-            self.add(sample, gap_s / 2.0, 1);
-            if sample.age_s < gap_s {
-                self.squares += (gap_s * sample.part).powi(2);
-            }
+            let new = sample.age_s < gap_s;
+            self.add(sample, gap_s / 2.0, 1, if new { gap_s * sample.part } else { 0.0 });
         }
         self.last = Some((now_ns, samples));
     }
 
-    fn add(&mut self, sample: &Sample, seconds: f64, times: u64) {
+    fn add(&mut self, sample: &Sample, seconds: f64, times: u64, wrong_s: f64) {
         if self.found.len() >= MOST && !self.found.contains_key(&sample.key) {
             return;
         }
         let ns = (seconds * sample.part * 1e9) as u64;
-        let amount = Amount { ranks: [sample.who.clone()].into(), ns, times, ..Amount::default() };
+        let estimated_s = wrong_s * wrong_s;
+        let amount =
+            Amount { ranks: [sample.who.clone()].into(), ns, times, estimated_s, ..Amount::default() };
         merge::add(&mut self.found, sample.key.clone(), amount);
     }
 
@@ -105,7 +104,6 @@ impl Samples {
     /// What was seen on another host, of its own ranks.
     pub fn take_in(&mut self, other: Self) {
         self.looks = self.looks.max(other.looks);
-        self.squares += other.squares;
         for (key, amount) in other.found {
             merge::add(&mut self.found, key, amount);
         }
@@ -125,10 +123,11 @@ impl Samples {
             return None;
         }
         merge::name_the_unnamed(&mut self.found);
-        self.found.retain(|_, amount| amount.times >= LEAST_FOUND);
+        let squares: f64 = self.found.values().map(|amount| amount.estimated_s).sum();
+        self.found.retain(|_, amount| amount.ns as f64 / 1e9 > LEAST_ERRORS * amount.estimated_s.sqrt());
         let list = merge::list(self.found, thread_s, false, number);
         let seconds = list.iter().map(|lost| lost.seconds).sum();
-        Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * self.squares.sqrt(), list })
+        Some(Sampled { looks: self.looks, seconds, error_s: 2.0 * squares.sqrt(), list })
     }
 }
 
@@ -295,7 +294,7 @@ mod tests {
     fn wildcards_and_rare_finds_say_nothing_and_collectives_are_counted_elsewhere() {
         let mut all = Samples::default();
         looks(&mut all, 0, 50, &|look| {
-            let rare = (look < 2).then_some(("MPI_Recv", Some(0), 0.001));
+            let rare = (look % 25 == 0).then_some(("MPI_Recv", Some(0), 0.001));
             vec![rank(0, None), rank(1, rare), rank(2, Some(("MPI_Recv", None, 1.0)))]
         });
         looks(&mut all, 500, 50, &|_| vec![rank(0, None), rank(1, Some(("MPI_Barrier", Some(0), 1.0)))]);

@@ -30,10 +30,11 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 4] = [
+    let checks: [(&str, Check); 5] = [
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
         ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
+        ("waits_for_messages_that_nobody_records_are_found_by_looking", check_sampled),
         ("a_delay_that_is_handed_on_is_said_of_whoever_began_it", check_chain),
     ];
     let trial = |(name, check): (&str, Check)| {
@@ -203,6 +204,42 @@ fn check_messages(subject: &Subject, library: &Library) -> Result<()> {
     let (all, error) = estimated.unwrap_or((seen, 0.0));
     let allowed = 0.05 * whole + error + 0.2 * (1.0 - share) * whole + 4.0 * SLACK;
     ensure!((all - whole).abs() <= allowed, "about {all} s, not {whole} s (+-{allowed}): {waits:#?}");
+    Ok(())
+}
+
+/// So many times as long the program works when nobody records its messages: a look at all ranks, of a command that was not optimised,
+/// is followed by a second without one.
+const TIMES: &str = "2500";
+/// What lasts that long was looked at more than once.
+const LONG: f64 = 2.4;
+
+fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
+    let program = Program { name: "waits_messages", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let what = [word(&binary), "1".into(), TIMES.into()];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|_| ())?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    let sampled = waits.sampled.as_ref().context("messages were not looked at")?;
+    let lines = ran.outcome.stdout.lines().skip(1);
+    let known: Vec<Known> = lines.map(|line| known_in("waits_messages.c", line)).collect::<Result<_>>()?;
+    for part in known.iter().filter(|part| part.seconds >= LONG) {
+        let here = sampled.list.iter().filter(|wait| {
+            is_at(wait, &part.line) && (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit)
+        });
+        let seconds: f64 = here.map(|wait| wait.seconds).sum();
+        let near = (seconds - part.seconds).abs() <= sampled.error_s + 0.2 * part.seconds && seconds > 0.0;
+        ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
+    }
+    ensure!(known.iter().filter(|part| part.seconds >= LONG).count() == 2, "{}", ran.outcome.stdout);
+    let nowhere = |wait: &&report::Wait| {
+        let right = |part: &&Known| is_at(wait, &part.line) && wait.culprit == part.culprit;
+        wait.seconds > sampled.error_s && !known.iter().any(|part| right(&part))
+    };
+    let wrong: Vec<_> = sampled.list.iter().filter(nowhere).collect();
+    ensure!(wrong.is_empty(), "nobody waited there: {wrong:#?}");
+    let [all, whole]: [f64; 2] = [sampled.seconds, known.iter().map(|part| part.seconds).sum()];
+    ensure!((all - whole).abs() <= sampled.error_s + 0.2 * whole, "{all} s, not {whole} s: {waits:#?}");
     Ok(())
 }
 
