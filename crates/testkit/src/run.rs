@@ -68,6 +68,16 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(60)..].join("\n")
 }
 
+/// Copies a program that is started afterwards. Another process does it: one that other threads of a test start at this moment would
+/// hold our own copy open for writing, and then it cannot be started.
+///
+/// # Errors
+/// When it cannot be copied.
+pub fn copy_program(from: &Path, to: &Path) -> io::Result<()> {
+    let status = Command::new("cp").arg("--").args([from, to]).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("cp {}: {status}", from.display()))) }
+}
+
 /// Runs `command` with no standard input for at most `limit`.
 ///
 /// # Errors

@@ -129,7 +129,7 @@ pub fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
     // Where the other user may come.
     let open = folder();
     let copy = open.path().join("mpiscope");
-    std::fs::copy(common::MPISCOPE, &copy).unwrap();
+    mpiscope_testkit::run::copy_program(std::path::Path::new(common::MPISCOPE), &copy).unwrap();
     std::fs::set_permissions(open.path(), Permissions::from_mode(0o755)).unwrap();
     for verb in
         [["procs", &pid].as_slice(), &["attach", &pid, "--batch", "bt"], &["ps", &pid], &["inspect", &pid]]
@@ -155,7 +155,7 @@ pub fn a_path_with_a_newline_and_bytes_that_are_no_text_is_shown_escaped() {
     let dir = folder();
     let odd = dir.path().join(std::ffi::OsStr::from_bytes(b"odd\nn\xffme\x1b[31m"));
     std::fs::create_dir(&odd).unwrap();
-    std::fs::copy(compile(&library, "idle", dir.path()), odd.join("idle")).unwrap();
+    mpiscope_testkit::run::copy_program(&compile(&library, "idle", dir.path()), &odd.join("idle")).unwrap();
     // Launchers would not take the name; a shell finds it by its begin.
     let script = dir.path().join("start");
     std::fs::write(&script, format!("#!/bin/sh\nexec {}/odd*/idle \"$@\"\n", dir.path().display())).unwrap();

@@ -20,7 +20,7 @@ fn grows(library: &Library, layer: &Path) {
     let dir = folder();
     let program = compile(library, "grow", dir.path());
     let other = program.with_file_name(format!("grow.{}.other", library.name));
-    std::fs::copy(&program, &other).unwrap();
+    mpiscope_testkit::run::copy_program(&program, &other).unwrap();
     let mut job = Job::start(library, layer, 2, &[], &program, &[dir.path().to_str().unwrap()]);
     for (step, n) in [(1, 2), (2, 4), (3, 7), (4, 7)] {
         job.reaches(&dir.path().join(format!("at.grow.{step}")));

@@ -101,7 +101,7 @@ pub fn gdb_stops_in_a_rank_and_reads_the_process_table_by_offsets() {
 fn states(library: &Library, layer: &Path, flags: u32) -> Vec<u32> {
     let dir = folder();
     let program = compile(library, "grow", dir.path());
-    std::fs::copy(&program, format!("{}.other", program.display())).unwrap();
+    run::copy_program(&program, format!("{}.other", program.display()).as_ref()).unwrap();
     (1..=4).for_each(|step| common::go(dir.path(), step));
     let script = dir.path().join("states.gdb");
     std::fs::write(&script, STATES.replace("FLAGS", &flags.to_string())).unwrap();

@@ -40,7 +40,7 @@ pub fn folder(programs: &[&str]) -> TempDir {
     let dir = tempfile::Builder::new().prefix("mpiscope-stranger-").tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     for program in programs {
-        std::fs::copy(example(program), dir.path().join(program)).unwrap();
+        mpiscope_testkit::run::copy_program(&example(program), &dir.path().join(program)).unwrap();
     }
     dir
 }
