@@ -72,7 +72,7 @@ fn the_version_names_the_files_that_would_be_used() {
     std::fs::create_dir(&bin).unwrap();
     std::fs::create_dir(&lib).unwrap();
     let command = bin.join("mpiscope");
-    mpiscope_testkit::run::copy_program(std::path::Path::new(MPISCOPE), &command).unwrap();
+    mpiscope_testkit::run::copy_program(Path::new(MPISCOPE), &command).unwrap();
     let version = |command: &Path| {
         let output = Command::new(command).arg("--version").env_remove("MPISCOPE_LAYER").output().unwrap();
         String::from_utf8(output.stdout).unwrap()

@@ -343,7 +343,7 @@ fn inner_pid(pid: u32) -> Option<u32> {
 
 /// Whether the process has this image mapped: it may have closed the file. Another process that has got the number of
 /// one that ended has an image of its own, if any.
-fn maps(pid: u32, inode: u64) -> bool {
+pub fn maps(pid: u32, inode: u64) -> bool {
     fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| mapped(&maps, inode))
 }
 

@@ -66,6 +66,15 @@ impl Placement {
     }
 }
 
+/// Resident memory of a process of this host, in bytes: quicker than all of [`Placement`].
+#[must_use]
+pub fn resident(pid: u32) -> Option<u64> {
+    let pages = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = pages.split_whitespace().nth(1)?.parse().ok()?;
+    // Of a process that has ended there is none.
+    pages.checked_mul(rustix::param::page_size() as u64).filter(|bytes| *bytes > 0)
+}
+
 /// A list as the kernel writes it.
 fn set(list: &str) -> RankSet {
     list.trim().parse().unwrap_or_default()
@@ -96,7 +105,11 @@ mod tests {
         let own = Placement::of(std::process::id()).unwrap();
         assert!(own.resident > 0 && own.peak >= own.resident, "{own:?}");
         assert!(!own.allowed().0.is_empty() && own.online > 0 && own.last_cpu.is_some(), "{own:?}");
-        assert_eq!(Placement::of(u32::MAX), None);
+        assert!(
+            resident(std::process::id())
+                .is_some_and(|bytes| (own.resident / 2..=2 * own.peak).contains(&bytes))
+        );
+        assert_eq!((Placement::of(u32::MAX), resident(u32::MAX)), (None, None));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use super::messages::{Copied, Messages};
 use super::windows::Reading;
 use super::{Clocks, places};
 use crate::clock::Moment;
+use crate::discover::maps;
 use crate::image_source::{Bytes, open_fd};
+use crate::placement;
 use crate::process::{Process, ThreadFacts, threads};
 use crate::questions::observation::communicators::members;
 use crate::questions::observation::ledger::Called;
@@ -20,6 +22,7 @@ use mpiscope_image::objects::{Comm, Life};
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 /// Communicators of one process that are looked at.
@@ -28,6 +31,8 @@ const MOST_COMMS: u64 = 1 << 12;
 /// A process, by its image.
 pub struct Follower {
     file: File,
+    /// The id by which this host knows it, once that is known to be the same process.
+    pid: Option<u32>,
     open: Option<Open>,
 }
 
@@ -70,7 +75,7 @@ pub struct Taken {
 impl Follower {
     /// Begins.
     pub fn new(fd: OwnedFd) -> Self {
-        Self { file: File::from(fd), open: None }
+        Self { file: File::from(fd), pid: None, open: None }
     }
 
     /// Copies what changes: the last collectives, the counters.
@@ -81,7 +86,8 @@ impl Follower {
 
     /// The image, if the process has called MPI; opened again when it has grown, or the process has gone on.
     fn open(&mut self, clocks: &Clocks) -> Option<()> {
-        let bytes = self.file.metadata().ok()?.len();
+        let about = self.file.metadata().ok()?;
+        let bytes = about.len();
         if self.open.as_ref().is_some_and(|open| open.bytes == bytes && open.is_current()) {
             return Some(());
         }
@@ -90,6 +96,8 @@ impl Follower {
         if !process.called_mpi() || !process.times {
             return None;
         }
+        // In another name space the number may be that of another process.
+        self.pid = self.pid.or_else(|| maps(process.pid, about.ino()).then_some(process.pid));
         let counts = image.header().ok()?.clock.kind.get() == ClockKind::COUNTER.0;
         process.clock = if counts { clocks.counter.clone() } else { clocks.plain.clone() };
         let function = |number| process.functions.get(number).map(|function| function.base.as_str());
@@ -137,7 +145,8 @@ impl Follower {
     /// What the copy says.
     pub fn understand(&mut self, taken: &Taken) -> Option<(Observation, Reading)> {
         let open = self.open.as_mut()?;
-        Some((open.observation(taken), open.reading(taken)))
+        let resident = self.pid.and_then(placement::resident);
+        Some((open.observation(taken), Reading { resident, ..open.reading(taken) }))
     }
 }
 
@@ -258,6 +267,7 @@ impl Open {
             mpi_s: seconds(share.mpi),
             polling_s: seconds(share.polling),
             spent: Spent { collectives: inside(&self.collectives), messages: inside(&self.waiting) },
+            resident: None,
         }
     }
 }

@@ -10,11 +10,14 @@ use crate::worlds::Members;
 use serde::{Deserialize, Serialize};
 
 mod change;
+mod memory;
 mod repetition;
 mod take_in;
 mod words;
 
 use change::segments;
+pub use memory::Growth;
+use memory::Level;
 pub use repetition::Iterations;
 use repetition::Repetitions;
 
@@ -43,6 +46,8 @@ pub struct Reading {
     pub polling_s: f64,
     /// In collectives that have returned, and in calls that can wait for messages.
     pub spent: Spent,
+    /// Resident memory in bytes, if that is known.
+    pub resident: Option<u64>,
 }
 
 /// What a rank did in one window, in seconds.
@@ -113,6 +118,9 @@ struct Track {
     until_ns: u64,
     before: Part,
     windows: Vec<Part>,
+    /// As far as it was seen, in each window.
+    #[serde(default)]
+    resident: Vec<Level>,
 }
 
 /// All ranks through the run.
@@ -203,11 +211,13 @@ impl Course {
             list: (0..).zip(&all).map(|(at, parts)| Window::of(f64::from(at) * width_s, parts)).collect(),
             iterations: iterations.clone(),
             said: Vec::new(),
+            growing: Vec::new(),
         };
         let useful: Vec<Vec<f64>> =
             all.iter().map(|parts| parts.iter().map(|part| part.useful_s() / width_s).collect()).collect();
         (0..).zip(&mut found.list).for_each(|(at, window)| window.iterations_over = over(at));
         found.said = words::said(&found, &all, &segments(&useful), &over);
+        Self::put_memory(&tracks, &mut found);
         if self.left_out > 0 {
             found.said.push(format!("{} further ranks are not in the windows", self.left_out));
         }
@@ -226,6 +236,7 @@ impl Track {
             until_ns: from_ns,
             before: Part::default(),
             windows: Vec::new(),
+            resident: Vec::new(),
         }
     }
 
@@ -233,6 +244,8 @@ impl Track {
     fn halve(&mut self) {
         let both = |pair: &[Part]| pair.iter().fold(Part::default(), |sum, part| sum.and(*part, 1.0));
         self.windows = self.windows.chunks(2).map(both).collect();
+        let both = |pair: &[Level]| pair.iter().fold(Level::default(), |sum, level| sum.and(*level));
+        self.resident = self.resident.chunks(2).map(both).collect();
     }
 
     fn add(&mut self, reading: &Reading, begin_ns: u64, width_ns: u64) {
@@ -249,6 +262,10 @@ impl Track {
         let last = (place(until - 1) as usize).min(MOST - 1);
         if self.windows.len() <= last {
             self.windows.resize(last + 1, Part::default());
+        }
+        if let Some(bytes) = reading.resident {
+            self.resident.resize(last + 1, Level::default());
+            self.resident.iter_mut().skip(last).for_each(|level| level.see(bytes));
         }
         for (at, window) in (0u64..).zip(&mut self.windows).skip(place(from) as usize) {
             let begin = begin_ns + at * width_ns;
@@ -273,6 +290,9 @@ pub struct Windows {
     pub iterations: Option<Iterations>,
     /// From when to when the run was alike, and what the ranks did then.
     pub said: Vec<String>,
+    /// Ranks whose resident memory grows, the quickest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growing: Vec<Growth>,
 }
 
 /// One window.
@@ -301,6 +321,9 @@ pub struct Window {
     pub iterations_over: Option<f64>,
     /// The share of each rank's time that was in MPI; none of ranks that were not there.
     pub mpi: Vec<Option<f32>>,
+    /// The resident memory of each rank in bytes, the mean of what was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resident: Vec<Option<u64>>,
 }
 
 impl Window {
@@ -322,6 +345,7 @@ impl Window {
             over_mean: most.map(|most| most / mean),
             iterations_over: None,
             mpi: parts.iter().map(|part| (part.wall > 0.0).then(|| rounded(part.share(part.mpi)))).collect(),
+            resident: Vec::new(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Memory, and where ranks run.
 
-use crate::render::{Block, Table, bytes};
+use crate::render::{Block, Table, bytes, duration};
 use mpiscope_job::Members;
+use mpiscope_job::course::windows::Growth;
 use mpiscope_job::placement::Placement;
 use mpiscope_job::report::JobReport;
 use mpiscope_job::report::sections::Memory;
@@ -23,12 +24,31 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         blocks.push(table(&known).into());
         blocks.extend(super::more(MOST, known.len(), "ranks with less"));
     }
+    blocks.extend(growing(report));
     let records = || all.iter().map(|memory| memory.image);
     if let (Some(least), Some(most)) = (records().min(), records().max()) {
         let (least, most) = (bytes(least), bytes(most));
         let each = if least == most { most } else { format!("{least} to {most}") };
         blocks.push(Block::Line(format!("  records of the layer: {each} a rank")));
     }
+    blocks
+}
+
+/// The ranks whose memory grew until the end, or until now.
+fn growing(report: &JobReport) -> Vec<Block> {
+    let Some(windows) = report.windows.as_ref() else { return Vec::new() };
+    let sentence = |growth: &Growth| {
+        let (from, until) = (bytes(growth.from_bytes), bytes(growth.until_bytes));
+        Some(Block::Line(format!(
+            "  rank {} grew by {} a minute over the last {} windows ({}): from {from} to {until}",
+            windows.ranks.get(growth.rank)?,
+            bytes(growth.bytes_per_minute as u64),
+            growth.windows,
+            duration(growth.windows as f64 * windows.seconds),
+        )))
+    };
+    let mut blocks: Vec<Block> = windows.growing.iter().take(MOST).filter_map(sentence).collect();
+    blocks.extend(super::more(MOST, windows.growing.len(), "ranks that grew"));
     blocks
 }
 

@@ -1,6 +1,6 @@
 //! The course of ranks on another host, joined with that of others: on one grid, by one clock.
 
-use super::{Course, FIRST_NS, MOST, MOST_RANKS, Part, Track};
+use super::{Course, FIRST_NS, Level, MOST, MOST_RANKS, Part, Track};
 use crate::offset::HostClock;
 
 impl Course {
@@ -23,8 +23,9 @@ impl Course {
                 continue;
             }
             track.windows.truncate(MOST);
+            track.resident.truncate(MOST);
             self.reach(track.until_ns);
-            track.windows = track.on(grid, self.grid());
+            track.move_to(grid, self.grid());
             self.tracks.push(track);
         }
     }
@@ -56,7 +57,7 @@ impl Course {
         }
         let now = self.grid();
         if now != before {
-            self.tracks.iter_mut().for_each(|track| track.windows = track.on(before, now));
+            self.tracks.iter_mut().for_each(|track| track.move_to(before, now));
         }
     }
 }
@@ -66,6 +67,26 @@ impl Track {
         self.from_ns = self.from_ns.saturating_add_signed(later_ns);
         self.until_ns = self.until_ns.saturating_add_signed(later_ns);
         self
+    }
+
+    fn move_to(&mut self, before: (u64, u64), now: (u64, u64)) {
+        self.windows = self.on(before, now);
+        self.resident = self.resident_on(before, now);
+    }
+
+    /// Its memory on another grid: what was seen in a window belongs to where the middle of that is.
+    fn resident_on(&self, before: (u64, u64), now: (u64, u64)) -> Vec<Level> {
+        let ((begin_before, width_before), (begin, width)) = (before, now);
+        let mut resident = Vec::new();
+        for (at, level) in (0u64..).zip(&self.resident) {
+            let middle = begin_before.saturating_add(at.saturating_mul(width_before) + width_before / 2);
+            let place = ((middle.saturating_sub(begin) / width.max(1)) as usize).min(MOST - 1);
+            if resident.len() <= place {
+                resident.resize(place + 1, Level::default());
+            }
+            resident.iter_mut().skip(place).take(1).for_each(|known: &mut Level| *known = known.and(*level));
+        }
+        resident
     }
 
     /// Its windows on another grid: what it did in one is spread evenly over it, as far as the rank was there.

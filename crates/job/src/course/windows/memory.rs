@@ -1,0 +1,179 @@
+//! The resident memory of ranks through the run, and which of them grow.
+//!
+//! Memory that is taken once is no growth, nor is what comes and goes: a rank grows where each quarter of the time has more than the one
+//! before, and a straight line explains nearly all of it. The beginning of a run, in which programs take what they need, is left out if
+//! only the rest of it is like that.
+
+use super::{Course, Track, Windows};
+use serde::{Deserialize, Serialize};
+
+/// Windows by which growth can be told from anything else.
+const LEAST_WINDOWS: usize = 12;
+/// Less may be anything.
+const LEAST_BYTES: f64 = 1e6;
+/// The part of the growth that each quarter has at least, after the one before; a third would be even.
+const LEAST_STEP: f64 = 0.15;
+/// How far beyond its scatter the growth is.
+const BEYOND: f64 = 6.0;
+
+/// Levels that were seen in one window: their sum in bytes, and how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Level(f64, u32);
+
+impl Level {
+    /// One more.
+    pub fn see(&mut self, bytes: u64) {
+        *self = self.and(Self(bytes as f64, 1));
+    }
+
+    /// Of two windows.
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 + other.0, self.1.saturating_add(other.1))
+    }
+
+    /// The mean.
+    fn bytes(self) -> Option<f64> {
+        (self.1 > 0).then(|| self.0 / f64::from(self.1))
+    }
+}
+
+/// A rank whose resident memory grows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Growth {
+    /// Which of the ranks of the windows.
+    pub rank: usize,
+    /// How quickly.
+    pub bytes_per_minute: f64,
+    /// So many windows ago it began, or was first seen.
+    pub windows: usize,
+    /// In the first and the last of these windows.
+    pub from_bytes: u64,
+    #[allow(missing_docs)]
+    pub until_bytes: u64,
+}
+
+/// What the resident memory of a rank was in each window.
+pub fn levels(track: &Track) -> Vec<Option<f64>> {
+    track.resident.iter().map(|level| level.bytes()).collect()
+}
+
+/// The ranks that grow, the quickest first.
+pub fn growing(ranks: &[Vec<Option<f64>>], window_s: f64) -> Vec<Growth> {
+    let grows = |(rank, levels): (usize, &Vec<Option<f64>>)| growth(rank, levels, window_s);
+    let mut found: Vec<Growth> = ranks.iter().enumerate().filter_map(grows).collect();
+    found.sort_by(|a, b| b.bytes_per_minute.total_cmp(&a.bytes_per_minute));
+    found
+}
+
+/// Over as much of the run as possible.
+fn growth(rank: usize, levels: &[Option<f64>], window_s: f64) -> Option<Growth> {
+    let seen: Vec<(f64, f64)> =
+        (0u32..).zip(levels).filter_map(|(at, level)| Some((f64::from(at), (*level)?))).collect();
+    let halves = std::iter::successors(Some(seen.len()), |long| Some(long / 2));
+    let mut parts = halves.take_while(|long| *long >= LEAST_WINDOWS);
+    parts.find_map(|long| {
+        let part = seen.get(seen.len() - long..)?;
+        let ((begin, from), (end, until)) = (*part.first()?, *part.last()?);
+        let slope = trend(part)?;
+        Some(Growth {
+            rank,
+            bytes_per_minute: slope / window_s * 60.0,
+            windows: (end - begin) as usize + 1,
+            from_bytes: from as u64,
+            until_bytes: until as u64,
+        })
+    })
+}
+
+/// The growth from a window to the next, if that is what the levels show.
+fn trend(part: &[(f64, f64)]) -> Option<f64> {
+    let count = part.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| part.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let over = |of: &dyn Fn(&(f64, f64)) -> f64| part.iter().map(of).sum::<f64>();
+    let slope = over(&|(at, level)| (at - x) * (level - y)) / over(&|(at, _)| (at - x).powi(2));
+    let left = over(&|(at, level)| (level - y - slope * (at - x)).powi(2));
+    let scatter = (left / (count - 2.0)).sqrt();
+    let grown = slope * (part.last()?.0 - part.first()?.0);
+    let quarters: Vec<f64> = part.chunks(part.len().div_ceil(4)).map(level_of).collect();
+    let steady = quarters.len() == 4
+        && quarters.iter().zip(quarters.iter().skip(1)).all(|(a, b)| b - a >= LEAST_STEP * grown);
+    (grown >= LEAST_BYTES && grown >= BEYOND * scatter && steady).then_some(slope)
+}
+
+fn level_of(part: &[(f64, f64)]) -> f64 {
+    part.iter().map(|(_, level)| level).sum::<f64>() / part.len().max(1) as f64
+}
+
+impl Course {
+    /// Adds to the windows what memory the ranks had in each, and who grows.
+    pub(super) fn put_memory(tracks: &[(usize, &Track)], found: &mut Windows) {
+        let levels: Vec<Vec<Option<f64>>> = tracks.iter().map(|(_, track)| levels(track)).collect();
+        if levels.iter().flatten().all(Option::is_none) {
+            return;
+        }
+        for (at, window) in found.list.iter_mut().enumerate() {
+            let level = |rank: &Vec<Option<f64>>| rank.get(at).copied().flatten().map(|bytes| bytes as u64);
+            window.resident = levels.iter().map(level).collect();
+        }
+        found.growing = growing(&levels, found.seconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: f64 = 1e6;
+
+    fn of(windows: u32, level: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
+        (0..windows).map(|at| Some(level(f64::from(at)))).collect()
+    }
+
+    /// Between minus one and one, like chance.
+    fn noise(at: f64) -> f64 {
+        let mut bits = at as u64 + 1;
+        for _ in 0..3 {
+            bits = (bits ^ (bits >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+        2.0 * (bits >> 40) as f64 / f64::from(1 << 24) - 1.0
+    }
+
+    #[test]
+    fn a_rank_that_grows_is_named_with_how_quickly() {
+        let leaks = of(40, |at| 100.0 * MB + 0.2 * MB * at + 0.1 * MB * noise(at));
+        let even = of(40, |at| 100.0 * MB + 0.1 * MB * noise(at));
+        let found = growing(&[even, leaks], 1.0);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].rank, found[0].windows), (1, 40));
+        assert!((found[0].bytes_per_minute / (12.0 * MB) - 1.0).abs() < 0.05, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_taken_once_or_comes_and_goes_or_scatters_is_no_growth() {
+        for step in 0..40 {
+            let once = of(40, |at| if at < f64::from(step) { 100.0 * MB } else { 500.0 * MB });
+            assert_eq!(growing(&[once], 1.0), [], "at {step}");
+        }
+        for long in [2.0, 5.0, 10.0, 20.0] {
+            let saw = of(40, |at| 100.0 * MB + 10.0 * MB * (at % long));
+            // A tooth as long as half of the run that is rising at its end cannot be told from growth.
+            let found = growing(&[saw], 1.0);
+            assert!(found.is_empty() || long == 20.0, "{long}: {found:?}");
+        }
+        assert_eq!(growing(&[of(128, |at| 100.0 * MB + 20.0 * MB * noise(at))], 1.0), []);
+        assert_eq!(growing(&[of(40, |at| 100.0 * MB - MB * at)], 1.0), []);
+        assert_eq!(growing(&[of(40, |at| 100.0 * MB + 0.01 * MB * at)], 1.0), []);
+        assert_eq!(growing(&[of(8, |at| 100.0 * MB + 10.0 * MB * at)], 1.0), []);
+    }
+
+    #[test]
+    fn growth_after_a_beginning_that_differs_is_found_in_the_rest() {
+        let late = of(64, |at| if at < 30.0 { 300.0 * MB } else { 300.0 * MB + MB * (at - 30.0) });
+        let found = growing(&[late], 0.5);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].windows, found[0].from_bytes), (32, 302_000_000));
+        assert!((found[0].bytes_per_minute - 120.0 * MB).abs() < MB, "{found:?}");
+    }
+}
