@@ -5,14 +5,15 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 use mpiscope_target::{Core, Segment, Symbolizer, Target};
+use mpiscope_testkit::cores::{core_in, written_where_the_program_runs};
 use mpiscope_testkit::damage::Dice;
 use mpiscope_testkit::trials::{self, trial};
 
 fn main() -> ExitCode {
     trials::run(vec![
-        trial!(a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols, needs trials::core_files),
+        trial!(a_core_by_the_kernel_tells_who_died_of_what_and_shows_memory_and_symbols, needs written_where_the_program_runs),
         trial!(a_core_by_gdb_which_leaves_out_segments_shows_the_same, needs gcore),
-        trial!(a_core_by_the_kernel_that_is_damaged_gives_answers_or_errors, needs trials::core_files),
+        trial!(a_core_by_the_kernel_that_is_damaged_gives_answers_or_errors, needs written_where_the_program_runs),
         trial!(a_core_by_gdb_that_is_damaged_gives_answers_or_errors, needs gcore),
     ])
 }
@@ -58,9 +59,7 @@ fn written_by_kernel(folder: &tempfile::TempDir) -> Option<PathBuf> {
     let script = "ulimit -c unlimited; exec ./app";
     let run = Command::new("sh").args(["-c", script]).current_dir(folder.path()).output().unwrap();
     assert!(!run.status.success());
-    let written = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.path());
-    let is_core = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("core");
-    written.into_iter().find(is_core)
+    core_in(folder.path())
 }
 
 /// `None` when there is no gdb, or it may not trace.

@@ -3,6 +3,7 @@
 //! * [`mpi`]: the real MPI libraries at hand, how to compile for each and how to launch on each;
 //! * [`cluster`]: hosts on one machine, with a network, remote shells and Slurm;
 //! * [`program`]: the programs with known call counts, [`report`]: what the layer says, held against them;
+//! * [`cores`]: core files that the kernel writes;
 //! * [`damage`]: bytes as they must never be;
 //! * [`schema`]: JSON held against its published form;
 //! * [`run`]: child processes that cannot outlive their time;
@@ -12,6 +13,7 @@
 //! Nothing here is linked into what users run.
 
 pub mod cluster;
+pub mod cores;
 pub mod damage;
 pub mod mpi;
 pub mod paths;

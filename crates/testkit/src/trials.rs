@@ -11,7 +11,6 @@
 //! looks before it runs: a requirement (`fn() -> Option<String>`) gives the reason why a test cannot be run here, which
 //! then stands in parentheses after the test's name. Everything else is as usual: names, filters, panics.
 
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -131,21 +130,4 @@ pub fn gdb() -> Option<String> {
 pub fn another_user() -> Option<String> {
     let root = rustix::process::geteuid().is_root();
     (!root).then(|| "only root can be another user".to_owned())
-}
-
-/// Core files of a program are written into the folder where it runs.
-pub fn core_files() -> Option<String> {
-    static WRITTEN: OnceLock<bool> = OnceLock::new();
-    let written = || -> Option<bool> {
-        let folder = tempfile::tempdir().ok()?;
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "ulimit -c unlimited; exec sh -c 'kill -SEGV $$'"]);
-        shell.current_dir(folder.path()).output().ok()?;
-        let files = std::fs::read_dir(folder.path()).ok()?.flatten();
-        let mut names = files.map(|entry| PathBuf::from(entry.file_name()));
-        Some(names.any(|name| name.to_string_lossy().starts_with("core")))
-    };
-    let lacks =
-        || "this system writes core files elsewhere than into the directory of the program".to_owned();
-    (!WRITTEN.get_or_init(|| written().unwrap_or(false))).then(lacks)
 }

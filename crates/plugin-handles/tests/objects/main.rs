@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::Result;
 use libtest_mimic::{Failed, Trial};
 use mpiscope_testkit::mpi::Library;
-use mpiscope_testkit::{mpi, paths, trials};
+use mpiscope_testkit::{cores, mpi, paths, trials};
 
 use crate::program::Running;
 
@@ -59,7 +59,8 @@ fn main() -> ExitCode {
 /// What cannot be looked at on this machine, as trials that are ignored.
 fn lacking() -> Vec<Trial> {
     let part = |name: &str, reason: Option<String>| reason.map(|reason| trials::ignored(name, &reason));
-    let parts = [("objects::gdb", trials::gdb()), ("objects::core_files", trials::core_files())];
+    let parts =
+        [("objects::gdb", trials::gdb()), ("objects::core_files", cores::written_where_the_program_runs())];
     parts.into_iter().filter_map(|(name, reason)| part(name, reason)).collect()
 }
 

@@ -7,6 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use mpiscope_testkit::cores::core_in;
 use mpiscope_testkit::mpi::{Abi, Family, Library};
 use mpiscope_testkit::run;
 use std::os::unix::process::CommandExt;
@@ -148,10 +149,7 @@ impl Running {
         while Path::new(&format!("/proc/{pid}")).exists() && Instant::now() < self.deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
-        let files = fs::read_dir(self.dir.path().join("rank0"))?.flatten().map(|entry| entry.path());
-        let is_core =
-            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("core"));
-        Ok(files.into_iter().find(is_core))
+        Ok(core_in(&self.dir.path().join("rank0")))
     }
 }
 

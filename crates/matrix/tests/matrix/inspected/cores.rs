@@ -1,21 +1,13 @@
 //! Core files that the kernel writes.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Result, ensure};
+use mpiscope_testkit::cores::core_in;
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
 
 use super::job::{Job, json, mpiscope, text, words};
 use crate::subject::Subject;
 use crate::views::cores::without_ages;
-
-/// Why the kernel's core files cannot be had here.
-pub fn missing() -> Option<&'static str> {
-    let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
-    let here = !pattern.trim().is_empty() && !pattern.starts_with(['|', '/', '@']);
-    (!here).then_some("the kernel's core files go elsewhere, see /proc/sys/kernel/core_pattern")
-}
 
 /// The launcher would end the others as soon as one is gone: so every rank has a shell that stays.
 const STAY: [&str; 3] = ["sh", "-c", "\"$@\"; sleep 120"];
@@ -58,12 +50,6 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
         dirs.iter().filter_map(|dir| core_in(dir)).map(|path| path.display().to_string()).collect();
     ensure!(files.len() == 4, "{files:?}");
     postmortem(&files)
-}
-
-fn core_in(dir: &Path) -> Option<PathBuf> {
-    let files = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_core = |path: &PathBuf| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("core"));
-    files.into_iter().find(is_core)
 }
 
 fn postmortem(files: &[String]) -> Result<()> {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use libtest_mimic::Trial;
+use mpiscope_testkit::cores::written_where_the_program_runs;
 use mpiscope_testkit::mpi::Library;
 use mpiscope_testkit::program::{Needs, Program};
 use mpiscope_testkit::trials::checked;
@@ -26,23 +27,26 @@ const PROGRAM: Program = Program { name: "inspected", ranks: 4, needs: Needs::No
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check, Option<&'static str>); 11] = [
+    let f77 = || fortran::missing(library).map(String::from);
+    let f08 = || fortran::f08_missing(library).map(String::from);
+    let gdb = debugger::missing().map(String::from);
+    let checks: [(&str, Check, Option<String>); 11] = [
         ("objects_are_shown_while_the_program_runs_and_leaks_at_its_end", live::check, None),
         ("windows_and_files_of_several_ranks_are_one_and_no_others", merged::check, None),
         ("what_is_freed_is_marked_for_as_long_as_mpi_holds_it", freed::check, None),
-        ("what_fortran_made_is_known_by_its_numbers", fortran::check, fortran::missing(library)),
-        ("what_mpi_f08_made_is_known_by_its_numbers", fortran::f08_check, fortran::f08_missing(library)),
-        ("the_lines_of_an_mpif_h_program_are_told", fortran_lines::check, fortran::missing(library)),
-        ("the_lines_of_an_mpi_f08_program_are_told", fortran_lines::f08_check, fortran::f08_missing(library)),
-        ("where_an_mpif_h_program_waits_is_told", fortran_waits::check, fortran::missing(library)),
-        ("where_an_mpi_f08_program_waits_is_told", fortran_waits::f08_check, fortran::f08_missing(library)),
-        ("core_files_tell_one_story", cores::check, cores::missing()),
-        ("gdb_shows_objects_live_and_in_a_core_file", debugger::check, debugger::missing()),
+        ("what_fortran_made_is_known_by_its_numbers", fortran::check, f77()),
+        ("what_mpi_f08_made_is_known_by_its_numbers", fortran::f08_check, f08()),
+        ("the_lines_of_an_mpif_h_program_are_told", fortran_lines::check, f77()),
+        ("the_lines_of_an_mpi_f08_program_are_told", fortran_lines::f08_check, f08()),
+        ("where_an_mpif_h_program_waits_is_told", fortran_waits::check, f77()),
+        ("where_an_mpi_f08_program_waits_is_told", fortran_waits::f08_check, f08()),
+        ("core_files_tell_one_story", cores::check, written_where_the_program_runs()),
+        ("gdb_shows_objects_live_and_in_a_core_file", debugger::check, gdb),
     ];
-    let trial = |(name, check, missing): (&str, Check, Option<&'static str>)| {
+    let trial = |(name, check, missing): (&str, Check, Option<String>)| {
         let name = format!("{}::inspected::{name}", library.name);
         if let Some(why) = missing {
-            return skipped(name, why);
+            return skipped(name, &why);
         }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
         checked(name, move || check(&subject, &library))
