@@ -11,7 +11,8 @@ use mpiscope_testkit::mpi::{self, Library, Mpi4py};
 use mpiscope_testkit::paths;
 use mpiscope_testkit::run::bounded;
 
-use super::compile::{Architecture, How};
+use super::compile::{Architecture, How, Systems};
+use super::pages;
 use super::tree::VERSION;
 use crate::build;
 
@@ -20,12 +21,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 const DOCUMENTED: [&str; 2] = ["mpiscope.values", "mpiscope._command"];
 
 pub fn run(out: &Path, how: How) -> Result<()> {
-    let wheel = out.join(format!("mpiscope-{VERSION}-py3-none-{}.whl", how.platform()));
-    ensure!(
-        how.architecture == Architecture::HERE,
-        "what is for another architecture is used by `cargo xtask aarch64 --archive FILE`"
-    );
-    let archive = out.join(format!("mpiscope-{VERSION}-{}.tar.xz", how.architecture.name()));
+    let (wheel, archive) = packed(out, how)?;
     let work = tempfile::tempdir()?;
     let began = Instant::now();
     let venv = environment(work.path(), &wheel)?;
@@ -41,7 +37,36 @@ pub fn run(out: &Path, how: How) -> Result<()> {
         asked += usize::from(on(library, &venv, &unpacked, work.path())?);
     }
     ensure!(asked > 0, "there is no MPI library that mpi4py runs on; `cargo xtask mpi` says why");
-    Ok(())
+    of_pages(&wheel, &archive, &libraries, work.path(), how)
+}
+
+/// The pages for new users alone.
+pub fn run_pages(out: &Path, how: How) -> Result<()> {
+    let (wheel, archive) = packed(out, how)?;
+    let work = tempfile::tempdir()?;
+    of_pages(&wheel, &archive, &mpi::survey().0, work.path(), how)
+}
+
+fn of_pages(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path, how: How) -> Result<()> {
+    if how.systems == Systems::Native {
+        println!("pages: skipped: they name the wheel for old systems, and this one is for this machine");
+        return Ok(());
+    }
+    pages::run(wheel, archive, libraries, work)
+}
+
+/// The wheel and the archive.
+fn packed(out: &Path, how: How) -> Result<(PathBuf, PathBuf)> {
+    ensure!(
+        how.architecture == Architecture::HERE,
+        "what is for another architecture is used by `cargo xtask aarch64 --archive FILE`"
+    );
+    let wheel = out.join(format!("mpiscope-{VERSION}-py3-none-{}.whl", how.platform()));
+    let archive = out.join(format!("mpiscope-{VERSION}-{}.tar.xz", how.architecture.name()));
+    for file in [&wheel, &archive] {
+        ensure!(file.is_file(), "{} is not there: `cargo xtask dist` makes it", file.display());
+    }
+    Ok((wheel, archive))
 }
 
 fn environment(work: &Path, wheel: &Path) -> Result<PathBuf> {

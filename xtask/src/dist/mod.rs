@@ -21,6 +21,7 @@ mod debian;
 mod installed;
 mod man;
 mod notices;
+mod pages;
 mod reproducible;
 mod tree;
 mod wheel;
@@ -55,6 +56,8 @@ enum What {
     Wheel,
     /// Install the wheel and the archive into fresh folders, and use them
     Check,
+    /// Run the commands of the pages for new users, from the wheel and the archive; a part of `check`
+    Pages,
     /// Pack the libraries for tool authors as for a registry, and build what was packed
     Crates,
     /// Build the archive twice, in two folders, and compare
@@ -73,6 +76,7 @@ pub fn run(args: &Args) -> Result<()> {
         What::Deb => debian::run(&out, how),
         What::Wheel => wheel::run(&out, how),
         What::Check => installed::run(&out, how),
+        What::Pages => installed::run_pages(&out, how),
         What::Crates => crates::run(),
         What::Reproducible => reproducible::run(&out, how),
     }

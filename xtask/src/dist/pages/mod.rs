@@ -1,0 +1,101 @@
+//! The pages that a new user starts with: their commands are run with what was installed, and what they print must be what the
+//! page shows, but for times, process numbers and handles.
+//!
+//! ```text
+//! page ──► examples (a command and what it prints) ──► session (a shell in a fresh folder) ──► comparison
+//! ```
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::paths;
+
+use self::plan::{PLAN, Page};
+use self::read::Example;
+use self::session::{Ran, Session};
+
+mod plan;
+mod read;
+mod session;
+mod shape;
+
+/// Runs the commands of all pages.
+pub fn run(wheel: &Path, archive: &Path, libraries: &[Library], work: &Path) -> Result<()> {
+    // The pages say `mpicc` and were printed with the distribution's MPICH.
+    let is_it = |library: &&Library| library.family == Family::Mpich && library.bin.is_none();
+    let Some(library) = libraries.iter().find(is_it) else {
+        println!("pages: skipped: the distribution's MPICH, with which they were printed, is not installed");
+        return Ok(());
+    };
+    if let Err(why) = session::possible() {
+        println!("pages: skipped: {why:#}");
+        return Ok(());
+    }
+    let mut wrong = Vec::new();
+    for page in &PLAN {
+        let session = Session::new(page, wheel, archive, library, &work.join(page.file.replace('/', "-")))?;
+        wrong.extend(of_page(page, &session)?.into_iter().map(|what| format!("{}:{what}", page.file)));
+    }
+    ensure!(wrong.is_empty(), "{} examples are not as the pages say:\n{}", wrong.len(), wrong.join("\n"));
+    Ok(())
+}
+
+/// Runs a page; what is wrong with it.
+fn of_page(page: &Page, session: &Session) -> Result<Vec<String>> {
+    let text = fs::read_to_string(paths::workspace().join(page.file)).context(page.file)?;
+    let examples = read::examples(&text);
+    let (kept, left): (Vec<&Example>, Vec<&Example>) =
+        examples.iter().partition(|example| page.reason_against(example).is_none());
+    for example in &left {
+        let why = page.reason_against(example).unwrap_or_default();
+        println!("{}:{}: not run: {}: {why}", page.file, example.line, example.command);
+    }
+    let ran = session.run(&kept)?;
+    let mut wrong = Vec::new();
+    for (example, ran) in kept.iter().zip(&ran) {
+        if let Some(what) = difference(page, example, ran, session) {
+            wrong.push(format!("{}: {}\n{what}", example.line, example.command));
+        }
+    }
+    println!("{}: {} of {} commands run as they stand there", page.file, kept.len(), examples.len());
+    Ok(wrong)
+}
+
+fn difference(page: &Page, example: &Example, ran: &Ran, session: &Session) -> Option<String> {
+    // 1 says that a problem was found, which is what most examples are about.
+    let fine = ran.status == 0 || ran.status == 1 && example.command.starts_with("mpiscope ");
+    let shown = session.as_on_the_page(&ran.text);
+    if !fine {
+        return Some(format!("exit status {}:\n{shown}", ran.status));
+    }
+    let missing = shape::missing(&example.output, &shown, page.shape(example));
+    missing.map(|line| format!("not printed: {line}\nbut:\n{shown}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_start_page_is_in_the_plan() {
+        let docs = fs::read_dir(paths::workspace().join("docs")).unwrap();
+        let names = docs.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        for name in names.filter(|name| name.starts_with("start-")) {
+            assert!(PLAN.iter().any(|page| page.file == format!("docs/{name}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn whatever_the_plan_names_is_on_its_page() {
+        for page in &PLAN {
+            let text = fs::read_to_string(paths::workspace().join(page.file)).unwrap();
+            let examples = read::examples(&text);
+            assert!(!examples.is_empty(), "{}", page.file);
+            for word in page.not_run.iter().map(|(word, _)| word).chain(page.of_times) {
+                assert!(examples.iter().any(|one| one.is(word)), "{}: no command {word}", page.file);
+            }
+        }
+    }
+}

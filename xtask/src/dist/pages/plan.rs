@@ -1,0 +1,73 @@
+//! Which pages are run, what each needs, and what of them cannot be run, with the reason.
+
+use super::read::Example;
+use super::shape::Shape;
+
+/// A page.
+pub struct Page {
+    pub file: &'static str,
+    /// The archive is unpacked where the page says that it lies; otherwise the page installs for itself.
+    pub installed: bool,
+    /// Programs in C that stand on the page: the file, and something that is in it.
+    pub programs: &'static [(&'static str, &'static str)],
+    /// What the reader has that the page does not make.
+    pub prepare: &'static str,
+    /// Commands that are not run, named by a part of the command or of what it prints, and why.
+    pub not_run: &'static [(&'static str, &'static str)],
+    /// Commands that print reports of times.
+    pub of_times: &'static [&'static str],
+}
+
+impl Page {
+    /// Why the example is not run.
+    pub fn reason_against(&self, example: &Example) -> Option<&'static str> {
+        self.not_run.iter().find(|(word, _)| example.is(word)).map(|(_, why)| *why)
+    }
+
+    pub fn shape(&self, example: &Example) -> Shape {
+        let of_times = self.of_times.iter().any(|word| example.is(word));
+        if of_times { Shape::OfTimes } else { Shape::Whole }
+    }
+}
+
+const EMPTY: Page =
+    Page { file: "", installed: false, programs: &[], prepare: "", not_run: &[], of_times: &[] };
+const NO_PROGRAM: &str = "its program is not on the page";
+
+pub const PLAN: [Page; 7] = [
+    Page {
+        file: "README.md",
+        prepare: "mpicc -g ring.c -o ring; mpicc -O2 -g heat.c -o heat -lm; cp heat app",
+        not_run: &[
+            ("cargo xtask", "builds everything from the sources; continuous integration does"),
+            ("with tag 4 on", NO_PROGRAM),
+            ("--section sites,peers", "is of another run than the one above it"),
+            ("mpiscope ps", NO_PROGRAM),
+            ("mpiscope inspect", NO_PROGRAM),
+            (
+                "mpiscope core",
+                "wants core files, which a machine need not write; the tests of `core` make them",
+            ),
+        ],
+        of_times: &["./heat "],
+        ..EMPTY
+    },
+    Page {
+        file: "docs/install.md",
+        prepare: "mpicc -O2 -g heat.c -o app -lm; mpicc -g ring.c -o ring_static -static-libgcc",
+        not_run: &[("ring_static", "wants a static MPI library")],
+        ..EMPTY
+    },
+    Page { file: "docs/start-hang.md", ..EMPTY },
+    Page { file: "docs/start-slow.md", of_times: &["./heat "], ..EMPTY },
+    Page { file: "docs/start-handle.md", programs: &[("columns.c", "int main")], ..EMPTY },
+    Page {
+        file: "docs/start-tool.md",
+        installed: true,
+        programs: &[("burst.c", "i < 50")],
+        prepare: "mpicc burst.c -o burst",
+        not_run: &[("mpiscope vars", NO_PROGRAM)],
+        ..EMPTY
+    },
+    Page { file: "docs/start-cluster.md", prepare: "mpicc -O2 -g heat.c -o heat -lm", ..EMPTY },
+];

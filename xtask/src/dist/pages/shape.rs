@@ -1,0 +1,161 @@
+//! What two runs of the same command have in common: everything but times, process numbers, handles and where lines are broken.
+
+/// A line of the page that begins so stands for any text.
+const LEFT_OUT: [&str; 2] = ["...", "[...]"];
+
+/// How much of what a command prints is the same in every run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// All lines, in this order.
+    Whole,
+    /// A report of times: which functions have a row, their order, and the ranks with the least and the most depend on them.
+    OfTimes,
+}
+
+/// The first part of the page's lines that was not printed: parts between what was left out, in this order; of a report of times
+/// lines, in any order, but for rows of functions that it did not come to this time.
+pub fn missing(page: &[String], printed: &str, shape: Shape) -> Option<String> {
+    let printed = words(printed, shape);
+    let mut at = 0;
+    for part in parts(page, shape) {
+        let wanted = words(&part, shape);
+        let begin = if shape == Shape::OfTimes { 0 } else { at };
+        let rest = printed.get(begin..).unwrap_or_default();
+        match rest.windows(wanted.len().max(1)).position(|window| window == wanted) {
+            Some(found) => at = begin + found + wanted.len(),
+            None if shape == Shape::OfTimes && is_left_out(&wanted, &printed) => {}
+            None => return Some(nearest(&wanted, rest, &part)),
+        }
+    }
+    None
+}
+
+/// Whether it is the row of a function and there is none of that function, but some of others.
+fn is_left_out(row: &[String], printed: &[String]) -> bool {
+    let function = row.first().filter(|word| word.starts_with("MPI_"));
+    function.is_some_and(|function| !printed.contains(function))
+        && printed.iter().any(|word| word.starts_with("MPI_"))
+}
+
+fn parts(page: &[String], shape: Shape) -> Vec<String> {
+    let left_out = |line: &String| LEFT_OUT.contains(&line.trim());
+    let parts: Vec<String> = match shape {
+        Shape::OfTimes => page.iter().filter(|line| !left_out(line)).cloned().collect(),
+        Shape::Whole => page.split(left_out).map(|part| part.join("\n")).collect(),
+    };
+    parts.into_iter().filter(|part| !part.trim().is_empty()).collect()
+}
+
+/// Says how far a part was found.
+fn nearest(wanted: &[String], printed: &[String], part: &str) -> String {
+    let begins = |length: usize| printed.windows(length).any(|window| Some(window) == wanted.get(..length));
+    let most = (1..=wanted.len()).take_while(|length| begins(*length)).last().unwrap_or(0);
+    let from = most.saturating_sub(4);
+    let around = wanted.get(from..(most + 3).min(wanted.len())).unwrap_or_default().join(" ");
+    format!(
+        "{part}\n(first different word: {:?} in \"{around}\")",
+        wanted.get(most).map_or("", String::as_str)
+    )
+}
+
+/// The words of a text, with `#` for what differs from run to run.
+fn words(text: &str, shape: Shape) -> Vec<String> {
+    let text = text.replace("..", " .. ");
+    let mut found: Vec<String> = Vec::new();
+    for word in text.split_whitespace().map(word) {
+        let word = if shape == Shape::OfTimes && is_rank(&word) { "@#".to_owned() } else { word };
+        // One time, or from one to another: all ranks have the same or not.
+        let range = word.trim_end_matches([',', ';', ':', '.']) == TIME
+            && found.ends_with(&[TIME.to_owned(), "..".to_owned()]);
+        if range {
+            found.truncate(found.len() - 2);
+        }
+        found.push(word);
+    }
+    found
+}
+
+fn is_rank(word: &str) -> bool {
+    word.strip_prefix('@').is_some_and(|rank| rank == "#" || rank.parse::<u32>().is_ok())
+}
+
+const TIME: &str = "#s";
+
+fn word(word: &str) -> String {
+    let mut shape = String::new();
+    let mut rest = word;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        if end == 0 {
+            let (separator, after) = rest.split_at(rest.chars().next().map_or(1, char::len_utf8));
+            shape += separator;
+            rest = after;
+            continue;
+        }
+        let (token, after) = rest.split_at(end);
+        let stop = token.trim_end_matches('.');
+        // The line of a source is the same in every run.
+        let fixed = shape.ends_with(".c:");
+        let handle = shape.ends_with("id:") || shape.ends_with("#-");
+        shape += if fixed || stop.is_empty() { stop } else { token_shape(stop, handle) };
+        shape += token.get(stop.len()..).unwrap_or_default();
+        rest = after;
+    }
+    shape
+}
+
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '.'
+}
+
+/// `#` for what differs between runs; the token itself otherwise. Numbers of one digit are ranks and tags, and stay.
+fn token_shape(token: &str, handle: bool) -> &str {
+    let digits = token.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number = digits.len() < token.len();
+    let hexadecimal = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
+    let identity = hexadecimal(token) && token.len() >= 5 && (handle || number);
+    match digits {
+        _ if identity || token.strip_prefix("0x").is_some_and(hexadecimal) => "#",
+        "ns" | "us" | "ms" | "s" | "min" | "h" if number => TIME,
+        "" if token.contains('.') || token.len() > 1 => "#",
+        _ => token,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(one: &str, other: &str) -> bool {
+        words(one, Shape::Whole) == words(other, Shape::Whole)
+    }
+
+    #[test]
+    fn times_process_numbers_handles_and_breaks_of_lines_may_differ_and_nothing_else() {
+        assert!(same("ring.c:12, for 1.4s", "ring.c:12,\n    for 1.5s..20ms"));
+        assert!(same("0  vm  17915  in call", "0 vm 42 in call"));
+        assert!(same("job 22970-bad2ae: rank", "job 31-cdefab: rank"));
+        assert!(same("id:d4a450d1  0x84000001", "id:deadbeef  0xc4000003"));
+        assert!(!same("ring.c:12", "ring.c:13"));
+        assert!(!same("deadlock: 0 -> 3 -> 2", "deadlock: 0 -> 2 -> 3"));
+        assert!(!same("tag 7 on", "tag 8 on"));
+        assert!(!same("MPI_Recv", "MPI_Send"));
+    }
+
+    #[test]
+    fn what_was_left_out_stands_for_any_text_and_order_counts() {
+        let page = ["a", "...", "c"].map(str::to_owned);
+        assert_eq!(missing(&page, "a\nb\nc", Shape::Whole), None);
+        assert!(missing(&page, "c\nb\na", Shape::Whole).unwrap().starts_with('c'));
+    }
+
+    #[test]
+    fn of_a_report_of_times_rows_may_change_places_and_ranks_or_not_be_there() {
+        let page = ["MPI_Send 1.2s @1", "MPI_Recv 20ms @0", "MPI_Init 1ms @0", "end"].map(str::to_owned);
+        let same = |printed: &str| missing(&page, printed, Shape::OfTimes).is_none();
+        assert!(same("MPI_Recv 30ms @2\nMPI_Send 1s @3\nend"));
+        assert!(!same("MPI_Recv 30ms\nMPI_Send 1s @3\nend"), "a row with less in it");
+        assert!(!same("MPI_Recv 30ms @2\nMPI_Send 1s @3"), "no end");
+        assert!(!same("end"), "no row at all");
+    }
+}
