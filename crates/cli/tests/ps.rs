@@ -148,6 +148,15 @@ fn several_jobs_are_listed_when_none_was_named() {
         assert!(line.contains("[0-3]") && line.contains("./sample"), "{told}");
     }
     assert!(told.contains("mpiscope ps JOB"));
+    let listed: Value = serde_json::from_slice(&ps(&["--json"]).stdout).unwrap();
+    assert_eq!(listed["schema"], "mpiscope.jobs/1");
+    mpiscope_testkit::schema::check(&listed).unwrap();
+    for job in &jobs {
+        let name = format!("{}-", job.child.id());
+        let of_job = |line: &&Value| line["job"].as_str().is_some_and(|job| job.starts_with(&name));
+        let line = listed["jobs"].as_array().unwrap().iter().find(of_job).unwrap();
+        assert_eq!((&line["ranks"], &line["size"]), (&"[0-3]".into(), &4.into()), "{listed}");
+    }
 }
 
 #[test]
