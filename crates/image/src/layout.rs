@@ -381,7 +381,23 @@ pub struct FunctionRecord {
     pub operation: W32,
 }
 
-/// A file mapped executable into the process.
+/// Where source files stand that no process has mapped: above all addresses of programs.
+const SOURCES: u64 = 1 << 63;
+/// How far their modules reach: the line with the number `n` has the address `n` behind the beginning.
+pub const SOURCE_SIZE: u64 = 1 << 24;
+
+/// Where the module of the source file with this index begins.
+pub const fn source_start(index: u64) -> u64 {
+    SOURCES + index * SOURCE_SIZE
+}
+
+/// The line that an address stands for; none for an address of a program.
+pub const fn source_line(address: u64) -> Option<u64> {
+    if address < SOURCES { None } else { Some(address % SOURCE_SIZE) }
+}
+
+/// A file mapped executable into the process, or a source file whose lines are the addresses ([`source_line`]): programs of languages
+/// that have no code of the machine call from lines.
 #[repr(C)]
 #[derive(Debug, Clone)]
 pub struct Module {

@@ -1,6 +1,7 @@
 //! Words for addresses, by the files in the process.
 
 use crate::process::ModuleFacts;
+use mpiscope_image::layout::source_line;
 
 /// What turns an address into words: a source line, a function or an object of a file.
 pub trait Locate {
@@ -35,15 +36,40 @@ impl Locate for NoSymbols {
     fn exports(&self, _: &ModuleFacts, _: &mut dyn FnMut(&str, u64)) {}
 }
 
-/// Where the program called from: a source line, or a function and offset, or at worst module and offset.
+/// Where the program called from: a source line, or a function and offset, or at worst module and offset. Programs in Python call from
+/// lines, which need no symbols.
 pub fn place(modules: &[ModuleFacts], locate: &dyn Locate, return_address: u64) -> Option<String> {
     // The call itself is before the address that it returns to, perhaps in another function or module.
     let address = return_address.checked_sub(1)?;
     let Some(module) = modules.iter().find(|m| (m.start..m.end).contains(&address)) else {
         return Some(format!("{return_address:#x}"));
     };
-    Some(locate.call(module, return_address).unwrap_or_else(|| {
-        let name = module.path.rsplit('/').next().unwrap_or_default();
-        format!("{name}+{:#x}", return_address.wrapping_sub(module.bias))
-    }))
+    let name = module.path.rsplit('/').next().unwrap_or_default();
+    if let Some(line) = source_line(return_address) {
+        return Some(format!("{name}:{line}"));
+    }
+    Some(
+        locate
+            .call(module, return_address)
+            .unwrap_or_else(|| format!("{name}+{:#x}", return_address.wrapping_sub(module.bias))),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpiscope_image::layout::{SOURCE_SIZE, source_start};
+
+    #[test]
+    fn lines_of_interpreted_programs_are_shown_without_symbols() {
+        let source = |index| {
+            let start = source_start(index);
+            ModuleFacts { path: format!("/home/u/part{index}.py"), bias: 0, start, end: start + SOURCE_SIZE }
+        };
+        let modules = [source(0), source(1)];
+        let shown = |index, line| place(&modules, &NoSymbols, source_start(index) + line);
+        assert_eq!(shown(0, 1).as_deref(), Some("part0.py:1"));
+        assert_eq!(shown(1, 4711).as_deref(), Some("part1.py:4711"));
+        assert_eq!(shown(2, 1).as_deref(), Some("0x8000000002000001"));
+    }
 }

@@ -1,4 +1,4 @@
-//! Fortran bindings: libraries of their own, which call the C functions.
+//! Bindings of other languages: libraries of their own, which call the C functions.
 
 /// Parts of the names of libraries with a Fortran binding.
 const BINDINGS: [&str; 4] = ["fort", "mpifh", "usempi", "mpi_f"];
@@ -10,9 +10,25 @@ pub fn is_fortran(path: &str) -> bool {
     name.starts_with("lib") && name.contains("mpi") && BINDINGS.iter().any(|part| name.contains(part))
 }
 
+/// Whether a library with this path is Python's binding of MPI: the extension module of mpi4py, of which a wheel has one for each ABI.
+#[must_use]
+pub fn is_python(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let (name, folder) = (parts.next().unwrap_or_default(), parts.next());
+    folder == Some("mpi4py") && name.starts_with("MPI.") && name.ends_with(".so")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_fortran;
+    use super::{is_fortran, is_python};
+
+    #[test]
+    fn the_extension_module_of_mpi4py_is_the_binding_of_python() {
+        let at = |name: &str| format!("/home/u/lib/python3.11/site-packages/{name}");
+        assert!(is_python(&at("mpi4py/MPI.mpich.cpython-311-x86_64-linux-gnu.so")));
+        assert!(is_python(&at("mpi4py/MPI.abi3.so")));
+        assert!(!is_python(&at("mpi4py/dl.abi3.so")) && !is_python(&at("MPI.abi3.so")));
+    }
 
     #[test]
     fn the_bindings_of_all_libraries_are_known_by_name() {

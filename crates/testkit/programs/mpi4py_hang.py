@@ -11,7 +11,7 @@ buffer = bytearray(8)
 
 # scenario python_two_receives 2 deadlock says 0 -> 1 -> 0
 def python_two_receives():
-    world.Recv(buffer, 1 - rank, 0)
+    world.Recv(buffer, 1 - rank, 0)  # here: python_two_receives
 
 
 # scenario python_other_tag 2 message-never-sent culprit 0 says tag 42
@@ -19,19 +19,19 @@ def python_other_tag():
     if rank == 0:
         world.Send(buffer, 1, 41)
     else:
-        world.Recv(buffer, 0, 42)
+        world.Recv(buffer, 0, 42)  # here: python_other_tag
     world.Barrier()
 
 
 # scenario python_barrier_missing 3 collective-not-entered culprit 1 says never entered MPI_Barrier
 def python_barrier_missing():
     if rank != 1:
-        world.Barrier()
+        world.Barrier()  # here: python_barrier_missing
 
 
 # scenario python_objects_in_a_ring 3 deadlock says ->
 def python_objects_in_a_ring():
-    world.recv(source=(rank + 1) % size, tag=5)
+    world.recv(source=(rank + 1) % size, tag=5)  # here: python_objects_in_a_ring
 
 
 globals()[sys.argv[1]]()

@@ -21,13 +21,15 @@ pub use tree::{Node, Stacks, merge};
 use crate::core::{Frame, walk_from};
 use crate::discover::{Job, JobImage};
 use crate::living;
-use crate::names::Locate;
+use crate::names::{Locate, NoSymbols, place};
 use crate::objects::ProcessContext;
 use crate::process::{Process, ThreadFacts};
 use crate::process_file::{AtDeath, ProcessFile};
 use crate::questions::observation::Context;
 use crate::questions::observation::live::{self, Places};
 use crate::rank::SymbolContext;
+use mpi_abi::binding;
+use mpiscope_image::layout::source_line;
 use mpiscope_target::{Live, Location, Module, Result as TargetResult, Target};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -284,21 +286,43 @@ fn is_of_the_system(path: &Path) -> bool {
 
 /// Whether frames of this program say nothing of the user's code.
 fn is_an_interpreter(program: &Path) -> bool {
-    program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("python") || name.starts_with("libpython")
 }
 
 impl Show<'_> {
     /// Those of the user, outermost first.
     fn frames(&self, frames: &[Frame], thread: &ThreadFacts) -> Vec<String> {
         let inside = if thread.call.is_some() { self.inside(frames, thread) } else { 0 };
-        let mut shown: Vec<(Option<String>, String)> =
-            frames.iter().skip(inside).map(|frame| self.frame(frame)).collect();
+        if let Some(line) = self.interpreted(thread) {
+            let natives = frames.iter().skip(inside).filter(|frame| !self.is_of_an_interpreter(frame));
+            return self.of_the_user(natives).chain([line]).collect();
+        }
+        self.of_the_user(frames.iter().skip(inside)).collect()
+    }
+
+    /// The line of an interpreted program that an open call was made from.
+    fn interpreted(&self, thread: &ThreadFacts) -> Option<String> {
+        source_line(thread.return_address).filter(|_| thread.call.is_some())?;
+        place(&self.process.modules, &NoSymbols, thread.return_address)
+    }
+
+    /// Whether a frame says nothing of the user's code, since it is the interpreter's or its binding's.
+    fn is_of_an_interpreter(&self, frame: &Frame) -> bool {
+        self.module(frame).is_some_and(|module| {
+            is_an_interpreter(&module.path) || binding::is_python(&module.path.to_string_lossy())
+        })
+    }
+
+    /// Without those that are below `main`, or where threads begin.
+    fn of_the_user<'f>(&self, frames: impl Iterator<Item = &'f Frame>) -> impl Iterator<Item = String> {
+        let mut shown: Vec<(Option<String>, String)> = frames.map(|frame| self.frame(frame)).collect();
         if let Some(main) = shown.iter().position(|(function, _)| function.as_deref() == Some("main")) {
             shown.truncate(main + 1);
         }
         let begins =
             |function: &Option<String>| function.as_deref().is_some_and(|name| BEGINNINGS.contains(&name));
-        shown.into_iter().filter(|(function, _)| !begins(function)).map(|(_, text)| text).rev().collect()
+        shown.into_iter().filter(move |(function, _)| !begins(function)).map(|(_, text)| text).rev()
     }
 
     /// The innermost one of the user's code: that has a source line, or else is in the program and has a name there.

@@ -18,6 +18,13 @@ pub fn word(from: usize) -> Option<u64> {
     read(from, (&raw mut value).cast(), size_of::<u64>()).then_some(value)
 }
 
+/// So many bytes at an address.
+pub fn bytes(from: u64, len: u64) -> Option<Vec<u8>> {
+    let (from, len) = (usize::try_from(from).ok()?, usize::try_from(len).ok()?);
+    let mut bytes = vec![0; len];
+    read(from, bytes.as_mut_ptr().cast(), len).then_some(bytes)
+}
+
 /// A C `int` at an address.
 pub fn int(from: usize) -> Option<c_int> {
     let mut value = 0;
@@ -33,6 +40,7 @@ mod tests {
         let there = 0x0102_0304_0506_0708_u64;
         let place = (&raw const there).addr();
         assert_eq!((word(place), int(place)), (Some(there), Some(0x0506_0708)));
-        assert_eq!((word(8), int(usize::MAX)), (None, None));
+        assert_eq!((word(8), int(usize::MAX), bytes(8, 4)), (None, None, None));
+        assert_eq!(bytes(place as u64, 3), Some(vec![8, 7, 6]));
     }
 }

@@ -6,7 +6,7 @@ use crate::debugger;
 use crate::interpose::frame::Call;
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
-use crate::record::{observe, process, threads, trace};
+use crate::record::{modules, observe, process, python_call_site, threads, trace};
 use mpi_abi::{Abi, f};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::State;
@@ -131,7 +131,8 @@ fn initialized<A: Abi>(result: c_int) {
 /// The process can communicate from now on.
 fn started(fill: impl FnOnce()) {
     let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
-    process::list_modules(writer);
+    modules::list(writer);
+    python_call_site::start();
     clock::latest(&writer.header().clock);
     process.seq.write(|| {
         fill();
@@ -147,7 +148,8 @@ pub fn before_finalize<A: Abi>(_: &Call<A>) {
     let (Some(writer), Some(process)) = (image::writer(), process::record()) else { return };
     let begun = clock::now();
     image::tell_if_full();
-    process::list_modules(writer);
+    modules::list(writer);
+    python_call_site::start();
     process.seq.write(|| process.finalize_enter.set(begun));
     clock::latest(&writer.header().clock);
     go_on(writer, State::FINALIZING);

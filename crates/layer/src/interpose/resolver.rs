@@ -215,6 +215,10 @@ unsafe extern "C" fn forked() {
 
 /// Points every slot at its hook (through the gate) or at the library.
 pub fn switch_slots(hooked: bool) {
+    let gate = match (upcalls().has_bindings)() {
+        true => arch::gate_of_bindings as *const () as usize,
+        false => arch::gate as *const () as usize,
+    };
     for function in stubs::exported() {
         let slot = 2 * usize::from(function.0);
         for slot in [slot, slot + 1] {
@@ -226,7 +230,7 @@ pub fn switch_slots(hooked: bool) {
             } else if *function == f::MPI_Pcontrol {
                 arch::pcontrol as *const () as usize
             } else {
-                arch::gate as *const () as usize
+                gate
             };
             ENTRY.store(slot, code);
         }

@@ -1,12 +1,14 @@
 //! What is written into the image: the process, its threads, MPI objects, messages and requests, and the program's own
-//! lines behind Fortran bindings.
+//! lines behind bindings of other languages.
 
 pub mod bytes;
 pub mod fortran_call_site;
 pub mod fortran_hooks;
+pub mod modules;
 pub mod objects;
 pub mod observe;
 pub mod process;
+pub mod python_call_site;
 pub mod sites;
 pub mod threads;
 pub mod trace;

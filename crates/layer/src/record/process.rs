@@ -3,10 +3,11 @@
 
 use crate::base::{image, settings};
 use crate::interpose::resolver::symbol;
+use crate::record::modules;
 use mpi_abi::{Abi, COUNT, FunctionId};
 use mpiscope_image::Writer;
-use mpiscope_image::layout::{Chars, FunctionRecord, Module, Note, Process, SectionKind, State};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use mpiscope_image::layout::{Chars, FunctionRecord, Note, Process, SectionKind, State};
+use std::ffi::{CStr, c_char, c_int};
 
 /// The process's own record.
 pub fn record() -> Option<&'static Process> {
@@ -40,7 +41,7 @@ pub fn describe_process<A: Abi>(library: &CStr) {
         put(writer, &process.world, world().as_bytes());
         put(writer, &process.layer, env!("CARGO_PKG_VERSION").as_bytes());
     });
-    list_modules(writer);
+    modules::list(writer);
     writer.header().pid.set(image::own_pid());
     writer.header().state.set(State::STARTED.0);
 }
@@ -134,46 +135,4 @@ fn mpi_version() -> u32 {
         get(&mut major, &mut minor);
     }
     (major.unsigned_abs() << 16) | minor.unsigned_abs() & 0xffff
-}
-
-/// Lists the mapped files, so that addresses mean something when the process is gone. Called again when more may
-/// have been loaded; what is listed already stays.
-pub fn list_modules(writer: &'static Writer) {
-    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, writer: *mut c_void) -> c_int {
-        // SAFETY: the dynamic linker gives a valid record, we gave it the writer.
-        let (info, writer) = unsafe { (&*info, &*writer.cast::<Writer>()) };
-        // SAFETY: the dynamic linker states where the headers are and how many.
-        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-        let code = headers.iter().find(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
-        if let Some(code) = code {
-            // SAFETY: null or a C string of the dynamic linker.
-            let name =
-                (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes());
-            let path = name.filter(|n| !n.is_empty()).map_or_else(executable, <[u8]>::to_vec);
-            let start = info.dlpi_addr + code.p_vaddr;
-            add_module(writer, info.dlpi_addr, start, start + code.p_memsz, &path);
-        }
-        0
-    }
-    // SAFETY: `visit` has the right type and gets the writer.
-    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_ref(writer).cast_mut().cast()) };
-}
-
-fn add_module(writer: &Writer, bias: u64, start: u64, end: u64, path: &[u8]) {
-    for index in 0.. {
-        let Some(module) = writer.record::<Module>(SectionKind::MODULES, index) else { break };
-        if module.start.get() == start && module.end.get() == end {
-            return;
-        }
-    }
-    let text = writer.text(path);
-    if let Some((_, module)) = writer.new_record::<Module>(SectionKind::MODULES, 64) {
-        module.seq.write(|| {
-            module.bias.set(bias);
-            module.start.set(start);
-            module.end.set(end);
-            module.path.offset.set(text.offset.get());
-            module.path.len.set(text.len.get());
-        });
-    }
 }

@@ -25,6 +25,8 @@ pub struct Local {
     pub traffic: crate::record::traffic::scratch::Stack,
     /// Its call sites; none if the image had no room for the thread.
     pub sites: Cell<Option<&'static Index>>,
+    /// The interpreter's state of the thread, once it has been seen to be that: see [`crate::record::python_call_site`].
+    pub python: Cell<u64>,
     /// Its ring of the trace; none without a trace, and if the image had no room.
     pub trace: Cell<Option<Tracer>>,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.

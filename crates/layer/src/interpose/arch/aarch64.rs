@@ -191,6 +191,54 @@ pub unsafe extern "C" fn gate() {
     )
 }
 
+/// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
+#[unsafe(naked)]
+pub unsafe extern "C" fn gate_of_bindings() {
+    naked_asm!(
+        "adrp x10, :gottprel:mpiscope_tls_block",
+        "ldr x10, [x10, :gottprel_lo12:mpiscope_tls_block]",
+        "mrs x11, tpidr_el0",
+        "add x10, x10, x11",
+        "adrp x11, {real}",
+        "add x11, x11, :lo12:{real}",
+        "ldr x11, [x11, x9, lsl #3]",
+        "ldr w12, [x10, {depth}]",
+        "cbnz w12, 2f",
+        "str x11, [x10, {to_real}]",
+        "str x30, [x10, {return_address}]",
+        "mov x12, sp",
+        "str x12, [x10, {stack_pointer}]",
+        "stp x29, x30, [sp, #-96]!",
+        "mov x29, sp",
+        "stp x0, x1, [sp, #16]",
+        "stp x2, x3, [sp, #32]",
+        "stp x4, x5, [sp, #48]",
+        "stp x6, x7, [sp, #64]",
+        "stp x8, x9, [sp, #80]",
+        "bl {see_through}",
+        "ldp x8, x9, [sp, #80]",
+        "ldp x6, x7, [sp, #64]",
+        "ldp x4, x5, [sp, #48]",
+        "ldp x2, x3, [sp, #32]",
+        "ldp x0, x1, [sp, #16]",
+        "ldp x29, x30, [sp], #96",
+        "lsr w9, w9, #1",
+        "adrp x12, {hook}",
+        "add x12, x12, :lo12:{hook}",
+        "ldr x16, [x12, x9, lsl #3]",
+        "br x16",
+        "2:",
+        "br x11",
+        see_through = sym crate::interpose::upcalls::see_through_binding,
+        real = sym REAL,
+        hook = sym HOOK,
+        depth = const offset::DEPTH,
+        to_real = const offset::REAL,
+        return_address = const offset::RETURN_ADDRESS,
+        stack_pointer = const offset::STACK_POINTER,
+    )
+}
+
 /// Where every slot points at first: keeps the arguments, has the slots filled, and jumps again.
 #[unsafe(naked)]
 pub unsafe extern "C" fn resolver() {

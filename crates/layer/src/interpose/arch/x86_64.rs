@@ -171,6 +171,50 @@ pub unsafe extern "C" fn gate() {
     )
 }
 
+/// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
+#[unsafe(naked)]
+pub unsafe extern "C" fn gate_of_bindings() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
+        "lea rax, [rip + {real}]",
+        "mov rax, qword ptr [rax + 8 * r11]",
+        "cmp dword ptr fs:[r10 + {depth}], 0",
+        "jne 2f",
+        "mov qword ptr fs:[r10 + {to_real}], rax",
+        "mov rax, qword ptr [rsp]",
+        "mov qword ptr fs:[r10 + {return_address}], rax",
+        "lea rax, [rsp + 8]",
+        "mov qword ptr fs:[r10 + {stack_pointer}], rax",
+        "push rbp",
+        ".cfi_adjust_cfa_offset 8",
+        ".cfi_rel_offset rbp, 0",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push r11",
+        // Aligned to 16 bytes with the eight words and the return address.
+        "sub rsp, 8",
+        "call {see_through}",
+        "add rsp, 8",
+        "pop r11", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "shr r11d, 1",
+        "lea rax, [rip + {hook}]",
+        "jmp qword ptr [rax + 8 * r11]",
+        "2:",
+        "jmp rax",
+        ".cfi_endproc",
+        see_through = sym crate::interpose::upcalls::see_through_binding,
+        real = sym REAL,
+        hook = sym HOOK,
+        depth = const offset::DEPTH,
+        to_real = const offset::REAL,
+        return_address = const offset::RETURN_ADDRESS,
+        stack_pointer = const offset::STACK_POINTER,
+    )
+}
+
 /// Where every slot points at first: keeps the arguments, has the slots filled, and jumps again.
 #[unsafe(naked)]
 pub unsafe extern "C" fn resolver() {

@@ -41,7 +41,7 @@ use crate::base::{image, settings};
 use crate::interpose::frame::{Call, handle_word};
 use crate::interpose::real;
 use crate::record::fortran_call_site;
-use crate::record::{sites, trace};
+use crate::record::{python_call_site, sites, trace};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::Recording;
@@ -127,7 +127,7 @@ pub fn initialized<A: Abi>() {
     }
 }
 
-/// Learns the null handles and where Fortran bindings lie, and reads the settings. Called when the library was found.
+/// Learns the null handles and where bindings of other languages lie, and reads the settings. Called when the library was found.
 pub fn start<A: Abi>() {
     let names = ObjectKind::ALL.iter().filter_map(|kind| Some((*kind, kind.null()?)));
     for (kind, name) in names {
@@ -136,6 +136,7 @@ pub fn start<A: Abi>() {
         }
     }
     fortran_call_site::bindings::start();
+    python_call_site::start();
     sites::start();
     trace::start();
     datatypes::built_in::start::<A>();

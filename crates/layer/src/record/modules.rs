@@ -1,0 +1,57 @@
+//! The files that the process has mapped, in the image: addresses mean something when the process is gone.
+#![allow(unsafe_code)]
+
+use mpiscope_image::Writer;
+use mpiscope_image::layout::{Module, SectionKind};
+use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
+
+/// Lists the mapped files. Called again when more may have been loaded; what is listed already stays.
+pub fn list(writer: &Writer) {
+    visit(&mut |bias, code, path| add(writer, bias, code, path));
+}
+
+/// Whoever is shown a file: what is added to its addresses, where its code lies, and its path.
+type Visitor<'a> = &'a mut dyn FnMut(u64, Range<u64>, &[u8]);
+
+/// Shows all mapped files with code.
+pub fn visit(mut visitor: Visitor<'_>) {
+    unsafe extern "C" fn show(info: *mut libc::dl_phdr_info, _: usize, visitor: *mut c_void) -> c_int {
+        // SAFETY: the dynamic linker gives a valid record, we gave it the visitor.
+        let (info, visitor) = unsafe { (&*info, &mut *visitor.cast::<Visitor<'_>>()) };
+        // SAFETY: the dynamic linker states where the headers are and how many.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let code = headers.iter().find(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
+        if let Some(code) = code {
+            // SAFETY: null or a C string of the dynamic linker.
+            let name =
+                (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes());
+            let path = name.filter(|n| !n.is_empty()).map_or_else(super::process::executable, <[u8]>::to_vec);
+            let start = info.dlpi_addr + code.p_vaddr;
+            visitor(info.dlpi_addr, start..start + code.p_memsz, &path);
+        }
+        0
+    }
+    // SAFETY: `show` has the right type and gets the visitor.
+    unsafe { libc::dl_iterate_phdr(Some(show), (&raw mut visitor).cast()) };
+}
+
+/// Enters a file, unless it is there.
+pub fn add(writer: &Writer, bias: u64, code: Range<u64>, path: &[u8]) {
+    for index in 0.. {
+        let Some(module) = writer.record::<Module>(SectionKind::MODULES, index) else { break };
+        if module.start.get() == code.start && module.end.get() == code.end {
+            return;
+        }
+    }
+    let text = writer.text(path);
+    if let Some((_, module)) = writer.new_record::<Module>(SectionKind::MODULES, 64) {
+        module.seq.write(|| {
+            module.bias.set(bias);
+            module.start.set(code.start);
+            module.end.set(code.end);
+            module.path.offset.set(text.offset.get());
+            module.path.len.set(text.len.get());
+        });
+    }
+}

@@ -1,0 +1,150 @@
+//! Whether the process has an interpreter of Python that is known, and its state of a thread.
+#![allow(unsafe_code)]
+
+use super::frames::Frames;
+use super::layout::{Identity, Layout};
+use super::memory::Memory;
+use crate::base::{clock, image};
+use crate::interpose::tls::Tls;
+use crate::record::modules;
+use crate::record::threads;
+use mpi_abi::binding;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What is known of the interpreter.
+struct Interpreter {
+    layout: Layout,
+    /// `PyGILState_GetThisThreadState`: may be called with the interpreter's lock or without.
+    state: unsafe extern "C" fn() -> *const c_void,
+    /// `&PyCode_Type`.
+    code_type: u64,
+}
+
+static INTERPRETER: OnceLock<Option<Interpreter>> = OnceLock::new();
+/// Its structures turned out to be others than those of its version.
+static FOREIGN: AtomicBool = AtomicBool::new(false);
+
+/// Bindings at most: mpi4py has one, and comes with several of which one is loaded.
+const MOST: usize = 4;
+/// Beginning and end of the code of each.
+static BINDINGS: [[AtomicU64; 2]; MOST] = [const { [const { AtomicU64::new(0) }; 2] }; MOST];
+
+/// Looks for an interpreter, and for bindings. Called when the MPI library is found, and whenever more may have been loaded.
+pub fn start() {
+    if INTERPRETER.get_or_init(find).is_some() {
+        modules::visit(&mut |_, code, path| {
+            if binding::is_python(&String::from_utf8_lossy(path)) {
+                remember(code.start, code.end);
+            }
+        });
+    }
+}
+
+/// Whether there is an interpreter whose lines can be had.
+pub fn exists() -> bool {
+    matches!(INTERPRETER.get(), Some(Some(_)))
+}
+
+fn remember(start: u64, end: u64) {
+    for [first, last] in &BINDINGS {
+        match first.load(Ordering::Relaxed) {
+            0 => {
+                last.store(end, Ordering::Relaxed);
+                return first.store(start, Ordering::Release);
+            }
+            known if known == start => return,
+            _ => {}
+        }
+    }
+}
+
+/// Whether an address behind a call is one in a binding.
+#[inline]
+pub fn bindings_hold(address: u64) -> bool {
+    let at = address.wrapping_sub(1);
+    let ranges =
+        BINDINGS.iter().map(|[begin, end]| begin.load(Ordering::Acquire)..end.load(Ordering::Relaxed));
+    ranges.take_while(|range| range.start != 0).any(|range| range.contains(&at))
+}
+
+/// What the process has, if it is a version that is known.
+fn find() -> Option<Interpreter> {
+    let state = exported(c"PyGILState_GetThisThreadState")?;
+    let version = exported(c"Py_GetVersion")?;
+    let code_type = exported(c"PyCode_Type")?;
+    // SAFETY: the type of CPython's `Py_GetVersion`, which may be called at any time and gives text that stays.
+    let text = unsafe {
+        let version: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(version);
+        CStr::from_ptr(version())
+    };
+    let layout = Layout::of(minor(text.to_str().ok()?)?)?;
+    // SAFETY: the type of CPython's `PyGILState_GetThisThreadState`.
+    let state = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_void>(state) };
+    Some(Interpreter { layout, state, code_type: code_type as u64 })
+}
+
+/// The second number of `3.11.7 (main, …)`.
+pub fn minor(version: &str) -> Option<u32> {
+    version.strip_prefix("3.")?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn exported(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a look-up by name.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+/// The frames of this thread, and how they may be read.
+pub fn of_thread(tls: &Tls) -> Option<(Memory, Frames)> {
+    let interpreter = INTERPRETER.get()?.as_ref()?;
+    if FOREIGN.load(Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: the function of a loaded library that is never unloaded; it reads a value of this thread.
+    let state = unsafe { (interpreter.state)() } as u64;
+    if state == 0 {
+        return None;
+    }
+    let frames = Frames { layout: &interpreter.layout, state };
+    let local = threads::local(tls);
+    if local.is_some_and(|local| local.python.get() == state) {
+        return Some((Memory { trusted: true }, frames));
+    }
+    let memory = Memory { trusted: false };
+    match interpreter.owns(memory, frames) {
+        Some(true) => local.iter().for_each(|local| local.python.set(state)),
+        Some(false) => return give_up(),
+        None => {}
+    }
+    Some((memory, frames))
+}
+
+impl Interpreter {
+    /// Whether the state is this thread's, with frames of Python code; nothing while it has no frame.
+    fn owns(&self, memory: Memory, frames: Frames) -> Option<bool> {
+        let whose = memory.word(frames.state, self.layout.thread);
+        let mine = match self.layout.identity {
+            // SAFETY: no arguments; the kernel always answers.
+            Identity::Kernel => whose == Some(unsafe { libc::syscall(libc::SYS_gettid) } as u64),
+            // SAFETY: no arguments.
+            Identity::Posix => whose == Some(unsafe { libc::pthread_self() }),
+        };
+        if !mine {
+            return Some(false);
+        }
+        frames.walk(&memory).next().map(|frame| frame.is_of(&memory, self.code_type))
+    }
+}
+
+#[cold]
+fn give_up<T>() -> Option<T> {
+    FOREIGN.store(true, Ordering::Relaxed);
+    if let Some(writer) = image::writer() {
+        const WHY: &str =
+            "lines of Python are not known: its structures are not those of its version's usual build";
+        writer.note(clock::now(), WHY);
+    }
+    None
+}

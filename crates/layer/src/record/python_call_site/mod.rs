@@ -1,0 +1,67 @@
+//! The line of the Python program for a call that Python's binding of MPI makes for it.
+//!
+//! All calls of a Python program return into one library, mpi4py's, so that its own lines are what tells them apart. They are on
+//! no stack of the machine: the interpreter has frames of its own. The thread that makes the call is the one whose frames are
+//! looked at, and while it is in the call it cannot change them; nothing of Python is called, since the binding has given up the
+//! interpreter's lock before it calls MPI.
+//!
+//! | module | has |
+//! | --- | --- |
+//! | [`interpreter`] | whether there is an interpreter that is known, and its state of this thread |
+//! | [`layout`] | where the structures of its versions have what is needed |
+//! | [`frames`] | the interpreter's frames of a thread |
+//! | [`lines`] | the tables that have the line of an instruction |
+//! | [`sources`] | the address that stands for a line: see [`mpiscope_image::layout::source_line`] |
+//!
+//! The *gate* asks in processes with an interpreter alone; all others pay nothing. What is learned of an instruction is kept, so that
+//! the usual call costs a few loads. Everything that is read for the first time is read through the kernel: an interpreter that
+//! is built otherwise than it says costs its lines, never the program.
+#![allow(unsafe_code)]
+
+mod frames;
+mod interpreter;
+mod layout;
+mod lines;
+mod memory;
+mod sources;
+#[cfg(test)]
+mod tests;
+
+pub use interpreter::{exists, start};
+
+use crate::interpose::tls::Tls;
+use frames::Frames;
+use interpreter::bindings_hold;
+use memory::Memory;
+use sources::Known;
+
+/// Frames that are looked at.
+const MOST_FRAMES: usize = 64;
+
+/// Where a call was made: `from` itself, the address behind the call, unless it lies in Python's binding; then what stands for the line
+/// of the program.
+pub fn of(tls: &Tls, from: u64) -> u64 {
+    if !bindings_hold(from) {
+        return from;
+    }
+    // SAFETY: the C library's errno belongs to this thread.
+    let errno = unsafe { *libc::__errno_location() };
+    let line = interpreter::of_thread(tls).and_then(|(memory, frames)| users_line(&memory, frames));
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    line.unwrap_or(from)
+}
+
+/// The line of the innermost frame of the user's code; of the innermost frame at all if every one is of a library.
+fn users_line(memory: &Memory, frames: Frames) -> Option<u64> {
+    let mut innermost = None;
+    for frame in frames.walk(memory).take(MOST_FRAMES) {
+        let key = frame.key(memory)?;
+        let known = sources::find(key).or_else(|| sources::learn(key, &frame.place()?))?;
+        match known {
+            Known::Users(line) => return Some(line),
+            Known::Library(line) => innermost = innermost.or(Some(line)),
+        }
+    }
+    innermost
+}

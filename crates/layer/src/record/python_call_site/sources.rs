@@ -1,0 +1,87 @@
+//! What stands for a line of a source file: an address in a module of the image that no process has mapped.
+
+use crate::base::image;
+use crate::record::modules;
+use mpiscope_image::layout::{SOURCE_SIZE, source_start};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::frames::Place;
+
+/// A line that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Of the user's code.
+    Users(u64),
+    /// Of a library: whoever called it is asked.
+    Library(u64),
+}
+
+/// Instructions that are remembered; of others the line is read at each call.
+const SLOTS: usize = 1 << 14;
+/// Slots that are looked at for one instruction.
+const PROBES: usize = 8;
+/// Source files at most.
+const FILES: usize = 4096;
+/// Says in a slot that the line is one of a library. Lines are in the upper half of the addresses, so that they differ there.
+const OF_A_LIBRARY: u64 = 1 << 62;
+
+/// Key and line of each instruction.
+static INSTRUCTIONS: OnceLock<Box<[[AtomicU64; 2]]>> = OnceLock::new();
+/// The files, in the order in which they were met.
+/// Its lock is not one of the objects', which a thread may take only once it has its record.
+static SEEN: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+/// What is known of an instruction.
+#[inline]
+pub fn find(key: u64) -> Option<Known> {
+    let slots = slots_of(INSTRUCTIONS.get()?, key);
+    let found = slots.iter().find(|[of, _]| of.load(Ordering::Acquire) == key)?;
+    let line = found[1].load(Ordering::Relaxed);
+    Some(if line & OF_A_LIBRARY == 0 { Known::Users(line) } else { Known::Library(line & !OF_A_LIBRARY) })
+}
+
+fn slots_of(slots: &[[AtomicU64; 2]], key: u64) -> &[[AtomicU64; 2]] {
+    let first = (key >> 32) as usize % (SLOTS - PROBES);
+    slots.get(first..first + PROBES).unwrap_or_default()
+}
+
+/// Enters an instruction that is at a place.
+#[cold]
+pub fn learn(key: u64, place: &Place) -> Option<Known> {
+    let mut files = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let line = address_of(&mut files, place)?;
+    let (known, word) = match is_of_a_library(&place.file) {
+        true => (Known::Library(line), line | OF_A_LIBRARY),
+        false => (Known::Users(line), line),
+    };
+    let empty = || (0..SLOTS).map(|_| [const { AtomicU64::new(0) }; 2]).collect();
+    let mut slots = slots_of(INSTRUCTIONS.get_or_init(empty), key).iter();
+    if let Some([of, to]) = slots.find(|[of, _]| [0, key].contains(&of.load(Ordering::Relaxed))) {
+        to.store(word, Ordering::Relaxed);
+        of.store(key, Ordering::Release);
+    }
+    Some(known)
+}
+
+/// The address of a line; its file becomes a module when it is new.
+fn address_of(files: &mut Vec<Vec<u8>>, place: &Place) -> Option<u64> {
+    let index = match files.iter().position(|file| *file == place.file) {
+        Some(index) => index,
+        None if files.len() < FILES => {
+            let start = source_start(files.len() as u64);
+            modules::add(image::writer()?, 0, start..start + SOURCE_SIZE, &place.file);
+            files.push(place.file.clone());
+            files.len() - 1
+        }
+        None => return None,
+    };
+    let line = u64::from(place.line);
+    (line < SOURCE_SIZE).then_some(source_start(index as u64) + line)
+}
+
+/// Whether a file is not the user's own: of Python itself, or installed. The interpreter's own have names like `<frozen runpy>`.
+pub fn is_of_a_library(file: &[u8]) -> bool {
+    const PARTS: [&[u8]; 4] = [b"/site-packages/", b"/dist-packages/", b"/lib/python3.", b"/mpi4py/"];
+    file.first() == Some(&b'<') || PARTS.iter().any(|part| file.windows(part.len()).any(|here| here == *part))
+}
