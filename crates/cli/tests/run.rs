@@ -268,7 +268,7 @@ fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_stays() 
     let started = Instant::now();
     let told = text(&run.go().stderr);
     assert!(started.elapsed() < Duration::from_secs(5));
-    assert!(told.contains("rank [0-1]: ended without MPI_Finalize, last seen in MPI_Recv"), "{told}");
+    assert!(told.contains("ranks [0-1]: ended without MPI_Finalize, last seen in MPI_Recv"), "{told}");
     assert_eq!(run.report()["ranks"].as_array().unwrap().len(), 2);
 }
 

@@ -67,11 +67,11 @@ pub struct Leak {
     pub ranks: Members,
 }
 
-/// `4 communicators, MPI_Comm_dup at solver.c:12 (rank [0-3])`.
+/// `4 communicators, MPI_Comm_dup at solver.c:12 (ranks [0-3])`.
 impl fmt::Display for Leak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = noun(self.kind, self.count);
-        let rank = if self.ranks.is_empty() { String::new() } else { format!(" (rank {})", self.ranks) };
+        let rank = if self.ranks.is_empty() { String::new() } else { format!(" ({})", self.ranks.named()) };
         write!(f, "{} {word}, {} at {}{rank}", self.count, self.function, self.place)
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         let leaks = join(ranks.into_iter());
         let told: Vec<String> = leaks.iter().map(Leak::to_string).collect();
         let wanted =
-            ["7 info objects, MPI_X at a.c:9 (rank 0)", "4 communicators, MPI_X at a.c:1 (rank [0,2])"];
+            ["7 info objects, MPI_X at a.c:9 (rank 0)", "4 communicators, MPI_X at a.c:1 (ranks [0,2])"];
         assert_eq!(told, wanted);
     }
 

@@ -29,11 +29,11 @@ pub struct Lost {
     pub ranks: Members,
 }
 
-/// `lost on rank [0-1]: 12 requests: the image could not grow: …`.
+/// `lost on ranks [0-1]: 12 requests: the image could not grow: …`.
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ranks = if self.ranks.is_empty() { "?".to_owned() } else { self.ranks.to_string() };
-        write!(f, "lost on rank {ranks}: {} {}", self.count, self.kind)?;
+        let ranks = if self.ranks.is_empty() { "rank ?".to_owned() } else { self.ranks.named() };
+        write!(f, "lost on {ranks}: {} {}", self.count, self.kind)?;
         why(&self.kind).map_or(Ok(()), |why| write!(f, ": {why}"))
     }
 }
@@ -65,7 +65,7 @@ mod tests {
         let (first, second) = (of(&[("events", 3), ("requests", 1)]), of(&[("events", 4)]));
         let lost = joined([((0, Some(0)), &first), ((0, Some(1)), &second)]);
         let lines: Vec<String> = lost.iter().map(Lost::to_string).collect();
-        assert_eq!(lines[0], "lost on rank [0-1]: 7 events: no callback took them in time");
+        assert_eq!(lines[0], "lost on ranks [0-1]: 7 events: no callback took them in time");
         assert!(lines[1].starts_with("lost on rank 0: 1 requests: the image could not grow"), "{lines:?}");
         assert_eq!(lines.len(), 2);
     }

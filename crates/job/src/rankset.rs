@@ -15,6 +15,12 @@ impl FromIterator<u32> for RankSet {
     }
 }
 
+/// The word for so many ranks.
+#[must_use]
+pub const fn noun(ranks: usize) -> &'static str {
+    if ranks == 1 { "rank" } else { "ranks" }
+}
+
 /// Ranks at equal distances: `4-31`, `0-60:4`, or one alone.
 #[derive(Debug, Clone, Copy)]
 struct Run {
@@ -38,6 +44,12 @@ impl fmt::Display for Run {
 const LEAST_STRIDED: usize = 3;
 
 impl RankSet {
+    /// For sentences: `rank 3`, `ranks [0,4-31]`.
+    #[must_use]
+    pub fn named(&self) -> String {
+        format!("{} {self}", noun(self.0.len()))
+    }
+
     /// The ranks of the set in as few runs as a look from the left finds.
     fn runs(&self) -> Vec<Run> {
         let ranks: Vec<u32> = self.0.iter().copied().collect();

@@ -4,7 +4,7 @@
 //! always is the only one, goes without saying.
 
 use crate::process::Process;
-use crate::rankset::RankSet;
+use crate::rankset::{RankSet, noun};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,6 +54,12 @@ impl Members {
         if let Some(rank) = rank {
             self.0.entry(world).or_default().0.insert(rank);
         }
+    }
+
+    /// For sentences: `rank 3`, `ranks [0,4-31]`, `ranks [0-1], 1.[0-1]`.
+    #[must_use]
+    pub fn named(&self) -> String {
+        format!("{} {self}", noun(self.len()))
     }
 
     /// How many.

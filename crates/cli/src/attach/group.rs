@@ -97,13 +97,12 @@ fn heads(members: &[&Answer], several: bool) -> String {
             None => nameless.push(member.pid),
         }
     }
-    let word = |n: usize| if n == 1 { "rank" } else { "ranks" };
     let head = |(world, (ranks, nameless)): (&str, (RankSet, Vec<u32>))| {
         let mut parts = Vec::new();
-        match (ranks.0.len(), several && !world.is_empty()) {
-            (0, _) => {}
-            (n, true) => parts.push(format!("{} {ranks} of {world}", word(n))),
-            (n, false) => parts.push(format!("{} {ranks}", word(n))),
+        match (ranks.0.is_empty(), several && !world.is_empty()) {
+            (true, _) => {}
+            (false, true) => parts.push(format!("{} of {world}", ranks.named())),
+            (false, false) => parts.push(ranks.named()),
         }
         parts.extend(nameless.iter().map(|pid| format!("process {pid}")));
         parts.join(", ")

@@ -16,12 +16,12 @@ pub fn head(found: &Inspection, freed: bool) -> Vec<String> {
     let of = size.map_or_else(String::new, |size| format!(" of {size}"));
     let rank = match (ranks.len(), found.looks.first()) {
         (0, Some(look)) => format!("process {}", look.process.pid),
-        _ => format!("rank {ranks}{of}"),
+        _ => format!("{}{of}", ranks.named()),
     };
     let mut lines = vec![format!("job {}: {rank}", found.job)];
     let ended = |look: &&Look| look.process.finalized();
     if found.looks.iter().any(|look| ended(&look)) {
-        lines.push(format!("  rank {}: after MPI_Finalize", who(found.looks.iter().filter(ended))));
+        lines.push(format!("  {}: after MPI_Finalize", who(found.looks.iter().filter(ended)).named()));
     }
     lines.extend(blind(found));
     lines.extend(losses(found, freed));
@@ -38,7 +38,7 @@ pub fn blind(found: &Inspection) -> Vec<String> {
             None => reasons.push((reason, who([look].into_iter()))),
         }
     }
-    reasons.iter().map(|(why, ranks)| format!("  cannot see rank {}: {why}", ranks_cell(ranks))).collect()
+    reasons.iter().map(|(why, ranks)| format!("  cannot see {}: {why}", ranks.named())).collect()
 }
 
 /// What the images had no room for, of objects. Forgetting what was freed long ago is no loss for whom does not ask for it.
@@ -57,9 +57,9 @@ fn forgotten(found: &Inspection) -> Option<String> {
     let least = counts.iter().map(|(_, count)| *count).min()?;
     let most = counts.iter().map(|(_, count)| *count).max()?;
     let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    let ranks = ranks_cell(&who(counts.iter().map(|(look, _)| *look)));
+    let ranks = who(counts.iter().map(|(look, _)| *look)).named();
     let more = "MPISCOPE_TOMBSTONES=N before the start keeps more";
-    Some(format!("  no longer known on rank {ranks}: {count} freed objects ({more})"))
+    Some(format!("  no longer known on {ranks}: {count} freed objects ({more})"))
 }
 
 /// Losses that concern objects.

@@ -293,13 +293,13 @@ fn ends(report: &JobReport) -> Vec<String> {
         let mut who = Members::default();
         who.add(first.world_number, first.rank);
         let before = first.before_s.map_or_else(String::new, |s| format!(", {s:.3} s before the next"));
-        format!("  first to end: rank {who}{before}")
+        format!("  first to end: {}{before}", who.named())
     });
     let mut lines: Vec<(Members, String)> = ends.into_iter().map(|(text, ranks)| (ranks, text)).collect();
     lines.sort_by_key(|(ranks, _)| ranks.first());
     let who = |ranks: &Members| match ranks.len() {
         0 => "a process of unknown rank".to_owned(),
-        _ => format!("rank {ranks}"),
+        _ => ranks.named(),
     };
     let lines = lines.iter().map(|(ranks, text)| format!("  {}: {text}", who(ranks)));
     first.into_iter().chain(lines).collect()
@@ -409,7 +409,7 @@ fn leaks(report: &JobReport, written: Option<&Path>) -> Vec<String> {
 fn notes(report: &JobReport) -> Vec<String> {
     let note = |(text, ranks): &(String, Members)| match ranks.len() {
         0 => format!("  note: {text}"),
-        _ => format!("  note (rank {ranks}): {text}"),
+        _ => format!("  note ({}): {text}", ranks.named()),
     };
     report.notes.iter().map(note).collect()
 }

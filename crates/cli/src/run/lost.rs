@@ -76,11 +76,7 @@ impl End {
 
 fn sentence(host: &Silent, patience: Option<Duration>) -> String {
     let ranks: RankSet = host.ranks.iter().copied().collect();
-    let whose = match host.ranks.len() {
-        0 => String::new(),
-        1 => format!(" with rank {ranks}"),
-        _ => format!(" with ranks {ranks}"),
-    };
+    let whose = if ranks.0.is_empty() { String::new() } else { format!(" with {}", ranks.named()) };
     let then = match patience {
         Some(patience) => format!("after {} s the job is ended", patience.as_secs_f64()),
         None => "the launcher may wait for it for ever (--lost-after SECONDS ends the job then)".to_owned(),

@@ -51,7 +51,7 @@ fn headline(ranks: &[Rank]) -> String {
     let numbers: RankSet = ranks.iter().map(|rank| rank.number).collect();
     let Some(first) = ranks.first().map(|rank| &rank.process) else { return String::new() };
     let of = first.size.map(|size| format!(" of {size}")).unwrap_or_default();
-    format!("job {}: rank {numbers}{of}, {}", first.job, first.library)
+    format!("job {}: {}{of}, {}", first.job, numbers.named(), first.library)
 }
 
 fn ranks(options: &Options) -> Result<Vec<Rank>> {

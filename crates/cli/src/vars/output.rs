@@ -5,6 +5,7 @@ use super::item::{Held, Item};
 use crate::exit;
 use crate::render::{Block, Screen};
 use anyhow::Result;
+use mpiscope_job::RankSet;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -203,11 +204,7 @@ fn range(item: &Item) -> Option<String> {
 
 /// `rank 3`, `ranks [0,2]`.
 fn ranks(held: &Held) -> String {
-    match &held.ranks {
-        Some(ranks) if ranks.0.len() == 1 => format!("rank {ranks}"),
-        Some(ranks) => format!("ranks {ranks}"),
-        None => String::new(),
-    }
+    held.ranks.as_ref().map_or_else(String::new, RankSet::named)
 }
 
 fn held(item: &Item, held: &Held) -> String {

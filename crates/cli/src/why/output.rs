@@ -25,7 +25,6 @@ pub fn reasons(found: &Verdict) -> Vec<String> {
 }
 
 fn evidence(line: &Evidence) -> String {
-    let who = if line.ranks.len() == 1 { "rank" } else { "ranks" };
     let since = line.since_s.map_or_else(String::new, |since| format!(", for {}", render::age(since)));
-    format!("  {who} {}: {}{since}", line.ranks, line.what)
+    format!("  {}: {}{since}", line.ranks.named(), line.what)
 }

@@ -172,7 +172,7 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
     let (told, status) = saved.told(&["--rank", "0", "--kind", "comm", "--fortran", "--handle", &negative]);
     assert!(status == Some(0) && told.contains("\"solver\""), "{told}");
     let (told, status) = saved.told(&["--handle", "id:0abc1234"]);
-    assert!(status == Some(0) && told.contains("the same object on rank [0-1]"), "{told}");
+    assert!(status == Some(0) && told.contains("the same object on ranks [0-1]"), "{told}");
     assert!(told.contains("0x84000001") && told.contains("0x84000002"), "each rank's own handle: {told}");
     let (told, _) = saved.told(&["--handle", "MPI_COMM_WORLD", "--rank", "1"]);
     assert!(told.contains("MPI_COMM_WORLD") && told.contains("predefined"), "{told}");
@@ -188,7 +188,7 @@ fn objects_of_one_process_each_that_look_alike_are_told_once() {
         sample
     });
     let (told, _) = Saved::new(&samples).told(&["--handle", "0xac000000"]);
-    assert!(told.starts_with("alike on rank [0-1]:\nMPI_Request, handle 0xac000000, live\n"), "{told}");
+    assert!(told.starts_with("alike on ranks [0-1]:\nMPI_Request, handle 0xac000000, live\n"), "{told}");
     assert_eq!(told.matches("from 3 tag 42").count(), 1, "{told}");
     assert!(told.contains("\nrank 2: MPI_Request, handle") && told.contains("from 3 tag 43"), "{told}");
 }
@@ -289,7 +289,7 @@ fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
     let saved = two();
     let (told, status) = saved.told(&["--leaks"]);
     assert_eq!(status, Some(1), "{told}");
-    assert!(told.contains("  2 communicators, MPI_Comm_dup at 0x1234 (rank [0-1])"), "{told}");
+    assert!(told.contains("  2 communicators, MPI_Comm_dup at 0x1234 (ranks [0-1])"), "{told}");
     assert!(told.contains("  1 request, MPI_Irecv at 0x1234 (rank 1)"), "{told}");
     let (told, status) = saved.told(&["--leaks", "--kind", "win"]);
     assert!(status == Some(0) && told.contains("everything that was made has been freed"), "{told}");
@@ -321,7 +321,7 @@ fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
         sample
     });
     let saved = Saved::new(&samples);
-    let line = "  no longer known on rank [0-2]: 40 to 42 freed objects";
+    let line = "  no longer known on ranks [0-2]: 40 to 42 freed objects";
     assert!(!saved.told(&[]).0.contains("40"));
     let (told, _) = saved.told(&["--freed"]);
     assert_eq!(told.matches(line).count(), 1, "{told}");
@@ -338,7 +338,7 @@ fn objects_that_found_no_room_are_shown_for_all_ranks_with_the_reason() {
         sample
     });
     let (told, _) = Saved::new(&samples).told(&[]);
-    assert!(told.contains("  lost on rank [0-1]: 4 objects: the image could not grow"), "{told}");
+    assert!(told.contains("  lost on ranks [0-1]: 4 objects: the image could not grow"), "{told}");
 }
 
 #[test]

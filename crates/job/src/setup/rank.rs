@@ -122,8 +122,7 @@ fn present(ranks: &[Facts]) -> Check {
     if answered.0.is_empty() || silent.0.is_empty() {
         return Check::fine("ranks", found);
     }
-    let nouns = if silent.0.len() == 1 { "rank" } else { "ranks" };
-    let found = format!("{found}; {nouns} {silent} of {size} did not");
+    let found = format!("{found}; {} of {size} did not", silent.named());
     Check::of(
         "ranks",
         Result::Problem,
@@ -159,8 +158,7 @@ fn all(
     let mut hosts: Vec<&str> = wrong.iter().map(|facts| facts.host.as_str()).collect();
     hosts.dedup();
     let ranks = set(wrong.iter().copied());
-    let noun = if ranks.0.len() == 1 { "rank" } else { "ranks" };
-    let found = format!("{bad} {noun} {ranks} on {}", hosts.join(", "));
+    let found = format!("{bad} {} on {}", ranks.named(), hosts.join(", "));
     Check::of(name, Result::Problem, found, remedy(first))
 }
 

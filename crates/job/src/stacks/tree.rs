@@ -48,7 +48,7 @@ pub fn merge(taken: &[Taken]) -> Stacks {
             }
         }
     }
-    stacks.notes = notes.into_iter().map(|(why, ranks)| format!("rank {ranks}: {why}")).collect();
+    stacks.notes = notes.into_iter().map(|(why, ranks)| format!("{}: {why}", ranks.named())).collect();
     stacks
 }
 
@@ -79,9 +79,8 @@ impl Stacks {
 
 impl Node {
     fn add_lines(&self, depth: usize, above: Option<&Members>, lines: &mut Vec<String>) {
-        let word = if self.ranks.len() == 1 { "rank" } else { "ranks" };
         let who =
-            if above == Some(&self.ranks) { String::new() } else { format!(" ({word} {})", self.ranks) };
+            if above == Some(&self.ranks) { String::new() } else { format!(" ({})", self.ranks.named()) };
         lines.push(format!("{:1$}{2}{who}", "", 2 * depth, self.frame));
         self.calls.iter().for_each(|node| node.add_lines(depth + 1, Some(&self.ranks), lines));
     }
@@ -117,6 +116,6 @@ mod tests {
     fn why_a_stack_is_not_whole_is_said_once_for_all_ranks_of_which_it_is_true() {
         let mut taken = [process(0, &["a.c:3"], "in MPI_Recv"), process(1, &["a.c:3"], "in MPI_Recv")];
         taken.iter_mut().for_each(|one| one.threads[0].part = Some("not allowed".into()));
-        assert_eq!(merge(&taken).notes, ["rank [0-1]: not allowed"]);
+        assert_eq!(merge(&taken).notes, ["ranks [0-1]: not allowed"]);
     }
 }

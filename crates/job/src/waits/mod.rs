@@ -179,7 +179,7 @@ pub struct Cause {
 /// `rank 0, computing after MPI_Send at heat.c:40, cost ranks [1-3] 12.400 s (31 %), 8.300 s of it through others that it made late`
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (who, by) = (noun(&self.ranks), noun(&self.culprit));
+        let (who, by) = (self.ranks.named(), self.culprit.named());
         write!(f, "{by}, {}, cost {who} {:.3} s ({:.0} %)", self.doing, self.seconds, 100.0 * self.share)?;
         if self.handed_on_s < 0.01 * self.seconds {
             return Ok(());
@@ -191,16 +191,16 @@ impl fmt::Display for Cause {
 /// `ranks [1-3] lost 12.4 s (31 %) in MPI_Waitall at heat.c:52 waiting for rank 0, which was computing after …`
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (who, lost) = (noun(&self.ranks), self.seconds);
+        let (who, lost) = (self.ranks.named(), self.seconds);
         write!(f, "{who} lost {lost:.3} s ({:.0} %) in {}", 100.0 * self.share, self.function)?;
         if let Some(line) = &self.line {
             write!(f, " at {line}")?;
         }
-        write!(f, " waiting for {}, which was {}", noun(&self.culprit), self.meanwhile)?;
+        write!(f, " waiting for {}, which was {}", self.culprit.named(), self.meanwhile)?;
         if let Some(Began { culprit, doing, seconds }) = self.began.first()
             && *seconds >= SAID * self.seconds
         {
-            write!(f, "; {seconds:.3} s of it began with {}, {doing}", noun(culprit))?;
+            write!(f, "; {seconds:.3} s of it began with {}, {doing}", culprit.named())?;
         }
         match self.estimated_s {
             Some(all) => write!(f, " (as far as seen; over the whole run about {all:.3} s)"),
@@ -211,10 +211,6 @@ impl fmt::Display for Lost {
 
 /// The least part of a wait that is worth saying of whom it began with.
 const SAID: f64 = 0.1;
-
-fn noun(ranks: &Members) -> String {
-    format!("{} {ranks}", if ranks.len() == 1 { "rank" } else { "ranks" })
-}
 
 /// The waits of a job.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]

@@ -14,14 +14,14 @@ pub fn lines(group: &Same<'_>, processes: usize) -> Vec<String> {
     if group.views.len() == 1 {
         let mut lines: Vec<String> = first.facts.iter().map(Fact::text).collect();
         if let (Some(line), true, false) = (lines.first_mut(), processes > 1, group.members.is_empty()) {
-            *line = format!("rank {}: {line}", group.members);
+            *line = format!("{}: {line}", group.members.named());
         }
         return lines;
     }
     let views =
         group.views.iter().map(|(look, view)| ((look.world, look.process.rank), view.facts.as_slice()));
     let what = if group.one { "the same object" } else { "alike" };
-    std::iter::once(format!("{what} on rank {}:", group.members)).chain(merged(views)).collect()
+    std::iter::once(format!("{what} on {}:", group.members.named())).chain(merged(views)).collect()
 }
 
 fn merged<'a>(views: impl Iterator<Item = (Who, &'a [Fact])>) -> Vec<String> {
@@ -42,13 +42,13 @@ fn by_rank(key: &Key, values: &ByRank<Value>) -> Vec<String> {
     let most = if values.len() > MOST_VALUES { MOST_VALUES - 1 } else { MOST_VALUES };
     let line = |(ranks, value): &(Members, Value)| {
         let fact = Fact { key: key.clone(), value: value.clone(), here: false };
-        format!("{}   (rank {ranks})", fact.text())
+        format!("{}   ({})", fact.text(), ranks.named())
     };
     let mut lines: Vec<String> = values.iter().take(most).map(line).collect();
     let mut rest = Members::default();
     values.iter().skip(most).for_each(|(ranks, _)| rest.join(ranks.clone()));
     if !rest.is_empty() {
-        let others = format!("...   (other values on rank {rest}: name one with --rank)");
+        let others = format!("...   (other values on {}: name one with --rank)", rest.named());
         lines.push(match key {
             Key::Label(_) => key.before(&others),
             Key::Heading | Key::Line(_) => format!("  {others}"),
@@ -90,7 +90,7 @@ mod tests {
         let views = [view(1, 0.5, false), view(2, 0.25, true), view(1, 0.5, false)];
         let views = views.iter().zip(0..).map(|(facts, rank)| ((0, Some(rank)), facts.as_slice()));
         let wanted = [
-            "MPI_Comm, handle 1   (rank [0,2])",
+            "MPI_Comm, handle 1   (ranks [0,2])",
             "MPI_Comm, handle 2   (rank 1)",
             "  size              4",
             "  made              0.250 to 0.500 s after the start",

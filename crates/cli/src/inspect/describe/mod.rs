@@ -301,5 +301,5 @@ fn missing(found: &Inspection) -> Vec<String> {
             reasons.entry(why).or_default().add(look.world, look.process.rank);
         }
     }
-    reasons.iter().map(|(why, ranks)| format!("rank {ranks}: {why}")).collect()
+    reasons.iter().map(|(why, ranks)| format!("{}: {why}", ranks.named())).collect()
 }

@@ -31,7 +31,7 @@ fn title(comm: &Collectives) -> String {
     if comm.behind.is_empty() {
         entered
     } else {
-        format!("{entered}; rank {} only {}", comm.behind, comm.least)
+        format!("{entered}; {} only {}", comm.behind.named(), comm.least)
     }
 }
 

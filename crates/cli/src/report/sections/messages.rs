@@ -28,8 +28,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 fn at_most(what: &str, most: &Most) -> Option<Block> {
-    let noun = if most.ranks.len() == 1 { "rank" } else { "ranks" };
-    (most.value > 0).then(|| Block::Line(format!("  most {what}: {} ({noun} {})", most.value, most.ranks)))
+    (most.value > 0).then(|| Block::Line(format!("  most {what}: {} ({})", most.value, most.ranks.named())))
 }
 
 fn sizes(classes: &[SizeClass]) -> Table {

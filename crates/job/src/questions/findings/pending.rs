@@ -16,7 +16,8 @@ pub fn freed_active(observations: &[Observation]) -> Vec<Finding> {
         Finding {
             kind: Kind::REQUEST_FREED_ACTIVE,
             sentence: format!(
-                "rank {who} freed a request whose operation was not complete: {}{at}{times}",
+                "{} freed a request whose operation was not complete: {}{at}{times}",
+                who.named(),
                 fault.function
             ),
             ranks: who,
@@ -50,7 +51,7 @@ pub fn at_finalize(observations: &[Observation]) -> Vec<Finding> {
         let who = who(observations, seen);
         Some(Finding {
             kind: Kind::WORK_PENDING,
-            sentence: format!("rank {who} called MPI_Finalize with {what}"),
+            sentence: format!("{} called MPI_Finalize with {what}", who.named()),
             ranks: who,
             line: place,
         })

@@ -293,7 +293,7 @@ fn place(call: &Call) -> String {
 
 /// `rank 3`, `ranks [0,2-3]`.
 pub fn ranks(members: &Members) -> String {
-    format!("{} {members}", if members.len() == 1 { "rank" } else { "ranks" })
+    members.named()
 }
 
 /// `waits` for one, `wait` for several.
