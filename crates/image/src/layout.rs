@@ -539,6 +539,11 @@ pub struct Thread {
     pub waited: [W64; WAITED],
     /// Bytes of messages that came in, by the function that [`Counter::bytes`] counts them for; zero in images from before.
     pub received: [W64; MAX_FUNCTIONS],
+    /// Address of its state in an interpreter of Python, a `PyThreadState`; zero if it has none, or that is not known.
+    pub interpreter: W64,
+    /// The interpreter's version, `3.python`.
+    pub python: W32,
+    _reserved: W32,
 }
 
 impl std::ops::Deref for Thread {
@@ -574,6 +579,7 @@ const _: () = {
     assert!(offset_of!(Thread, counters) == 192);
     assert!(offset_of!(Thread, waited) == 192 + 24 * MAX_FUNCTIONS);
     assert!(offset_of!(Thread, received) == 192 + 24 * MAX_FUNCTIONS + 8 * WAITED);
+    assert!(offset_of!(Thread, interpreter) == 192 + 32 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Process, world) == 88);
     assert!(size_of::<Module>() == 48);
     assert!(size_of::<Note>() == 256);

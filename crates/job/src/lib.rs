@@ -42,6 +42,7 @@ pub mod placement;
 pub mod postmortem;
 pub mod process;
 pub mod process_file;
+mod python;
 pub mod questions;
 pub mod rank;
 pub mod rank_status;

@@ -121,6 +121,8 @@ pub struct ThreadFacts {
     pub counters: Vec<Counted>,
     /// The first requests of the array that the last call was given that completes several; zero for none.
     pub waited: Vec<u64>,
+    /// Address of its state in an interpreter of Python, and the second number of that one's version; zero for none.
+    pub interpreter: (u64, u32),
 }
 
 /// What a thread did in one function.
@@ -427,6 +429,7 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
             last,
             counters: counters(&thread.value),
             waited: thread.value.waited.iter().map(|handle| handle.get()).collect(),
+            interpreter: (thread.value.interpreter.get(), thread.value.python.get()),
         });
     }
     Ok(threads)

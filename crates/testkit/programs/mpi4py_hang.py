@@ -1,6 +1,7 @@
 """mpi4py programs that hang, each in its own way: see hang.c, whose comments have the same form."""
 
 import sys
+import time
 
 from mpi4py import MPI
 
@@ -32,6 +33,23 @@ def python_barrier_missing():
 # scenario python_objects_in_a_ring 3 deadlock says ->
 def python_objects_in_a_ring():
     world.recv(source=(rank + 1) % size, tag=5)  # here: python_objects_in_a_ring
+
+
+# scenario python_computes 3 slow culprit 1 says in steps at mpi4py_hang.py
+def python_computes():
+    def steps():
+        while True: pass  # here: python_computes
+
+    if rank == 1:
+        steps()
+    world.Barrier()
+
+
+# scenario python_sleeps 3 slow culprit 1 says sleeping
+def python_sleeps():
+    if rank == 1:
+        time.sleep(1000)  # here: python_sleeps
+    world.Barrier()
 
 
 globals()[sys.argv[1]]()

@@ -4,6 +4,7 @@
 use super::{Dead, ProcessFile};
 use crate::core::walk;
 use crate::process::Process;
+use crate::python;
 use crate::questions::observation::Context;
 use crate::stacks::Symbolizer;
 use crate::stacks::asleep::{Asleep, only_mpi_could_wake};
@@ -47,6 +48,10 @@ impl Context for AtDeath<'_> {
         let (dead, thread) = self.thread(tid)?;
         if dead.stale.is_some() {
             return None;
+        }
+        let facts = self.file.process.threads.iter().find(|facts| facts.tid == tid);
+        if let Some(place) = facts.and_then(|facts| python::innermost(&dead.core, facts)) {
+            return Some(place);
         }
         let walked = walk(&dead.core, &dead.modules, thread);
         let program = dead.core.executable();

@@ -21,15 +21,16 @@ pub use tree::{Node, Stacks, merge};
 use crate::core::{Frame, walk_from};
 use crate::discover::{Job, JobImage};
 use crate::living;
-use crate::names::{Locate, NoSymbols, place};
+use crate::names::Locate;
 use crate::objects::ProcessContext;
 use crate::process::{Process, ThreadFacts};
 use crate::process_file::{AtDeath, ProcessFile};
+use crate::python;
 use crate::questions::observation::Context;
 use crate::questions::observation::live::{self, Places};
 use crate::rank::SymbolContext;
 use mpi_abi::binding;
-use mpiscope_image::layout::source_line;
+use mpiscope_python_frames::Place;
 use mpiscope_target::{Live, Location, Module, Result as TargetResult, Target};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,7 +113,7 @@ pub fn of_process(
             let show = Show { modules: &modules, words: &places.words, process };
             ThreadStack {
                 tid: thread.tid,
-                frames: show.frames(&walked.frames, thread),
+                frames: show.frames(&walked.frames, thread, &python::frames(&target, thread)),
                 doing: doing(thread),
                 part: None,
             }
@@ -142,7 +143,12 @@ pub fn of_file(file: &ProcessFile, words: &Symbolizer, symbols: &dyn Locate) -> 
         };
         let stack = crate::core::walk(&dead.core, &dead.modules, seen);
         let show = Show { modules: &dead.modules, words, process };
-        ThreadStack { tid: thread.tid, frames: show.frames(&stack.frames, thread), doing, part: None }
+        ThreadStack {
+            tid: thread.tid,
+            frames: show.frames(&stack.frames, thread, &python::frames(&dead.core, thread)),
+            doing,
+            part: None,
+        }
     };
     let threads = process.threads.iter().filter(|facts| facts.tid != 0).map(thread).collect();
     Taken { world: process.world.clone(), rank: process.rank, threads }
@@ -258,6 +264,9 @@ pub(crate) fn innermost(
     Show { modules, words, process }.innermost(frames, program)
 }
 
+/// The file of the layer.
+const LAYER: &str = "libmpiscope.so";
+
 /// Frames in words.
 struct Show<'a> {
     modules: &'a [Module],
@@ -292,19 +301,19 @@ fn is_an_interpreter(program: &Path) -> bool {
 
 impl Show<'_> {
     /// Those of the user, outermost first.
-    fn frames(&self, frames: &[Frame], thread: &ThreadFacts) -> Vec<String> {
-        let inside = if thread.call.is_some() { self.inside(frames, thread) } else { 0 };
-        if let Some(line) = self.interpreted(thread) {
-            let natives = frames.iter().skip(inside).filter(|frame| !self.is_of_an_interpreter(frame));
-            return self.of_the_user(natives).chain([line]).collect();
+    fn frames(&self, frames: &[Frame], thread: &ThreadFacts, python: &[Place]) -> Vec<String> {
+        let inside =
+            if thread.call.is_some() { self.inside(frames, thread) } else { self.within_layer(frames) };
+        let natives = frames.iter().skip(inside);
+        let outside = |frame: &&Frame| !self.is_of_an_interpreter(frame);
+        match python {
+            [] => self.of_the_user(natives).collect(),
+            // The innermost ones are what Python has called; those below its first are how it was started.
+            _ => {
+                let called = self.of_the_user(natives.take_while(outside));
+                python.iter().rev().map(python::said).chain(called).collect()
+            }
         }
-        self.of_the_user(frames.iter().skip(inside)).collect()
-    }
-
-    /// The line of an interpreted program that an open call was made from.
-    fn interpreted(&self, thread: &ThreadFacts) -> Option<String> {
-        source_line(thread.return_address).filter(|_| thread.call.is_some())?;
-        place(&self.process.modules, &NoSymbols, thread.return_address)
     }
 
     /// Whether a frame says nothing of the user's code, since it is the interpreter's or its binding's.
@@ -338,6 +347,12 @@ impl Show<'_> {
         with_line.or_else(|| of_users.iter().find(in_program)).map(|(frame, _)| self.frame(frame).1)
     }
 
+    /// How many of the innermost frames are the layer's, of a thread that is about to enter a call or has just left one.
+    fn within_layer(&self, frames: &[Frame]) -> usize {
+        let of_layer = |frame: &Frame| self.module(frame).is_some_and(|module| module.path.ends_with(LAYER));
+        frames.iter().rposition(of_layer).map_or(0, |last| last + 1)
+    }
+
     /// How many of the innermost frames are inside of the open call.
     fn inside(&self, frames: &[Frame], thread: &ThreadFacts) -> usize {
         let calls = |frame: &Frame| frame.returns && frame.pc == thread.return_address;
@@ -347,8 +362,7 @@ impl Show<'_> {
         let of_mpi = |frame: &Frame| {
             let module = self.module(frame);
             module.is_some_and(|module| {
-                let path = module.path.to_string_lossy();
-                path == self.process.library_path || path.ends_with("/libmpiscope.so")
+                module.path == Path::new(&self.process.library_path) || module.path.ends_with(LAYER)
             })
         };
         frames.iter().rposition(of_mpi).map_or(0, |last| last + 1)

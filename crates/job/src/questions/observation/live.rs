@@ -7,12 +7,13 @@ use crate::each_image::each_image;
 use crate::evidence::{About, Symbols};
 use crate::names::Locate;
 use crate::process::Process;
+use crate::python;
 use crate::rank::{Rank, SymbolContext};
 use crate::silent::{self, Silent};
 use crate::stacks::asleep::{Asleep, only_mpi_could_wake};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
-use mpiscope_target::{Files, Symbolizer};
+use mpiscope_target::{Files, Live, Symbolizer};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -295,8 +296,20 @@ impl Context for System<'_> {
     }
 
     fn at(&self, tid: u32) -> Option<String> {
-        let asleep = Asleep::of(&self.task(tid))?;
+        let thread =
+            self.process.threads.iter().find(|thread| thread.tid == tid && thread.interpreter.0 != 0);
+        let asleep = Asleep::of(&self.task(tid));
+        if thread.is_none() && asleep.is_none() {
+            return None;
+        }
         self.places.left.set(self.places.left.get().checked_sub(1)?);
+        let of_python = |thread| {
+            python::innermost(&Live::open_among(self.pid, Arc::clone(&self.places.files)).ok()?, thread)
+        };
+        if let Some(place) = thread.and_then(of_python) {
+            return Some(place);
+        }
+        let asleep = asleep?;
         asleep.frame(self.pid, self.process, &self.places.files, &self.places.words)
     }
 

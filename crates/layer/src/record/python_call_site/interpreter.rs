@@ -1,21 +1,23 @@
 //! Whether the process has an interpreter of Python that is known, and its state of a thread.
 #![allow(unsafe_code)]
 
-use super::frames::Frames;
-use super::layout::{Identity, Layout};
-use super::memory::Memory;
+use super::memory::OwnMemory;
 use crate::base::{clock, image};
 use crate::interpose::tls::Tls;
 use crate::record::modules;
 use crate::record::threads;
 use mpi_abi::binding;
+use mpiscope_python_frames::layout::Identity;
+use mpiscope_python_frames::{Frames, Layout, Memory, minor};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What is known of the interpreter.
 struct Interpreter {
-    layout: Layout,
+    layout: &'static Layout,
+    /// The second number of its version.
+    minor: u32,
     /// `PyGILState_GetThisThreadState`: may be called with the interpreter's lock or without.
     state: unsafe extern "C" fn() -> *const c_void,
     /// `&PyCode_Type`.
@@ -79,15 +81,11 @@ fn find() -> Option<Interpreter> {
         let version: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(version);
         CStr::from_ptr(version())
     };
-    let layout = Layout::of(minor(text.to_str().ok()?)?)?;
+    let minor = minor(text.to_str().ok()?)?;
+    let layout = Layout::of(minor)?;
     // SAFETY: the type of CPython's `PyGILState_GetThisThreadState`.
     let state = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_void>(state) };
-    Some(Interpreter { layout, state, code_type: code_type as u64 })
-}
-
-/// The second number of `3.11.7 (main, …)`.
-pub fn minor(version: &str) -> Option<u32> {
-    version.strip_prefix("3.")?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    Some(Interpreter { layout, minor, state, code_type: code_type as u64 })
 }
 
 fn exported(name: &CStr) -> Option<*mut c_void> {
@@ -97,7 +95,7 @@ fn exported(name: &CStr) -> Option<*mut c_void> {
 }
 
 /// The frames of this thread, and how they may be read.
-pub fn of_thread(tls: &Tls) -> Option<(Memory, Frames)> {
+pub fn of_thread(tls: &Tls) -> Option<(OwnMemory, Frames)> {
     let interpreter = INTERPRETER.get()?.as_ref()?;
     if FOREIGN.load(Ordering::Relaxed) {
         return None;
@@ -107,14 +105,21 @@ pub fn of_thread(tls: &Tls) -> Option<(Memory, Frames)> {
     if state == 0 {
         return None;
     }
-    let frames = Frames { layout: &interpreter.layout, state };
+    let frames = Frames { layout: interpreter.layout, state };
     let local = threads::local(tls);
     if local.is_some_and(|local| local.python.get() == state) {
-        return Some((Memory { trusted: true }, frames));
+        return Some((OwnMemory { trusted: true }, frames));
     }
-    let memory = Memory { trusted: false };
+    let memory = OwnMemory { trusted: false };
     match interpreter.owns(memory, frames) {
-        Some(true) => local.iter().for_each(|local| local.python.set(state)),
+        Some(true) => {
+            local.iter().for_each(|local| local.python.set(state));
+            // SAFETY: null, or a record that lives as long as the process.
+            if let Some(thread) = unsafe { tls.thread.get().as_ref() } {
+                thread.interpreter.set(state);
+                thread.python.set(interpreter.minor);
+            }
+        }
         Some(false) => return give_up(),
         None => {}
     }
@@ -123,8 +128,8 @@ pub fn of_thread(tls: &Tls) -> Option<(Memory, Frames)> {
 
 impl Interpreter {
     /// Whether the state is this thread's, with frames of Python code; nothing while it has no frame.
-    fn owns(&self, memory: Memory, frames: Frames) -> Option<bool> {
-        let whose = memory.word(frames.state, self.layout.thread);
+    fn owns(&self, memory: OwnMemory, frames: Frames) -> Option<bool> {
+        let whose = memory.word(frames.state.wrapping_add(self.layout.thread));
         let mine = match self.layout.identity {
             // SAFETY: no arguments; the kernel always answers.
             Identity::Kernel => whose == Some(unsafe { libc::syscall(libc::SYS_gettid) } as u64),

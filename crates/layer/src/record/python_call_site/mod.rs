@@ -2,15 +2,13 @@
 //!
 //! All calls of a Python program return into one library, mpi4py's, so that its own lines are what tells them apart. They are on
 //! no stack of the machine: the interpreter has frames of its own. The thread that makes the call is the one whose frames are
-//! looked at, and while it is in the call it cannot change them; nothing of Python is called, since the binding has given up the
+//! looked at ([`mpiscope_python_frames`]), and while it is in the call it cannot change them; nothing of Python is called, since the binding has given up the
 //! interpreter's lock before it calls MPI.
 //!
 //! | module | has |
 //! | --- | --- |
 //! | [`interpreter`] | whether there is an interpreter that is known, and its state of this thread |
-//! | [`layout`] | where the structures of its versions have what is needed |
-//! | [`frames`] | the interpreter's frames of a thread |
-//! | [`lines`] | the tables that have the line of an instruction |
+//! | [`memory`] | how they are read |
 //! | [`sources`] | the address that stands for a line: see [`mpiscope_image::layout::source_line`] |
 //!
 //! The *gate* asks in processes with an interpreter alone; all others pay nothing. What is learned of an instruction is kept, so that
@@ -18,21 +16,16 @@
 //! is built otherwise than it says costs its lines, never the program.
 #![allow(unsafe_code)]
 
-mod frames;
 mod interpreter;
-mod layout;
-mod lines;
 mod memory;
 mod sources;
-#[cfg(test)]
-mod tests;
 
 pub use interpreter::{exists, start};
 
 use crate::interpose::tls::Tls;
-use frames::Frames;
 use interpreter::bindings_hold;
-use memory::Memory;
+use memory::OwnMemory;
+use mpiscope_python_frames::Frames;
 use sources::Known;
 
 /// Frames that are looked at.
@@ -53,11 +46,12 @@ pub fn of(tls: &Tls, from: u64) -> u64 {
 }
 
 /// The line of the innermost frame of the user's code; of the innermost frame at all if every one is of a library.
-fn users_line(memory: &Memory, frames: Frames) -> Option<u64> {
+fn users_line(memory: &OwnMemory, frames: Frames) -> Option<u64> {
     let mut innermost = None;
     for frame in frames.walk(memory).take(MOST_FRAMES) {
         let key = frame.key(memory)?;
-        let known = sources::find(key).or_else(|| sources::learn(key, &frame.place()?))?;
+        let known = sources::find(key)
+            .or_else(|| sources::learn(key, &frame.place(&OwnMemory { trusted: false })?))?;
         match known {
             Known::Users(line) => return Some(line),
             Known::Library(line) => innermost = innermost.or(Some(line)),

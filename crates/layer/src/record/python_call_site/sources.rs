@@ -3,10 +3,9 @@
 use crate::base::image;
 use crate::record::modules;
 use mpiscope_image::layout::{SOURCE_SIZE, source_start};
+use mpiscope_python_frames::Place;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-
-use super::frames::Place;
 
 /// A line that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +50,7 @@ fn slots_of(slots: &[[AtomicU64; 2]], key: u64) -> &[[AtomicU64; 2]] {
 pub fn learn(key: u64, place: &Place) -> Option<Known> {
     let mut files = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     let line = address_of(&mut files, place)?;
-    let (known, word) = match is_of_a_library(&place.file) {
+    let (known, word) = match place.is_of_a_library() {
         true => (Known::Library(line), line | OF_A_LIBRARY),
         false => (Known::Users(line), line),
     };
@@ -78,10 +77,4 @@ fn address_of(files: &mut Vec<Vec<u8>>, place: &Place) -> Option<u64> {
     };
     let line = u64::from(place.line);
     (line < SOURCE_SIZE).then_some(source_start(index as u64) + line)
-}
-
-/// Whether a file is not the user's own: of Python itself, or installed. The interpreter's own have names like `<frozen runpy>`.
-pub fn is_of_a_library(file: &[u8]) -> bool {
-    const PARTS: [&[u8]; 4] = [b"/site-packages/", b"/dist-packages/", b"/lib/python3.", b"/mpi4py/"];
-    file.first() == Some(&b'<') || PARTS.iter().any(|part| file.windows(part.len()).any(|here| here == *part))
 }

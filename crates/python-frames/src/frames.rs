@@ -1,9 +1,8 @@
 //! The interpreter's frames of a thread.
 
-use super::layout::{BYTES, Instruction, LENGTH, Layout, OF_THE_INTERPRETER, STATE, TYPE};
-use super::lines::line_of;
-use super::memory::Memory;
-use crate::base::own_memory;
+use crate::layout::{BYTES, Instruction, LENGTH, Layout, OF_THE_INTERPRETER, Offset, STATE, TYPE};
+use crate::lines::line_of;
+use crate::{Memory, is_of_a_library};
 
 /// Longest path of a source file, and longest table of lines, that is read.
 const LONGEST_PATH: u64 = 4096;
@@ -12,8 +11,9 @@ const LONGEST_TABLE: u64 = 1 << 20;
 /// The frames of a thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Frames {
+    /// Of the interpreter's version.
     pub layout: &'static Layout,
-    /// The thread's state.
+    /// Address of the thread's state, a `PyThreadState`.
     pub state: u64,
 }
 
@@ -27,16 +27,52 @@ pub struct Frame {
 }
 
 /// Where a frame is.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
+    /// The function's name, `<module>` outside of all.
+    pub function: Vec<u8>,
+    /// The file, as Python was given it.
     pub file: Vec<u8>,
+    /// The line, from 1 on.
     pub line: u32,
+}
+
+impl Place {
+    /// Whether it is in code that the user has not written.
+    #[must_use]
+    pub fn is_of_a_library(&self) -> bool {
+        is_of_a_library(&self.file)
+    }
+}
+
+/// Fields of structures.
+struct Fields<'a, M: ?Sized>(&'a M);
+
+impl<M: Memory + ?Sized> Fields<'_, M> {
+    #[inline(always)]
+    fn word(&self, structure: u64, offset: Offset) -> Option<u64> {
+        let at = structure.wrapping_add(offset);
+        (structure != 0 && at.is_multiple_of(8)).then(|| self.0.word(at)).flatten()
+    }
+
+    #[inline(always)]
+    fn half(&self, structure: u64, offset: Offset) -> Option<u32> {
+        let word = self.word(structure, offset & !7)?;
+        Some((word >> (8 * (offset & 4))) as u32)
+    }
+
+    #[inline(always)]
+    fn byte(&self, structure: u64, offset: Offset) -> Option<u8> {
+        Some((self.word(structure, offset & !7)? >> (8 * (offset & 7))) as u8)
+    }
 }
 
 impl Frames {
     /// From the innermost one on.
-    pub fn walk(self, memory: &Memory) -> impl Iterator<Item = Frame> {
-        let memory = *memory;
-        let mut next = self.innermost(memory);
+    #[inline]
+    pub fn walk<M: Memory + ?Sized>(self, memory: &M) -> impl Iterator<Item = Frame> {
+        let memory = Fields(memory);
+        let mut next = self.innermost(&memory);
         std::iter::from_fn(move || {
             loop {
                 let at = next.filter(|at| *at != 0)?;
@@ -44,13 +80,13 @@ impl Frames {
                 match self.layout.owner.map(|owner| memory.byte(at, owner)) {
                     Some(Some(OF_THE_INTERPRETER)) => {}
                     Some(None) => return None,
-                    _ => return self.frame(memory, at),
+                    _ => return self.frame(&memory, at),
                 }
             }
         })
     }
 
-    fn innermost(self, memory: Memory) -> Option<u64> {
+    fn innermost<M: Memory + ?Sized>(self, memory: &Fields<'_, M>) -> Option<u64> {
         let leads = memory.word(self.state, self.layout.frame)?;
         match self.layout.chained {
             Some(offset) if leads != 0 => memory.word(leads, offset),
@@ -58,7 +94,7 @@ impl Frames {
         }
     }
 
-    fn frame(self, memory: Memory, at: u64) -> Option<Frame> {
+    fn frame<M: Memory + ?Sized>(self, memory: &Fields<'_, M>, at: u64) -> Option<Frame> {
         let code = memory.word(at, self.layout.code)?;
         let instruction = match self.layout.instruction {
             Instruction::Address { at: offset, .. } => memory.word(at, offset)?,
@@ -70,13 +106,14 @@ impl Frames {
 
 impl Frame {
     /// Whether its code is an object of this type.
-    pub fn is_of(&self, memory: &Memory, code_type: u64) -> bool {
-        memory.word(self.code, TYPE) == Some(code_type)
+    pub fn is_of<M: Memory + ?Sized>(&self, memory: &M, code_type: u64) -> bool {
+        Fields(memory).word(self.code, TYPE) == Some(code_type)
     }
 
     /// What no other instruction has, nor one that comes to lie there when this code is gone.
-    pub fn key(&self, memory: &Memory) -> Option<u64> {
-        let layout = self.layout;
+    #[inline]
+    pub fn key<M: Memory + ?Sized>(&self, memory: &M) -> Option<u64> {
+        let (layout, memory) = (self.layout, &Fields(memory));
         let file = memory.word(self.code, layout.file)?;
         let lines = memory.word(self.code, layout.lines)?;
         let first = u64::from(memory.half(self.code, layout.first_line)?);
@@ -88,18 +125,19 @@ impl Frame {
         Some(mixed | 1)
     }
 
-    /// Its file and line, read through the kernel.
-    pub fn place(&self) -> Option<Place> {
-        let (layout, memory) = (self.layout, Memory { trusted: false });
+    /// Its function, file and line.
+    pub fn place(&self, memory: &dyn Memory) -> Option<Place> {
+        let (layout, memory) = (self.layout, &Fields(memory));
         let first_line = memory.half(self.code, layout.first_line)?;
         let table = memory.word(self.code, layout.lines)?;
         let length = memory.word(table, LENGTH).filter(|length| *length <= LONGEST_TABLE)?;
-        let table = own_memory::bytes(table.wrapping_add(BYTES), length)?;
-        let file = text(layout, memory.word(self.code, layout.file)?)?;
+        let table = memory.0.bytes(table.wrapping_add(BYTES), length)?;
+        let file = text(memory, layout, memory.word(self.code, layout.file)?)?;
+        let function = text(memory, layout, memory.word(self.code, layout.name)?)?;
         // Before its first instruction a frame is at the line where its function begins.
         let line =
             self.offset().map_or(Some(first_line), |at| line_of(layout.form, &table, first_line, at))?;
-        Some(Place { file, line })
+        Some(Place { function, file, line })
     }
 
     /// Where it is, in bytes from the first instruction; none before it.
@@ -117,9 +155,9 @@ impl Frame {
 }
 
 /// Of code that has no number of its own, the beginning of its table says that it is another: the length, and a few words.
-fn beginning(memory: &Memory, table: u64) -> Option<impl Iterator<Item = u64>> {
+fn beginning<M: Memory + ?Sized>(memory: &Fields<'_, M>, table: u64) -> Option<impl Iterator<Item = u64>> {
     const WORDS: u64 = 4;
-    let (memory, length) = (*memory, memory.word(table, LENGTH)?);
+    let length = memory.word(table, LENGTH)?;
     let word = move |index: u64| {
         let word = memory.word(table, BYTES + 8 * index)?;
         // An aligned word lies in one page; what is behind the last byte is not the table's.
@@ -135,8 +173,7 @@ fn mix(mixed: u64, word: u64) -> u64 {
 }
 
 /// A string of Python.
-fn text(layout: &Layout, at: u64) -> Option<Vec<u8>> {
-    let memory = Memory { trusted: false };
+fn text(memory: &Fields<'_, dyn Memory + '_>, layout: &Layout, at: u64) -> Option<Vec<u8>> {
     let length = memory.word(at, LENGTH).filter(|length| *length <= LONGEST_PATH)?;
     let state = memory.half(at, STATE)?;
     let (kind, compact, ascii) = ((state >> 2) & 7, state & 0x20 != 0, state & 0x40 != 0);
@@ -145,9 +182,9 @@ fn text(layout: &Layout, at: u64) -> Option<Vec<u8>> {
         return None;
     }
     if ascii {
-        return own_memory::bytes(at.wrapping_add(of_ascii), length);
+        return memory.0.bytes(at.wrapping_add(of_ascii), length);
     }
-    let bytes = own_memory::bytes(at.wrapping_add(of_others), length * u64::from(kind))?;
+    let bytes = memory.0.bytes(at.wrapping_add(of_others), length * u64::from(kind))?;
     let wide = |bytes: &[u8]| bytes.iter().rev().fold(0_u32, |value, byte| value << 8 | u32::from(*byte));
     let chars = bytes.chunks_exact(kind.clamp(1, 4) as usize).map(|bytes| char::from_u32(wide(bytes)));
     Some(chars.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>().into_bytes())

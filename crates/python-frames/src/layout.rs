@@ -27,8 +27,13 @@ pub struct Layout {
     pub version: Option<Offset>,
     /// `PyCodeObject`.
     pub first_line: Offset,
+    /// Likewise: the file's name.
     pub file: Offset,
+    /// Likewise: the name of the function.
+    pub name: Offset,
+    /// Likewise: the table that has the lines.
     pub lines: Offset,
+    /// Its form.
     pub form: Lines,
     /// `PyASCIIObject` and `PyCompactUnicodeObject`: where their characters begin.
     pub text: [Offset; 2],
@@ -47,9 +52,19 @@ pub enum Identity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instruction {
     /// An address; the code object has its first instruction at an offset.
-    Address { at: Offset, first: Offset },
+    Address {
+        /// Where the frame has it.
+        at: Offset,
+        /// Where the code has its first one.
+        first: Offset,
+    },
     /// A number, of which each stands for so many bytes.
-    Number { at: Offset, bytes: u32 },
+    Number {
+        /// Where the frame has it.
+        at: Offset,
+        /// Bytes of each.
+        bytes: u32,
+    },
 }
 
 /// The table that has the lines.
@@ -88,6 +103,7 @@ const OBJECTS: Layout = Layout {
     version: None,
     first_line: 40,
     file: 104,
+    name: 112,
     lines: 120,
     form: Lines::Steps,
     text: [48, 72],
@@ -106,6 +122,7 @@ const STACKED: Layout = Layout {
     version: None,
     first_line: 72,
     file: 112,
+    name: 120,
     lines: 136,
     form: Lines::Locations,
     text: [48, 72],
@@ -125,23 +142,29 @@ const SINCE_12: Layout = Layout {
     ..STACKED
 };
 
+/// 3.10, with numbers of instructions and a table of its own.
+const WITH_RANGES: Layout =
+    Layout { instruction: Instruction::Number { at: 96, bytes: 2 }, form: Lines::Ranges, ..OBJECTS };
+
+/// 3.13.
+const SINCE_13: Layout = Layout {
+    thread: 160,
+    frame: 72,
+    chained: None,
+    instruction: Instruction::Address { at: 56, first: 200 },
+    ..SINCE_12
+};
+
 impl Layout {
     /// That of a version `3.minor`, as far as it is known.
-    pub fn of(minor: u32) -> Option<Self> {
+    #[must_use]
+    pub fn of(minor: u32) -> Option<&'static Self> {
         Some(match minor {
-            8 | 9 => OBJECTS,
-            10 => {
-                Self { instruction: Instruction::Number { at: 96, bytes: 2 }, form: Lines::Ranges, ..OBJECTS }
-            }
-            11 => STACKED,
-            12 => SINCE_12,
-            13 => Self {
-                thread: 160,
-                frame: 72,
-                chained: None,
-                instruction: Instruction::Address { at: 56, first: 200 },
-                ..SINCE_12
-            },
+            8 | 9 => &OBJECTS,
+            10 => &WITH_RANGES,
+            11 => &STACKED,
+            12 => &SINCE_12,
+            13 => &SINCE_13,
             _ => return None,
         })
     }

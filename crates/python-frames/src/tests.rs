@@ -1,9 +1,8 @@
 //! Tables that CPython made of one function, and what its own `dis` says of them; names of files.
 
-use super::interpreter::minor;
-use super::layout::{Layout, Lines};
-use super::lines::line_of;
-use super::sources::is_of_a_library;
+use crate::layout::{Layout, Lines};
+use crate::lines::line_of;
+use crate::{is_of_a_library, minor};
 
 /// The table, and the line from each instruction on.
 struct Case {
