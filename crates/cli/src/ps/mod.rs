@@ -17,7 +17,7 @@ use mpiscope_job::questions::observation::live::{self, Places};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::stacks::{self, Stacks};
 use mpiscope_job::{Process, RankSet, Worlds};
-use mpiscope_job::{living, losses};
+use mpiscope_job::{living, losses, worlds};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -145,6 +145,10 @@ fn look(job: &Job) -> Report {
             Err(_) if !found.held() => {}
             Err(e) => report.errors.push(e.to_string()),
         }
+    }
+    worlds::settle(&mut processes.iter_mut().collect::<Vec<_>>());
+    for (rank, process) in report.ranks.iter_mut().zip(&processes) {
+        rank.world.clone_from(&process.world);
     }
     add_silent(&mut report, job, &places);
     let mut worlds = Worlds::of(processes.iter());

@@ -143,6 +143,7 @@ pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Ve
     let known: HashSet<_> = there.iter().map(who).collect();
     here.retain(|seen| !known.contains(&who(seen)));
     here.extend(there);
+    live::settle(&mut here);
     here
 }
 
@@ -163,7 +164,7 @@ impl Copied {
         let image = match found.open() {
             Ok(image) => image,
             Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
-                return Ok(Self { about: silent(found, holder), seen: None });
+                return Ok(Self { about: silent(found, found.untouched_pid()), seen: None });
             }
             Err(why) => return Err(why),
         };

@@ -221,12 +221,8 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
     });
     // Whoever looks at the job from here finds its hosts by that.
     let names = again::names(&hosts);
-    let announced = announced::announce(job, &names).ok();
-    let mut kept = shared.announced.lock().unwrap_or_else(PoisonError::into_inner);
-    // The file was replaced: the one before has the same name, and must not take it away.
-    if let Some(before) = std::mem::replace(&mut *kept, announced) {
-        std::mem::forget(before);
-    }
+    let mut announced = shared.announced.lock().unwrap_or_else(PoisonError::into_inner);
+    announced::announce_again(&mut announced, job, &names);
     Ok(hosts.len() - 1)
 }
 
@@ -244,6 +240,7 @@ fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
 fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
     host.patience(SILENCE)?;
     let mut asked = Instant::now();
+    let mut tells = again::Tells::default();
     loop {
         match message::receive(host) {
             Ok(Message::Alive(ranks)) => {
@@ -252,6 +249,10 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
                     let (theirs, offset) = ask(host)?;
                     shared.change(at, |known| known.clock.add(theirs, offset));
                     asked = Instant::now();
+                }
+                let news = tells.news(&shared.hosts());
+                if let Some(names) = news {
+                    message::send(host, &Message::Hosts(names))?;
                 }
                 message::send(host, if shared.is_late() { &Message::Now } else { &Message::Go })?;
             }

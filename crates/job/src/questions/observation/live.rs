@@ -10,6 +10,7 @@ use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
 use crate::silent::{self, Silent};
 use crate::stacks::asleep::{Asleep, only_mpi_could_wake};
+use crate::worlds::{self, Member};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
 use mpiscope_target::{Files, Symbolizer};
@@ -63,7 +64,7 @@ fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
         }
     }
     look.add_silent(job, places);
-    look.place_silent();
+    settle(&mut look.observations);
     look
 }
 
@@ -101,24 +102,34 @@ impl Look {
         }
         worlds.values().any(|(seen, size)| seen < size)
     }
+}
 
-    /// A process that has not called MPI does not know its world; where all others are in one, it is meant for that.
-    fn place_silent(&mut self) {
-        let mut worlds: Vec<&str> =
-            self.observations.iter().map(|o| o.world.as_str()).filter(|world| !world.is_empty()).collect();
-        worlds.sort_unstable();
-        worlds.dedup();
-        let [only] = worlds.as_slice() else { return };
-        let only = (*only).to_owned();
-        for observation in self.observations.iter_mut().filter(|o| o.world.is_empty()) {
-            observation.world.clone_from(&only);
-        }
+/// Gives processes that have not passed `MPI_Init` the name of the world that they will be in.
+pub fn settle(observations: &mut [Observation]) {
+    worlds::settle(&mut observations.iter_mut().collect::<Vec<_>>());
+}
+
+impl Member for Observation {
+    fn world(&mut self) -> &mut String {
+        &mut self.world
+    }
+
+    fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    fn size(&self) -> Option<u32> {
+        self.size
+    }
+
+    fn stage(&self) -> Stage {
+        self.stage
     }
 }
 
 fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observation, crate::Error> {
     let Some((image, process)) = found.read(&places.files)? else {
-        let pid = found.holders.first().map_or(0, |(pid, _)| *pid);
+        let pid = found.untouched_pid();
         return Ok(Observation { stage: Stage::Silent, pid, ..Observation::default() });
     };
     let context = SymbolContext::new(&process, symbols);

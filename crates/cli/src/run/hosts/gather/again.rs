@@ -23,13 +23,31 @@ pub fn shown(hosts: &[Known], from: &Identity) -> String {
 
 /// The names by which the hosts are reached, each once.
 pub fn names(hosts: &[Known]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for known in hosts {
-        if !names.contains(&known.name) {
-            names.push(known.name.clone());
+    let mut named = BTreeSet::new();
+    hosts.iter().map(|known| &known.name).filter(|name| named.insert(*name)).cloned().collect()
+}
+
+/// More hosts than these are not told of each other.
+const MOST_TOLD: usize = 4096;
+
+/// What one host is told of the others.
+#[derive(Default)]
+pub struct Tells {
+    told: usize,
+    before: usize,
+}
+
+impl Tells {
+    /// The names of all hosts, if some have come since they were told last and none since the last time that this was asked: that of a
+    /// thousand hosts each one is told once.
+    pub fn news(&mut self, hosts: &[Known]) -> Option<Vec<String>> {
+        let (now, before) = (hosts.len(), std::mem::replace(&mut self.before, hosts.len()));
+        if now != before || now == self.told || !(2..=MOST_TOLD).contains(&now) {
+            return None;
         }
+        self.told = now;
+        Some(names(hosts))
     }
-    names
 }
 
 /// Everything that was sent, and of each host from which something is missing one that says so.
