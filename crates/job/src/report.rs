@@ -385,7 +385,8 @@ impl JobReport {
             pid: o.pid,
             ending: o.ending,
         });
-        let silent: Vec<Silent> = silent.collect();
+        let mut silent: Vec<Silent> = silent.collect();
+        silent.sort_by_key(|one| (one.rank.is_none(), one.rank, one.pid));
         settle(&mut observed);
         let worlds = Worlds::of(observed.iter().map(|o| &o.process));
         observed.sort_by_key(|o| {

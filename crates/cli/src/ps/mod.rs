@@ -172,8 +172,10 @@ fn status(
 
 /// Adds a row for each rank that has not called MPI, and counts those no more that have one.
 fn add_silent(report: &mut Report, job: &Job, places: &Places) {
-    let is_it = |known: &RankStatus, rank, pid| known.rank == Some(rank) || known.pid == pid;
-    let has_called = |rank, pid| report.ranks.iter().any(|known| is_it(known, rank, pid));
+    let is_it = |known: &RankStatus, host: &str, rank, pid| {
+        known.rank == Some(rank) || (known.pid == pid && known.host == host)
+    };
+    let has_called = |host: &str, rank, pid| report.ranks.iter().any(|known| is_it(known, host, rank, pid));
     let found = live::silent_ranks(job, places, has_called);
     // All of them are in one world, as far as anybody knows.
     let world = report.ranks.first().map(|rank| rank.world.clone()).unwrap_or_default();

@@ -8,6 +8,7 @@ use super::{
     image_name,
 };
 use crate::Error;
+use crate::acquire::Entry;
 use crate::clock::Moment;
 use crate::course::Followed;
 use crate::discover::{Job, JobImage};
@@ -94,8 +95,10 @@ pub fn save(
         return Err(Error::NotFound(why));
     }
     let callers: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
-    let has_called =
-        |rank, pid| callers.iter().any(|entry| entry.rank == Some(rank) || entry.place.pid == pid);
+    let is_it = |entry: &Entry, host: &str, rank, pid| {
+        entry.rank == Some(rank) || (entry.place.pid == pid && entry.place.host == host)
+    };
+    let has_called = |host: &str, rank, pid| callers.iter().any(|entry| is_it(entry, host, rank, pid));
     let manifest = Manifest {
         silent: live::silent_ranks(job, &places, has_called),
         schema: SCHEMA.to_owned(),

@@ -13,7 +13,7 @@ use crate::stacks::asleep::{Asleep, only_mpi_could_wake};
 use crate::worlds::{self, Member};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
-use mpiscope_target::{Files, Symbolizer};
+use mpiscope_target::{Files, Symbolizer, procfs};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -75,8 +75,11 @@ impl Look {
             return;
         }
         let called = |one: &&Observation| one.stage != Stage::Silent;
-        let has_called = |rank, pid| {
-            self.observations.iter().filter(called).any(|one| one.rank == Some(rank) || one.pid == pid)
+        let is_it = |one: &Observation, host: &str, rank, pid| {
+            one.rank == Some(rank) || (one.pid == pid && one.host == host)
+        };
+        let has_called = |host: &str, rank, pid| {
+            self.observations.iter().filter(called).any(|one| is_it(one, host, rank, pid))
         };
         let silent = silent_ranks(job, places, has_called);
         // Of these it was known only that they are there.
@@ -140,13 +143,15 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
     Ok(observe(&rank, &System::of(found, &process, places)))
 }
 
-/// The ranks of a job that have not called MPI, with what they do. `has_called` says of a rank, with its process, whether it has.
-pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
-    let mut found: Vec<Silent> =
-        job.silent.iter().filter(|kept| !has_called(kept.rank, kept.pid)).cloned().collect();
+/// The ranks of a job that have not called MPI, with what they do. `has_called` says of a host's rank, with its process, whether it
+/// has: processes of two hosts may have the same number.
+pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u32) -> bool) -> Vec<Silent> {
+    let kept = job.silent.iter().filter(|kept| !has_called(&kept.host, kept.rank, kept.pid));
+    let mut found: Vec<Silent> = kept.cloned().collect();
     if job.runs_here() {
         let process = Process::untouched();
-        let here = silent::ranks(job.owner, &job.name, has_called);
+        let host = procfs::hostname().unwrap_or_default();
+        let here = silent::ranks(job.owner, &job.name, |rank, pid| has_called(&host, rank, pid));
         found.extend(here.into_iter().map(|silent| {
             let system = System { pid: silent.pid, ended: None, process: &process, places };
             Silent { doing: system.doing(silent.pid), at: system.at(silent.pid), ..silent }
@@ -330,5 +335,31 @@ impl Context for System<'_> {
 
     fn ended(&self) -> Option<String> {
         self.ended.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::discover;
+    use crate::names::NoSymbols;
+    use crate::sample::Sample;
+
+    #[test]
+    fn a_rank_that_has_not_called_mpi_is_seen_though_one_of_another_host_has_its_process_id() {
+        let name = "same-numbers";
+        let _rank = Sample::new(name, 0, 2);
+        let mut job = discover().into_iter().find(|job| job.name == name).unwrap();
+        job.silent.push(Silent {
+            rank: 1,
+            pid: std::process::id(),
+            host: "elsewhere".to_owned(),
+            executable: "late".into(),
+            doing: "sleeping".to_owned(),
+            at: None,
+        });
+        let seen = look(&job, &NoSymbols).observations;
+        let places: Vec<_> = seen.iter().map(|one| (one.rank, one.host.as_str(), one.stage)).collect();
+        assert_eq!(places, [(Some(0), "samplehost", Stage::Running), (Some(1), "elsewhere", Stage::Silent)]);
     }
 }
