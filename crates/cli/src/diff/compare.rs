@@ -234,14 +234,12 @@ fn layout(report: &JobReport) -> String {
     for host in &report.hosts {
         *hosts.entry(host.ranks.len()).or_default() += 1;
     }
+    let words = |(ranks, hosts): (&usize, &usize)| {
+        format!("{hosts} with {ranks} {}", if *ranks == 1 { "rank" } else { "ranks" })
+    };
     match report.hosts.len() {
         0 | 1 => report.hosts.len().to_string(),
-        _ => hosts
-            .iter()
-            .rev()
-            .map(|(ranks, hosts)| format!("{hosts} with {ranks} ranks"))
-            .collect::<Vec<_>>()
-            .join(" and "),
+        _ => hosts.iter().rev().map(words).collect::<Vec<_>>().join(" and "),
     }
 }
 
@@ -323,6 +321,6 @@ mod tests {
         };
         assert_eq!(unlike(&on(&[2, 2, 2]), &on(&[2, 2, 2])), [""; 0]);
         let found = unlike(&on(&[2, 2, 2]), &on(&[1, 4, 1]));
-        assert_eq!(found, ["hosts: 3 with 2 ranks / 1 with 4 ranks and 2 with 1 ranks"]);
+        assert_eq!(found, ["hosts: 3 with 2 ranks / 1 with 4 ranks and 2 with 1 rank"]);
     }
 }
