@@ -28,14 +28,14 @@ const START_ONE: &str = "start one with `mpiscope run mpirun -n 4 ./app`";
 /// Finds what `name` means.
 pub fn find(name: Option<&str>) -> Result<Target> {
     let mut jobs = discover();
-    // Those that were started from here, and have no process here.
-    let elsewhere = announced::all();
-    jobs.extend(
-        elsewhere
-            .into_iter()
-            .filter(|job| !jobs.iter().any(|here| here.name == job.name))
-            .collect::<Vec<_>>(),
-    );
+    for elsewhere in announced::all() {
+        let same = |here: &&mut Job| (here.owner, &here.name) == (elsewhere.owner, &elsewhere.name);
+        match jobs.iter_mut().find(same) {
+            Some(here) => here.announced = elsewhere.parts.map(|parts| parts.hosts).unwrap_or_default(),
+            // It was started from here, and has no process here.
+            None => jobs.push(elsewhere),
+        }
+    }
     let Some(name) = name else {
         return match jobs.len() {
             0 => bail!("no job of this user runs under mpiscope on this host; {START_ONE}, or name a file"),

@@ -17,7 +17,7 @@ use crate::image_source::{Bytes, open_fd, sealed};
 use crate::names::Locate;
 use crate::process::Process;
 use crate::scheduler::SlurmId;
-use crate::silent::Silent;
+use crate::silent::{self, Silent};
 use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
@@ -47,6 +47,8 @@ pub struct Job {
     pub symbols: Option<Arc<Symbols>>,
     /// Where it is, if no process of it is on this host.
     pub parts: Option<Parts>,
+    /// Its hosts, as the one says who has started it from this host or gathers it: ranks in `MPI_Init` know of no others.
+    pub announced: Vec<String>,
     /// Words for the addresses of ranks on other hosts.
     pub elsewhere: Vec<Arc<Symbols>>,
     /// Whose images have been taken in.
@@ -277,6 +279,16 @@ impl JobImage {
         }
         let holders = || self.holders.iter().map(|(holder, _)| *holder);
         holders().find(|holder| *holder == pid).or_else(|| holders().find(|h| inner_pid(*h) == Some(pid)))
+    }
+
+    /// The process that it was made for, as this host knows it, as long as nobody has written to it.
+    pub fn untouched_pid(&self) -> u32 {
+        let holders: Vec<u32> = self.holders.iter().map(|(pid, _)| *pid).collect();
+        match &self.bytes {
+            Holds::Memory(_) => silent::process(&holders),
+            Holds::Evidence(kept) => Some(kept.about.pid),
+        }
+        .unwrap_or_default()
     }
 
     /// Whether process `pid` (in its own name space) is there.

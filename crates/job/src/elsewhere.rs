@@ -14,7 +14,7 @@ mod parts;
 
 pub use parts::NONE_HERE;
 
-use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users};
+use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, same_host};
 use crate::discover::{Job, JobImage};
 use crate::evidence::{self, Evidence};
 use crate::questions::observation::Observation;
@@ -46,21 +46,28 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let mut elsewhere = Elsewhere::default();
     let asked = places(job, hosts);
     let remote = hosts.remote();
+    let job_name = job.name.clone();
     let answers = side_by_side::ask(&asked, |(host, pids)| {
-        let pid = pids.first().copied().unwrap_or_default();
-        let bytes = remote.output(host, &words(&pid.to_string(), pause, stacks), pause);
+        let whom = pids.first().map_or_else(|| job_name.clone(), u32::to_string);
+        let bytes = remote.output(host, &words(&whom, pause, stacks), pause);
         open(host, &bytes.map_err(|why| why.to_string())?)
     });
     for ((host, pids), answer) in asked.iter().zip(answers) {
-        // A host is believed of its own ranks only; it may call itself by another name than the tables do.
-        let own = |at: &str, pid: u32| !hosts.here(at) && (at == host || pids.contains(&pid));
         match answer {
             Ok(Evidence { manifest, job: there, .. }) => {
+                // A host is believed of its own ranks only; it may call itself by another name than the tables do.
+                let name = manifest.host.as_ref().map(|host| host.name.as_str());
+                let name = name.filter(|name| asked.iter().all(|(other, _)| other == host || other != name));
+                let named = |at: &str| at == host || Some(at) == name;
+                let own = |at: &str, pid: u32| !hosts.here(at) && (named(at) || pids.contains(&pid));
                 job.take_in(there, |process| own(&process.host, process.pid));
                 let before = manifest.before.into_iter().filter(|seen| own(&seen.host, seen.pid));
                 elsewhere.before.extend(before);
                 elsewhere.not_seen.extend(manifest.not_seen.iter().map(|why| format!("{host}: {why}")));
             }
+            // One that was announced, where all ranks have ended.
+            Err(why) if pids.is_empty() && why.contains(NONE_HERE) => {}
+            Err(why) if pids.is_empty() => elsewhere.not_seen.push(format!("{why}; its ranks are missing")),
             Err(why) => {
                 let processes = if pids.len() == 1 { "process" } else { "processes" };
                 elsewhere.not_seen.push(format!("{why}; {} {processes} of the job are there", pids.len()));
@@ -114,6 +121,11 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
         {
             let own = told.processes.into_iter().map(|entry| entry.place);
             own.chain(told.elsewhere).for_each(|place| add(&mut places, place));
+        }
+    }
+    for host in job.announced.iter().filter(|host| !hosts.here(host)) {
+        if !places.keys().any(|known| same_host(known, host)) {
+            places.insert(host.clone(), BTreeSet::new());
         }
     }
     places.into_iter().collect()

@@ -7,7 +7,7 @@ use crate::placement::Placement;
 use crate::process::Process;
 use crate::rank_status::RankStatus;
 use crate::report::facts::Facts;
-use crate::report::{JobReport, Observed};
+use crate::report::{self, JobReport, Observed};
 use mpi_abi::{Flags, FunctionId};
 use std::collections::BTreeMap;
 
@@ -27,13 +27,12 @@ pub struct Glance {
 /// Looks at a job.
 #[must_use]
 pub fn glance(job: &Job, reader: &Reader, symbols: &dyn Locate) -> Glance {
-    let (mut observed, mut statuses) = (Vec::new(), BTreeMap::new());
+    let (mut observed, mut seen) = (Vec::new(), Vec::new());
     let (mut silent, mut errors) = (0, Vec::new());
     for found in &job.images {
         match reader.read(found) {
             Ok(Some(living)) => {
-                let status = living.status(symbols);
-                statuses.insert((status.world.clone(), status.host.clone(), status.pid), status);
+                seen.push(living.status(symbols));
                 observed.push(one(found, living, symbols));
             }
             Ok(None) => silent += 1,
@@ -43,6 +42,12 @@ pub fn glance(job: &Job, reader: &Reader, symbols: &dyn Locate) -> Glance {
         }
     }
     let command = observed.first().map(|one: &Observed| one.process.command.clone()).unwrap_or_default();
+    report::settle(&mut observed);
+    let mut statuses = BTreeMap::new();
+    for (status, one) in seen.into_iter().zip(&observed) {
+        let world = one.process.world.clone();
+        statuses.insert((world.clone(), status.host.clone(), status.pid), RankStatus { world, ..status });
+    }
     let report = JobReport::new(command, observed);
     let status = |rank: &crate::RankReport| {
         let status = statuses.remove(&(rank.world.clone(), rank.host.clone(), rank.pid))?;

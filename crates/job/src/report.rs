@@ -29,7 +29,7 @@ use crate::report::facts::Facts;
 use crate::report::sections::{Part, Sections};
 use crate::sites::{self, JobSites};
 use crate::waits::{self, Waits};
-use crate::worlds::{Members, Worlds};
+use crate::worlds::{self, Members, Worlds};
 use mpi_abi::AbiKind;
 use mpiscope_image::derive::{Share, Window, shares};
 use serde::Serialize;
@@ -211,6 +211,9 @@ pub struct ThreadReport {
 pub struct Silent {
     /// Rank that the launcher gave.
     pub rank: Option<u32>,
+    /// The host that it was on, if it was another than that of who reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Process id.
     pub pid: u32,
     /// How it ended, if seen.
@@ -356,6 +359,14 @@ impl RankReport {
     }
 }
 
+/// Gives processes that did not pass `MPI_Init` the name of the world that they would have been in.
+pub(crate) fn settle(observed: &mut [Observed]) {
+    worlds::settle(&mut observed.iter_mut().map(|one| &mut one.process).collect::<Vec<_>>());
+    for one in observed {
+        one.observation.iter_mut().for_each(|seen| seen.world.clone_from(&one.process.world));
+    }
+}
+
 impl JobReport {
     /// Joins the processes of a job. `command` is what the user typed.
     pub fn new(command: String, observed: Vec<Observed>) -> Self {
@@ -370,10 +381,13 @@ impl JobReport {
     ) -> Self {
         let silent = observed.extract_if(.., |o| !o.process.called_mpi()).map(|o| Silent {
             rank: o.launcher_rank,
+            host: Some(o.process.host).filter(|host| !host.is_empty()),
             pid: o.pid,
             ending: o.ending,
         });
-        let silent: Vec<Silent> = silent.collect();
+        let mut silent: Vec<Silent> = silent.collect();
+        silent.sort_by_key(|one| (one.rank.is_none(), one.rank, one.pid));
+        settle(&mut observed);
         let worlds = Worlds::of(observed.iter().map(|o| &o.process));
         observed.sort_by_key(|o| {
             let p = &o.process;
@@ -388,6 +402,15 @@ impl JobReport {
             observed.iter().map(|o| (worlds.number(&o.process.world), o.process.rank, &o.facts.call_sites));
         let call_sites = sites::join(sites);
         let ranks: Vec<RankReport> = observed.iter().map(|o| rank_report(o, &worlds)).collect();
+        // What a process called its world while it was in MPI_Init is not what the world is called.
+        let by_process: BTreeMap<(&str, u32), &str> = observed
+            .iter()
+            .map(|o| ((o.process.host.as_str(), o.process.pid), o.process.world.as_str()))
+            .collect();
+        let number = |world: &str, host: &str, pid: u32| match worlds.number(world) {
+            number if worlds.has(number) => number,
+            _ => worlds.number(by_process.get(&(host, pid)).copied().unwrap_or(world)),
+        };
         let first = observed.first().map(|o| &o.process);
         let times = observed.iter().any(|o| o.process.times);
         let mut report = Self {
@@ -419,7 +442,7 @@ impl JobReport {
                 Some((seen, symbols)) => seen.waits(&observations, time(&ranks), symbols),
                 None => waits::of(&observations, time(&ranks)),
             },
-            windows: seen.and_then(|(seen, _)| seen.windows(|world| worlds.number(world))),
+            windows: seen.and_then(|(seen, _)| seen.windows(|world, host, pid| number(world, host, pid))),
             not_followed: None,
             silent,
             first_end: first_end(&ranks),

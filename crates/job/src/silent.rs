@@ -67,6 +67,19 @@ pub fn environment(pid: u32) -> Option<HashMap<Vec<u8>, Vec<u8>>> {
     Some(words.collect())
 }
 
+/// The process that an image was made for which nobody has written to: wrapper and collector hold it as well.
+#[must_use]
+pub fn process(holders: &[u32]) -> Option<u32> {
+    let with_layer: Vec<u32> = holders.iter().copied().filter(|pid| has_layer(*pid)).collect();
+    innermost(&with_layer).or_else(|| holders.first().copied())
+}
+
+fn has_layer(pid: u32) -> bool {
+    let layer = b"libmpiscope.so";
+    fs::read(format!("/proc/{pid}/maps"))
+        .is_ok_and(|maps| maps.windows(layer.len()).any(|window| window == layer))
+}
+
 /// The rank that a process of the job was started as. Only one that the layer is in counts.
 fn rank_in(job: &str, pid: u32) -> Option<u32> {
     let environment = environment(pid)?;
@@ -75,9 +88,7 @@ fn rank_in(job: &str, pid: u32) -> Option<u32> {
     }
     let get = |name: &str| Some(String::from_utf8_lossy(environment.get(name.as_bytes())?).into_owned());
     let rank = launcher_environment::place(get)?.rank?;
-    let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
-    let layer = b"libmpiscope.so";
-    maps.windows(layer.len()).any(|window| window == layer).then_some(rank)
+    has_layer(pid).then_some(rank)
 }
 
 /// Of a shell and the program that it started, both of which have the rank's environment, the program.

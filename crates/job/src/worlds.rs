@@ -4,9 +4,10 @@
 //! always is the only one, goes without saying.
 
 use crate::process::Process;
+use crate::questions::observation::Stage;
 use crate::rankset::{RankSet, noun};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -37,10 +38,103 @@ impl Worlds {
         number
     }
 
+    /// Whether there is a world of this number.
+    #[must_use]
+    pub fn has(&self, number: usize) -> bool {
+        number < self.0.len()
+    }
+
     /// Number of a world; one past the last for a world that is none of these.
     #[must_use]
     pub fn number(&self, world: &str) -> usize {
         self.0.iter().position(|name| name == world).unwrap_or(self.0.len())
+    }
+}
+
+/// A process, as far as its world is concerned.
+pub trait Member {
+    /// The name of its world. Before `MPI_Init` has returned that is the launcher's for it, or that of its parent: ranks on other
+    /// hosts, and ranks with a shell each, have another one.
+    fn world(&mut self) -> &mut String;
+    /// Its rank.
+    fn rank(&self) -> Option<u32>;
+    /// Processes in its world, if it knows that.
+    fn size(&self) -> Option<u32>;
+    /// How far it has come.
+    fn stage(&self) -> Stage;
+}
+
+impl Member for Process {
+    fn world(&mut self) -> &mut String {
+        &mut self.world
+    }
+
+    fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    fn size(&self) -> Option<u32> {
+        self.size
+    }
+
+    fn stage(&self) -> Stage {
+        Stage::of(self.state)
+    }
+}
+
+/// Gives processes of one job that have not passed `MPI_Init` the name of the world that they will be in: those that know of worlds
+/// of one size, none of them twice, will be in one, and that may have members already.
+pub fn settle<M: Member>(members: &mut [&mut M]) {
+    let mut known = Known::new();
+    let begun = |member: &&mut &mut M| !matches!(member.stage(), Stage::Silent | Stage::Starting);
+    for member in members.iter_mut().filter(begun) {
+        let (size, rank) = (member.size(), member.rank());
+        let world = known.entry(member.world().clone()).or_default();
+        world.0 = world.0.max(size);
+        world.1.insert(rank);
+    }
+    let mut starting: BTreeMap<Option<u32>, Vec<&mut M>> = BTreeMap::new();
+    let mut silent: Vec<&mut M> = Vec::new();
+    for member in members {
+        match member.stage() {
+            Stage::Silent => silent.push(member),
+            // Its launcher has named the world.
+            Stage::Starting if known.contains_key(member.world().as_str()) => {}
+            Stage::Starting => starting.entry(member.size()).or_default().push(member),
+            _ => {}
+        }
+    }
+    let mut names: BTreeSet<String> = known.keys().cloned().collect();
+    for (size, ranks) in &mut starting {
+        join(*size, ranks, &known);
+        names.extend(ranks.iter_mut().map(|member| member.world().clone()));
+    }
+    // Who has not called MPI is meant for the only world that there is.
+    let only = Some(&names).filter(|names| names.len() == 1).and_then(|names| names.first());
+    for member in silent {
+        if !names.contains(member.world().as_str()) {
+            *member.world() = only.cloned().unwrap_or_default();
+        }
+    }
+}
+
+/// Worlds by name: size and ranks.
+type Known = BTreeMap<String, (Option<u32>, BTreeSet<Option<u32>>)>;
+
+/// Joins processes that will be in a world of this size.
+fn join<M: Member>(size: Option<u32>, ranks: &mut [&mut M], known: &Known) {
+    let numbers: BTreeSet<Option<u32>> = ranks.iter().map(|member| member.rank()).collect();
+    if size.is_none() || numbers.len() != ranks.len() || numbers.contains(&None) {
+        return;
+    }
+    let open = known.iter().filter(|(_, world)| world.0 == size && world.1.is_disjoint(&numbers));
+    let mut open = open.map(|(name, _)| name.clone());
+    let name = match (open.next(), open.next()) {
+        (Some(only), None) => Some(only),
+        _ => ranks.iter_mut().min_by_key(|member| member.rank()).map(|first| first.world().clone()),
+    };
+    for member in ranks {
+        name.iter().for_each(|name| member.world().clone_from(name));
     }
 }
 
@@ -148,6 +242,8 @@ impl Serialize for Members {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::questions::observation::Observation;
+    use crate::questions::observation::live;
 
     #[test]
     fn the_first_world_goes_without_saying_and_equal_ranks_of_others_are_other_ranks() {
@@ -175,5 +271,44 @@ mod tests {
             .collect();
         assert_eq!(all.to_string().parse(), Ok(all));
         assert!("x.[0]".parse::<Members>().is_err());
+    }
+
+    fn rank(world: &str, rank: u32, size: u32, stage: Stage) -> Observation {
+        let size = (stage != Stage::Silent).then_some(size);
+        Observation { world: world.to_owned(), rank: Some(rank), size, stage, ..Observation::default() }
+    }
+
+    fn settled<const N: usize>(mut ranks: [Observation; N]) -> [String; N] {
+        live::settle(&mut ranks);
+        ranks.map(|rank| rank.world)
+    }
+
+    #[test]
+    fn ranks_in_init_that_have_other_parents_are_in_one_world_with_those_that_have_not_called_mpi() {
+        let (init, silent) = (Stage::Starting, Stage::Silent);
+        let all = [rank("j/9", 1, 3, init), rank("j/7", 0, 3, init), rank("", 2, 3, silent)];
+        assert_eq!(settled(all), ["j/7"; 3]);
+        // Another host has placed it before.
+        let all = [rank("j/9", 1, 3, init), rank("j/7", 0, 3, init), rank("j/9", 2, 3, silent)];
+        assert_eq!(settled(all), ["j/7"; 3]);
+    }
+
+    #[test]
+    fn ranks_in_init_join_those_that_are_through_unless_one_of_them_is_there_already() {
+        let (init, through) = (Stage::Starting, Stage::Running);
+        assert_eq!(settled([rank("w", 0, 2, through), rank("j/9", 1, 2, init)]), ["w", "w"]);
+        assert_eq!(settled([rank("w", 0, 2, through), rank("j/9", 0, 2, init)]), ["w", "j/9"]);
+        assert_eq!(settled([rank("w", 0, 2, through), rank("j/9", 1, 3, init)]), ["w", "j/9"]);
+        let two = [rank("v", 0, 2, through), rank("w", 0, 2, through), rank("j/9", 1, 2, init)];
+        assert_eq!(settled(two), ["v", "w", "j/9"], "it may be of either");
+        // Two programs at once.
+        assert_eq!(settled([rank("j/8", 0, 1, init), rank("j/9", 0, 1, init)]), ["j/8", "j/9"]);
+    }
+
+    #[test]
+    fn a_rank_that_has_not_called_mpi_is_of_no_world_if_there_are_several() {
+        let (silent, through) = (Stage::Silent, Stage::Running);
+        let all = [rank("v", 0, 2, through), rank("w", 0, 2, through), rank("j/9", 1, 2, silent)];
+        assert_eq!(settled(all), ["v", "w", ""]);
     }
 }

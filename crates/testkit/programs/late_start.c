@@ -1,4 +1,5 @@
-// A rank that takes its time before it calls MPI: `late_start DIR`. Rank 1 says so in DIR and waits for DIR/go.
+// A rank that takes its time before it calls MPI: `late_start [RANK…] DIR`. Rank 1, or those named, says so in DIR and waits for
+// DIR/go.
 #include <mpi.h>
 #include <stdlib.h>
 #include "stand.h"
@@ -11,13 +12,18 @@ static int launched_as(void) {
     return 0;
 }
 
+static int is_late(int rank, int argc, char **argv) {
+    for (int i = 1; i < argc - 1; i++)
+        if (atoi(argv[i]) == rank)
+            return 1;
+    return argc == 2 && rank == 1;
+}
+
 int main(int argc, char **argv) {
-    if (launched_as() == 1) {
-        say(argv[argc - 1], "ready", 1);
+    int rank = launched_as();
+    say(argv[argc - 1], "ready", rank);
+    if (is_late(rank, argc, argv))
         wait_for(argv[argc - 1], "go");
-    } else {
-        say(argv[argc - 1], "ready", 0);
-    }
     MPI_Init(&argc, &argv);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();

@@ -228,11 +228,26 @@ fn ranks(a: &Side, b: &Side) -> Vec<Quantity> {
 /// What runs should have in common.
 type Fact = fn(&JobReport) -> String;
 
+/// How many hosts, and how many ranks each of them has; which hosts they are does not matter.
+fn layout(report: &JobReport) -> String {
+    let mut hosts: BTreeMap<usize, usize> = BTreeMap::new();
+    for host in &report.hosts {
+        *hosts.entry(host.ranks.len()).or_default() += 1;
+    }
+    let words = |(ranks, hosts): (&usize, &usize)| {
+        format!("{hosts} with {ranks} {}", if *ranks == 1 { "rank" } else { "ranks" })
+    };
+    match report.hosts.len() {
+        0 | 1 => report.hosts.len().to_string(),
+        _ => hosts.iter().rev().map(words).collect::<Vec<_>>().join(" and "),
+    }
+}
+
 /// What makes a comparison of times doubtful.
 fn unlike(a: &Side, b: &Side) -> Vec<String> {
     let facts: [(&str, Fact); 4] = [
         ("ranks", |report| report.ranks.len().to_string()),
-        ("hosts", |report| report.hosts.len().to_string()),
+        ("hosts", layout),
         ("library", |report| report.library.clone()),
         ("command", |report| report.command.clone()),
     ];
@@ -251,7 +266,7 @@ fn unlike(a: &Side, b: &Side) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpiscope_job::report::{Calls, FunctionReport};
+    use mpiscope_job::report::{Calls, FunctionReport, HostReport};
 
     /// Runs that differ in their time in one function.
     fn side(name: &str, waits: &[f64]) -> Side {
@@ -289,5 +304,23 @@ mod tests {
         assert!(!single.slower && single.wall.chance.is_none());
         let noisy = Comparison::new(&side("a", &[1.0, 9.0, 4.0]), &side("b", &[2.0, 10.0, 5.0]), 0.05);
         assert!(!noisy.slower && noisy.wall.chance.is_some_and(|chance| chance > 0.5), "{:?}", noisy.wall);
+    }
+
+    #[test]
+    fn as_many_hosts_with_other_numbers_of_ranks_are_not_alike() {
+        let on = |ranks: &[u32]| {
+            let mut side = side("a", &[1.0]);
+            let host = |(number, ranks): (usize, &u32)| HostReport {
+                host: format!("n{number}"),
+                ranks: (0..*ranks).map(|rank| (0, Some(rank))).collect(),
+                clock_later_s: None,
+                clock_error_s: None,
+            };
+            side.reports[0].hosts = ranks.iter().enumerate().map(host).collect();
+            side
+        };
+        assert_eq!(unlike(&on(&[2, 2, 2]), &on(&[2, 2, 2])), [""; 0]);
+        let found = unlike(&on(&[2, 2, 2]), &on(&[1, 4, 1]));
+        assert_eq!(found, ["hosts: 3 with 2 ranks / 1 with 4 ranks and 2 with 1 rank"]);
     }
 }

@@ -9,7 +9,7 @@ use mpiscope_job::inspected::Inspected;
 use mpiscope_job::leaks::{Count, Site};
 use mpiscope_job::objects::{Kind, Object, Outline, by_handle};
 use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Error, Process, RankSet, Worlds, living};
+use mpiscope_job::{Error, Process, RankSet, Worlds, living, worlds};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
@@ -126,6 +126,7 @@ pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
     for name in targets {
         one(Some(name), wanted.reach, &mut found)?;
     }
+    worlds::settle(&mut found.looks.iter_mut().map(|look| &mut look.inspected.process).collect::<Vec<_>>());
     let worlds = Worlds::of(found.looks.iter().map(|look| &look.process));
     found.looks.sort_by_cached_key(|l| {
         (l.process.world.clone(), l.process.rank.is_none(), l.process.rank, l.process.pid)

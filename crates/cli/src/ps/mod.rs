@@ -17,7 +17,7 @@ use mpiscope_job::questions::observation::live::{self, Places};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::stacks::{self, Stacks};
 use mpiscope_job::{Process, RankSet, Worlds};
-use mpiscope_job::{living, losses};
+use mpiscope_job::{living, losses, worlds};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -146,6 +146,10 @@ fn look(job: &Job) -> Report {
             Err(e) => report.errors.push(e.to_string()),
         }
     }
+    worlds::settle(&mut processes.iter_mut().collect::<Vec<_>>());
+    for (rank, process) in report.ranks.iter_mut().zip(&processes) {
+        rank.world.clone_from(&process.world);
+    }
     add_silent(&mut report, job, &places);
     let mut worlds = Worlds::of(processes.iter());
     report.ranks.iter_mut().for_each(|rank| rank.world_number = worlds.number_or_add(&rank.world));
@@ -168,8 +172,10 @@ fn status(
 
 /// Adds a row for each rank that has not called MPI, and counts those no more that have one.
 fn add_silent(report: &mut Report, job: &Job, places: &Places) {
-    let is_it = |known: &RankStatus, rank, pid| known.rank == Some(rank) || known.pid == pid;
-    let has_called = |rank, pid| report.ranks.iter().any(|known| is_it(known, rank, pid));
+    let is_it = |known: &RankStatus, host: &str, rank, pid| {
+        known.rank == Some(rank) || (known.pid == pid && known.host == host)
+    };
+    let has_called = |host: &str, rank, pid| report.ranks.iter().any(|known| is_it(known, host, rank, pid));
     let found = live::silent_ranks(job, places, has_called);
     // All of them are in one world, as far as anybody knows.
     let world = report.ranks.first().map(|rank| rank.world.clone()).unwrap_or_default();

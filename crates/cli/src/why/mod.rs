@@ -13,7 +13,7 @@ use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::Locate;
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::Observation;
-use mpiscope_job::questions::observation::live::{Look, look, look_back};
+use mpiscope_job::questions::observation::live::{Look, look, look_back, settle};
 use mpiscope_job::questions::why::{self as question, Snapshot, Verdict, snapshot, verdict};
 use mpiscope_job::stacks::{self, Stacks, Symbolizer, Taken};
 use serde::Serialize;
@@ -124,6 +124,7 @@ fn everywhere(mut job: Job, pause: Duration, reach: Reach, stacks: bool) -> Resu
     // Other hosts look twice, while this one waits.
     let elsewhere = reach.join(&mut job, pause, stacks);
     before.extend(elsewhere.before);
+    settle(&mut before);
     thread::sleep(pause.saturating_sub(began.elapsed()));
     let seconds = began.elapsed().as_secs_f64();
     let mut after = look(&job, &*job.symbols());

@@ -69,6 +69,33 @@ pub fn every_launcher_gives_one_report_of_all_hosts() {
     let program = [compile(&library, "acquire/idle", hosts.dir.path()).display().to_string()];
     let after = words(&[&launcher(&library), &run(&hosts.dir.path().join("after")), &program]);
     whole(&hosts, &library, &after, "after");
+    differ(&hosts, &library, &format!("before-{}", library.name), "after");
+}
+
+/// Two reports of the same hosts are compared rank by rank.
+fn differ(hosts: &Hosts, library: &Library, before: &str, after: &str) {
+    let mut diff = hosts.on("login", MPISCOPE, library);
+    let dirs = [before, after].map(|out| hosts.dir.path().join(out));
+    let outcome = hosts.run(diff.args(["diff", "--json"]).args(dirs));
+    let found: Value =
+        serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{}", outcome.describe()));
+    let [before, after] = [before, after].map(|out| hosts.report(out).unwrap());
+    let useful = |report: &Value, rank: usize| {
+        let rank = &report["ranks"][rank];
+        rank["wall_s"].as_f64().unwrap() * rank["useful_share"].as_f64().unwrap()
+    };
+    let ranks = found["ranks"].as_array().unwrap();
+    let mut names: Vec<&str> = ranks.iter().map(|rank| rank["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["rank 0", "rank 1", "rank 2", "rank 3", "rank 4", "rank 5"], "{found:#}");
+    for rank in ranks {
+        let number: usize = rank["name"].as_str().unwrap()[5..].parse().unwrap();
+        let near =
+            |name: &str, report: &Value| (rank[name].as_f64().unwrap() - useful(report, number)).abs() < 1e-3;
+        assert!(near("before", &before) && near("after", &after), "{rank:#}");
+    }
+    let unlike: Vec<&str> = found["unlike"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(unlike.iter().all(|why| why.starts_with("command: ")), "{unlike:?}");
 }
 
 /// What `waits.c` says of one part: kind, line, rank that was late, seconds.

@@ -189,7 +189,7 @@ fn last_words(output: &Outcome) -> String {
 }
 
 /// Two names of one host: equal, or one is the other with its domain.
-fn same_host(one: &str, other: &str) -> bool {
+pub(crate) fn same_host(one: &str, other: &str) -> bool {
     let with_domain = |long: &str, short: &str| {
         !short.is_empty() && long.len() > short.len() && long.as_bytes().get(short.len()) == Some(&b'.')
             && long.get(..short.len()).is_some_and(|head| head.eq_ignore_ascii_case(short))

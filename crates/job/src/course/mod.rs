@@ -178,7 +178,7 @@ impl Followed {
 
     /// The windows of the run.
     #[must_use]
-    pub fn windows(&self, number: impl Fn(&str) -> usize) -> Option<Windows> {
+    pub fn windows(&self, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
         self.course.windows(number)
     }
 }

@@ -183,15 +183,16 @@ impl Course {
         }
     }
 
-    /// The windows; none of a run that was looked at for less than two of them. `number` says which of the job's worlds one is.
+    /// The windows; none of a run that was looked at for less than two of them. `number` says which of the job's worlds one is that
+    /// was called this by the process of a host.
     #[must_use]
-    pub fn windows(&self, number: impl Fn(&str) -> usize) -> Option<Windows> {
+    pub fn windows(&self, number: impl Fn(&str, &str, u32) -> usize) -> Option<Windows> {
         let count = self.tracks.iter().map(|track| track.windows.len()).max()?;
         if count < 2 {
             return None;
         }
         let mut tracks: Vec<(usize, &Track)> =
-            self.tracks.iter().map(|track| (number(&track.world), track)).collect();
+            self.tracks.iter().map(|track| (number(&track.world, &track.host, track.pid), track)).collect();
         tracks.sort_by_key(|(world, track)| (*world, track.rank, track.pid));
         let name = |(world, track): &(usize, &Track)| Members::from_iter([(*world, track.rank)]).to_string();
         let width_s = self.width_ns as f64 / 1e9;

@@ -51,6 +51,13 @@ pub fn announce(job: &str, hosts: &[String]) -> io::Result<Announcement> {
     announce_in(&folder()?, job, hosts)
 }
 
+/// The same instead of what this process has said before; without a folder of the user nobody finds the job by its hosts.
+pub fn announce_again(before: &mut Option<Announcement>, job: &str, hosts: &[String]) {
+    // The file is replaced: the one before has the same name, and must not take it away.
+    let Ok(now) = announce(job, hosts) else { return };
+    before.replace(now).map(std::mem::forget).unwrap_or_default();
+}
+
 fn announce_in(folder: &Path, job: &str, hosts: &[String]) -> io::Result<Announcement> {
     let pid = std::process::id();
     let began = began(pid).unwrap_or_default();

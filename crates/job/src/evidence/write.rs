@@ -8,6 +8,7 @@ use super::{
     image_name,
 };
 use crate::Error;
+use crate::acquire::Entry;
 use crate::clock::Moment;
 use crate::course::Followed;
 use crate::discover::{Job, JobImage};
@@ -94,8 +95,10 @@ pub fn save(
         return Err(Error::NotFound(why));
     }
     let callers: Vec<_> = job.images.iter().filter_map(JobImage::who).map(|who| who.entry).collect();
-    let has_called =
-        |rank, pid| callers.iter().any(|entry| entry.rank == Some(rank) || entry.place.pid == pid);
+    let is_it = |entry: &Entry, host: &str, rank, pid| {
+        entry.rank == Some(rank) || (entry.place.pid == pid && entry.place.host == host)
+    };
+    let has_called = |host: &str, rank, pid| callers.iter().any(|entry| is_it(entry, host, rank, pid));
     let manifest = Manifest {
         silent: live::silent_ranks(job, &places, has_called),
         schema: SCHEMA.to_owned(),
@@ -143,6 +146,7 @@ pub(crate) fn earlier(mut here: Vec<Observation>, there: Vec<Observation>) -> Ve
     let known: HashSet<_> = there.iter().map(who).collect();
     here.retain(|seen| !known.contains(&who(seen)));
     here.extend(there);
+    live::settle(&mut here);
     here
 }
 
@@ -163,7 +167,7 @@ impl Copied {
         let image = match found.open() {
             Ok(image) => image,
             Err(Error::Image { why: mpiscope_image::Error::NotAnImage, .. }) => {
-                return Ok(Self { about: silent(found, holder), seen: None });
+                return Ok(Self { about: silent(found, found.untouched_pid()), seen: None });
             }
             Err(why) => return Err(why),
         };

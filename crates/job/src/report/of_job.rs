@@ -128,15 +128,14 @@ fn of_followed(job: &Job, ends: &Ends, followed: Option<&Followed>) -> Looked {
     let all = each_image(job, kept, |found| one(found, &reader, &*symbols));
     for (found, seen) in job.images.iter().zip(all) {
         match seen {
-            Ok(mut one) => {
-                ends.apply(&mut one);
-                observed.push(one);
-            }
+            Ok(one) => observed.push(one),
             // The process ended since the list was made.
             Err(_) if !found.held() => {}
             Err(why) => errors.push(why.to_string()),
         }
     }
+    super::settle(&mut observed);
+    observed.iter_mut().for_each(|one| ends.apply(one));
     let first = observed.iter().map(|one| one.process.command.clone()).find(|command| !command.is_empty());
     let command = ends.command().map(str::to_owned).or(first).unwrap_or_default();
     let report = JobReport::followed(command, observed, followed.map(|seen| (seen, &*symbols)));
@@ -218,7 +217,7 @@ fn observe(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
 }
 
 fn silent(found: &JobImage) -> Observed {
-    unseen(Process::untouched(), found.holders.first().map_or(0, |(pid, _)| *pid))
+    unseen(Process::untouched(), found.untouched_pid())
 }
 
 /// A process without anything that was seen of it.

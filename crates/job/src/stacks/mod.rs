@@ -29,6 +29,7 @@ use crate::python;
 use crate::questions::observation::Context;
 use crate::questions::observation::live::{self, Places};
 use crate::rank::SymbolContext;
+use crate::worlds;
 use mpi_abi::binding;
 use mpiscope_python_frames::Place;
 use mpiscope_target::{Live, Location, Module, Result as TargetResult, Target};
@@ -76,9 +77,13 @@ pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
             None if living.alive => of_process(found, process, &places, symbols),
             None => Vec::new(),
         };
-        Some(Taken { world: process.world.clone(), rank: process.rank, threads })
+        Some((living.process, threads))
     };
-    job.images.iter().filter_map(of).collect()
+    let (mut processes, stacks): (Vec<_>, Vec<_>) = job.images.iter().filter_map(of).unzip();
+    worlds::settle(&mut processes.iter_mut().collect::<Vec<_>>());
+    let taken =
+        |(process, threads): (Process, _)| Taken { world: process.world, rank: process.rank, threads };
+    processes.into_iter().zip(stacks).map(taken).collect()
 }
 
 /// The stacks of one running process.

@@ -1,5 +1,7 @@
 //! The side that reports: hears the hosts of the job while it runs, takes their evidence when it ends.
 
+mod again;
+
 use super::message::{self, LONGEST_EVIDENCE, Message};
 use super::sealed::{HANDSHAKE, Sealed, Secret, Side};
 use super::{FromHost, PLACE, SECRET, SILENT, patience};
@@ -28,9 +30,12 @@ const ASKED: usize = 4;
 /// Clocks drift: each is asked again so long after that, and again.
 const ASKED_AGAIN: Duration = Duration::from_secs(10);
 
-/// A host that has proved that it belongs to the job.
+/// A host that has proved that it belongs to the job; one that came several times is there several times.
 struct Known {
+    /// As people are told of it: two hosts may call themselves the same.
     host: String,
+    /// As it is reached.
+    name: String,
     id: String,
     ranks: Vec<u32>,
     heard: Instant,
@@ -139,7 +144,7 @@ impl Gather {
             hosts = self.shared.news.wait_timeout(hosts, wait).unwrap_or_else(PoisonError::into_inner).0;
         }
         self.shared.over.store(true, Ordering::Relaxed);
-        std::mem::take(&mut *hosts).into_iter().map(given).collect()
+        again::once(std::mem::take(&mut *hosts)).into_iter().map(given).collect()
     }
 }
 
@@ -204,26 +209,20 @@ fn greet(host: &mut Sealed, job: &str, shared: &Shared) -> io::Result<usize> {
     }
     message::send(host, &Message::Go)?;
     let mut hosts = shared.hosts();
-    let known = Known {
-        host: from.host,
+    let shown = again::shown(&hosts, &from);
+    hosts.push(Known {
+        host: shown,
+        name: from.host,
         id: from.id,
         ranks: Vec::new(),
         heard: Instant::now(),
         clock,
         outcome: None,
-    };
-    // Several collectors of one host are one after the other, or of several worlds: each has ranks of its own.
-    let same = hosts.iter().filter(|other| other.host == known.host && other.id != known.id).count();
-    let host = if same > 0 { format!("{} ({})", known.host, same + 1) } else { known.host.clone() };
-    hosts.push(Known { host, ..known });
+    });
     // Whoever looks at the job from here finds its hosts by that.
-    let names: Vec<String> = hosts.iter().map(|known| known.host.clone()).collect();
-    let announced = announced::announce(job, &names).ok();
-    let mut kept = shared.announced.lock().unwrap_or_else(PoisonError::into_inner);
-    // The file was replaced: the one before has the same name, and must not take it away.
-    if let Some(before) = std::mem::replace(&mut *kept, announced) {
-        std::mem::forget(before);
-    }
+    let names = again::names(&hosts);
+    let mut announced = shared.announced.lock().unwrap_or_else(PoisonError::into_inner);
+    announced::announce_again(&mut announced, job, &names);
     Ok(hosts.len() - 1)
 }
 
@@ -241,6 +240,7 @@ fn ask(host: &mut Sealed) -> io::Result<(u64, Offset)> {
 fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTempFile> {
     host.patience(SILENCE)?;
     let mut asked = Instant::now();
+    let mut tells = again::Tells::default();
     loop {
         match message::receive(host) {
             Ok(Message::Alive(ranks)) => {
@@ -249,6 +249,10 @@ fn listen(host: &mut Sealed, at: usize, shared: &Shared) -> io::Result<NamedTemp
                     let (theirs, offset) = ask(host)?;
                     shared.change(at, |known| known.clock.add(theirs, offset));
                     asked = Instant::now();
+                }
+                let news = tells.news(&shared.hosts());
+                if let Some(names) = news {
+                    message::send(host, &Message::Hosts(names))?;
                 }
                 message::send(host, if shared.is_late() { &Message::Now } else { &Message::Go })?;
             }

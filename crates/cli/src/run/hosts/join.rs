@@ -27,7 +27,13 @@ fn of_host(other: &FromHost) -> (Vec<Observed>, Vec<String>) {
     let (mut processes, mut problems, reader) = (Vec::new(), Vec::new(), Reader::default());
     for image in &evidence.job.images {
         match of_job::of_kept(image, &reader, other.clock.as_ref()) {
-            Ok(one) => processes.push(one),
+            Ok(one) if one.process.called_mpi() => processes.push(one),
+            // Its image is untouched, and does not say where it is.
+            Ok(mut one) => {
+                let name = evidence.manifest.host.as_ref().map_or(&other.host, |host| &host.name);
+                one.process.host.clone_from(name);
+                processes.push(one);
+            }
             Err(why) => problems.push(format!("{}: {why}", other.host)),
         }
     }

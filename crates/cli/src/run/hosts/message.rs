@@ -33,6 +33,8 @@ pub enum Message {
     Time,
     /// Host: by its `CLOCK_MONOTONIC`, in nanoseconds.
     Clock(u64),
+    /// Gatherer: on which hosts the job is, as far as they have come.
+    Hosts(Vec<String>),
     /// Gatherer: go on.
     Go,
     /// Gatherer: the launcher has ended; send what there is.

@@ -6,6 +6,7 @@ use super::message::{self, Identity, Message};
 use super::sealed::{Sealed, Secret, Side};
 use super::{PLACE, SECRET, patience};
 use mpiscope_job::clock::Moment;
+use mpiscope_job::elsewhere::announced::{self, Announcement};
 use std::env;
 use std::fs::File;
 use std::io;
@@ -88,7 +89,8 @@ fn connect(place: &str, secret: &Secret) -> io::Result<Sealed> {
 fn keep(place: &str, secret: &Secret, job: &str, seen: &Seen, news: &Receiver<News>) -> io::Result<()> {
     let mut up = connect(place, secret)?;
     message::send(&mut up, &Message::Hello { job: job.to_owned(), from: identity() })?;
-    match answer(&mut up)? {
+    let mut others = Others { job, announced: None };
+    match answer(&mut up, &mut others)? {
         Message::Go => {}
         other => return Err(message::unexpected(&other)),
     }
@@ -102,18 +104,25 @@ fn keep(place: &str, secret: &Secret, job: &str, seen: &Seen, news: &Receiver<Ne
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("nothing to send")),
         }
         message::send(&mut up, &Message::Alive(ranks.clone()))?;
-        match answer(&mut up)? {
+        match answer(&mut up, &mut others)? {
             Message::Go => {}
-            Message::Now => return send_now(&mut up, job, seen, &ranks),
+            Message::Now => return send_now(&mut up, &mut others, seen, &ranks),
             other => return Err(message::unexpected(&other)),
         }
     }
 }
 
-/// What the other side says when it knows what time it is here.
-fn answer(up: &mut Sealed) -> io::Result<Message> {
+/// Whoever looks at the job from this host finds the others by what is announced here.
+struct Others<'a> {
+    job: &'a str,
+    announced: Option<Announcement>,
+}
+
+/// What the other side says when it knows what time it is here, and this one who the others are.
+fn answer(up: &mut Sealed, others: &mut Others<'_>) -> io::Result<Message> {
     loop {
         match message::receive(up)? {
+            Message::Hosts(names) => announced::announce_again(&mut others.announced, others.job, &names),
             Message::Time => message::send(up, &Message::Clock(Moment::now().monotonic_ns))?,
             other => return Ok(other),
         }
@@ -132,10 +141,11 @@ fn send(up: &mut Sealed, evidence: &Path) -> io::Result<()> {
 }
 
 /// Ranks here outlive their launcher: what is known of them at this moment. Saving it may take longer than a host may be silent.
-fn send_now(up: &mut Sealed, job: &str, seen: &Seen, ranks: &[u32]) -> io::Result<()> {
+fn send_now(up: &mut Sealed, others: &mut Others<'_>, seen: &Seen, ranks: &[u32]) -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("evidence");
     let (done, over) = channel();
+    let job = others.job;
     let saved = thread::scope(|scope| {
         let save = || evidence::keep(job, Duration::ZERO, false, &file) && evidence::add(seen, &file);
         scope.spawn(move || done.send(save()));
@@ -146,7 +156,7 @@ fn send_now(up: &mut Sealed, job: &str, seen: &Seen, ranks: &[u32]) -> io::Resul
                 Err(RecvTimeoutError::Disconnected) => return Ok(false),
             }
             message::send(up, &Message::Alive(ranks.to_vec()))?;
-            match answer(up)? {
+            match answer(up, others)? {
                 Message::Go | Message::Now => {}
                 other => return Err(message::unexpected(&other)),
             }

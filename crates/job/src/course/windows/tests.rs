@@ -31,7 +31,7 @@ fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) ->
 #[test]
 fn windows_say_from_when_on_which_rank_falls_behind() {
     let late = |rank: u32, at: f64| if rank == 3 || at < 2.0 { 0.8 } else { 0.4 };
-    let found = run(4, 6, 20_000_000, late).windows(|_| 0).unwrap();
+    let found = run(4, 6, 20_000_000, late).windows(|_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 2, "{:?}", found.said);
     assert!(
         found.said[0].starts_with("the first 40 windows (until 2.0 s) are balanced: "),
@@ -51,7 +51,7 @@ fn windows_say_from_when_on_which_rank_falls_behind() {
 fn the_number_of_windows_is_bounded_and_no_time_is_lost_by_that() {
     for (seconds, step) in [(1000, 300_000_000), (100, 10_000_000), (3, 2_000_000_000)] {
         let found = run(2, seconds, step, |rank, _| if rank == 0 { 0.5 } else { 0.25 });
-        let windows = found.windows(|_| 0).unwrap();
+        let windows = found.windows(|_, _, _| 0).unwrap();
         assert!(windows.list.len() <= MOST && windows.list.len() > 2, "{}", windows.list.len());
         let looked = (seconds * S / step * step) as f64 / 1e9;
         for track in &found.tracks {
@@ -72,7 +72,7 @@ fn noise_is_no_change() {
         }
         0.1 * (bits >> 40) as f64 / f64::from(1 << 24)
     };
-    let found = run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(|_| 0).unwrap();
+    let found = run(4, 6, 50_000_000, |rank, at| 0.6 + noise(rank, at)).windows(|_, _, _| 0).unwrap();
     assert_eq!(found.said.len(), 1, "{:?}", found.said);
     assert!(found.said[0].starts_with("the whole run is alike and balanced"), "{:?}", found.said);
 }
@@ -88,7 +88,7 @@ fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
     };
     (1..=10).for_each(|at| see(0, f64::from(at) * 0.1, f64::from(at) * 0.1));
     (1..=5).for_each(|at| see(1, 0.5 + f64::from(at) * 0.1, f64::from(at) * 0.1));
-    let found = course.windows(|_| 0).unwrap();
+    let found = course.windows(|_, _, _| 0).unwrap();
     assert_eq!(found.ranks, ["0", "1"]);
     assert_eq!(found.list[2].mpi, [Some(0.0), None]);
     assert_eq!(found.list[15].mpi, [Some(0.0), Some(0.0)]);
@@ -131,7 +131,7 @@ fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_r
         if alone {
             first.take_in(sent(&there), Some(&clock));
         }
-        let found = first.windows(|_| 0).unwrap();
+        let found = first.windows(|_, _, _| 0).unwrap();
         assert_eq!(found.ranks, ["0", "1", "2", "3"]);
         assert!((found.list.len() as i64 - 121).abs() <= 1, "{}", found.list.len());
         assert!(found.said.iter().any(|said| said.contains("rank 3 falls behind")), "{:?}", found.said);
@@ -151,7 +151,7 @@ fn runs_of_different_length_get_windows_of_one_width_and_what_is_sent_is_bounded
     other.take_in(sent(&long), None);
     long.take_in(sent(&short), None);
     for course in [&long, &other] {
-        let found = course.windows(|_| 0).unwrap();
+        let found = course.windows(|_, _, _| 0).unwrap();
         assert!(found.list.len() <= MOST && found.list.len() > MOST / 2 - 1, "{}", found.list.len());
         assert_eq!(found.list.last().unwrap().mpi.iter().flatten().count(), 1);
     }

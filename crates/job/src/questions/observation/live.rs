@@ -11,9 +11,10 @@ use crate::python;
 use crate::rank::{Rank, SymbolContext};
 use crate::silent::{self, Silent};
 use crate::stacks::asleep::{Asleep, only_mpi_could_wake};
+use crate::worlds::{self, Member};
 use mpiscope_image::Source;
 use mpiscope_image::layout::State;
-use mpiscope_target::{Files, Live, Symbolizer};
+use mpiscope_target::{Files, Live, Symbolizer, procfs};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -64,7 +65,7 @@ fn look_with(job: &Job, symbols: &dyn Locate, places: &Places) -> Look {
         }
     }
     look.add_silent(job, places);
-    look.place_silent();
+    settle(&mut look.observations);
     look
 }
 
@@ -75,8 +76,11 @@ impl Look {
             return;
         }
         let called = |one: &&Observation| one.stage != Stage::Silent;
-        let has_called = |rank, pid| {
-            self.observations.iter().filter(called).any(|one| one.rank == Some(rank) || one.pid == pid)
+        let is_it = |one: &Observation, host: &str, rank, pid| {
+            one.rank == Some(rank) || (one.pid == pid && one.host == host)
+        };
+        let has_called = |host: &str, rank, pid| {
+            self.observations.iter().filter(called).any(|one| is_it(one, host, rank, pid))
         };
         let silent = silent_ranks(job, places, has_called);
         // Of these it was known only that they are there.
@@ -102,24 +106,34 @@ impl Look {
         }
         worlds.values().any(|(seen, size)| seen < size)
     }
+}
 
-    /// A process that has not called MPI does not know its world; where all others are in one, it is meant for that.
-    fn place_silent(&mut self) {
-        let mut worlds: Vec<&str> =
-            self.observations.iter().map(|o| o.world.as_str()).filter(|world| !world.is_empty()).collect();
-        worlds.sort_unstable();
-        worlds.dedup();
-        let [only] = worlds.as_slice() else { return };
-        let only = (*only).to_owned();
-        for observation in self.observations.iter_mut().filter(|o| o.world.is_empty()) {
-            observation.world.clone_from(&only);
-        }
+/// Gives processes that have not passed `MPI_Init` the name of the world that they will be in.
+pub fn settle(observations: &mut [Observation]) {
+    worlds::settle(&mut observations.iter_mut().collect::<Vec<_>>());
+}
+
+impl Member for Observation {
+    fn world(&mut self) -> &mut String {
+        &mut self.world
+    }
+
+    fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    fn size(&self) -> Option<u32> {
+        self.size
+    }
+
+    fn stage(&self) -> Stage {
+        self.stage
     }
 }
 
 fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observation, crate::Error> {
     let Some((image, process)) = found.read(&places.files)? else {
-        let pid = found.holders.first().map_or(0, |(pid, _)| *pid);
+        let pid = found.untouched_pid();
         return Ok(Observation { stage: Stage::Silent, pid, ..Observation::default() });
     };
     let context = SymbolContext::new(&process, symbols);
@@ -130,13 +144,15 @@ fn one(found: &JobImage, symbols: &dyn Locate, places: &Places) -> Result<Observ
     Ok(observe(&rank, &System::of(found, &process, places)))
 }
 
-/// The ranks of a job that have not called MPI, with what they do. `has_called` says of a rank, with its process, whether it has.
-pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(u32, u32) -> bool) -> Vec<Silent> {
-    let mut found: Vec<Silent> =
-        job.silent.iter().filter(|kept| !has_called(kept.rank, kept.pid)).cloned().collect();
+/// The ranks of a job that have not called MPI, with what they do. `has_called` says of a host's rank, with its process, whether it
+/// has: processes of two hosts may have the same number.
+pub fn silent_ranks(job: &Job, places: &Places, has_called: impl Fn(&str, u32, u32) -> bool) -> Vec<Silent> {
+    let kept = job.silent.iter().filter(|kept| !has_called(&kept.host, kept.rank, kept.pid));
+    let mut found: Vec<Silent> = kept.cloned().collect();
     if job.runs_here() {
         let process = Process::untouched();
-        let here = silent::ranks(job.owner, &job.name, has_called);
+        let host = procfs::hostname().unwrap_or_default();
+        let here = silent::ranks(job.owner, &job.name, |rank, pid| has_called(&host, rank, pid));
         found.extend(here.into_iter().map(|silent| {
             let system = System { pid: silent.pid, ended: None, process: &process, places };
             Silent { doing: system.doing(silent.pid), at: system.at(silent.pid), ..silent }
@@ -332,5 +348,31 @@ impl Context for System<'_> {
 
     fn ended(&self) -> Option<String> {
         self.ended.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::discover;
+    use crate::names::NoSymbols;
+    use crate::sample::Sample;
+
+    #[test]
+    fn a_rank_that_has_not_called_mpi_is_seen_though_one_of_another_host_has_its_process_id() {
+        let name = "same-numbers";
+        let _rank = Sample::new(name, 0, 2);
+        let mut job = discover().into_iter().find(|job| job.name == name).unwrap();
+        job.silent.push(Silent {
+            rank: 1,
+            pid: std::process::id(),
+            host: "elsewhere".to_owned(),
+            executable: "late".into(),
+            doing: "sleeping".to_owned(),
+            at: None,
+        });
+        let seen = look(&job, &NoSymbols).observations;
+        let places: Vec<_> = seen.iter().map(|one| (one.rank, one.host.as_str(), one.stage)).collect();
+        assert_eq!(places, [(Some(0), "samplehost", Stage::Running), (Some(1), "elsewhere", Stage::Silent)]);
     }
 }

@@ -52,7 +52,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         size: process.size,
         host: process.host.clone(),
         pid: process.pid,
-        stage: stage(process),
+        stage: Stage::of(process.state),
         ended,
         threads,
         posted: requests.posted,
@@ -118,12 +118,16 @@ impl Observation {
     }
 }
 
-fn stage(process: &Process) -> Stage {
-    match process.state {
-        State::UNCLAIMED => Stage::Silent,
-        State::STARTED => Stage::Starting,
-        State::FINALIZED => Stage::Finalized,
-        _ => Stage::Running,
+impl Stage {
+    /// That of a process in this state.
+    #[must_use]
+    pub fn of(state: State) -> Self {
+        match state {
+            State::UNCLAIMED => Self::Silent,
+            State::STARTED => Self::Starting,
+            State::FINALIZED => Self::Finalized,
+            _ => Self::Running,
+        }
     }
 }
 

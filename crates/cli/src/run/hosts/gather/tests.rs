@@ -1,5 +1,9 @@
 use super::super::message::Identity;
 use super::*;
+use mpiscope_job::discover::discover;
+use mpiscope_job::elsewhere::Elsewhere;
+use mpiscope_job::names::NoSymbols;
+use mpiscope_job::sample::Sample;
 use std::io::Write;
 
 const JOB: &str = "job";
@@ -10,17 +14,28 @@ fn socket(gather: &Gather) -> TcpStream {
 
 /// What a host says that has rank 7; the gatherer has believed it when this returns.
 fn says(gather: &Gather, secret: &Secret, job: &str) -> io::Result<Sealed> {
+    comes(gather, secret, job, ("n7", "n7"), &[7])
+}
+
+/// What a host of this name and identity says that has these ranks.
+fn comes(
+    gather: &Gather,
+    secret: &Secret,
+    job: &str,
+    (name, id): (&str, &str),
+    ranks: &[u32],
+) -> io::Result<Sealed> {
     let mut host = Sealed::make(socket(gather), secret, Side::Host)?;
-    let from = Identity { host: "n7".to_owned(), id: "n7".to_owned() };
+    let from = Identity { host: name.to_owned(), id: id.to_owned() };
     message::send(&mut host, &Message::Hello { job: job.to_owned(), from })?;
     loop {
         match message::receive(&mut host)? {
-            Message::Time => message::send(&mut host, &Message::Clock(1))?,
+            Message::Time => message::send(&mut host, &Message::Clock(Moment::now().monotonic_ns))?,
             Message::Go => break,
             other => return Err(message::unexpected(&other)),
         }
     }
-    message::send(&mut host, &Message::Alive(vec![7]))?;
+    message::send(&mut host, &Message::Alive(ranks.to_vec()))?;
     match message::receive(&mut host)? {
         Message::Go => Ok(host),
         other => Err(message::unexpected(&other)),
@@ -61,4 +76,69 @@ fn strangers_that_say_nothing_or_little_keep_no_host_out() {
     // None of them delays the report.
     assert_eq!(gather.finish().len(), 1);
     drop(strangers);
+}
+
+/// Waits until so many connections have ended.
+fn lost(gather: &Gather, count: usize) {
+    let until = Instant::now() + SILENCE;
+    while gather.shared.hosts().iter().filter(|known| matches!(known.outcome, Some(Err(_)))).count() < count {
+        assert!(Instant::now() < until, "the end of the connection is not noticed");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends what is known of a job that runs here.
+fn sends(host: &mut Sealed, job: &str) {
+    let file = NamedTempFile::new().unwrap();
+    let found = discover().into_iter().find(|found| found.name == job).unwrap();
+    evidence::save(&found, Duration::ZERO, false, &NoSymbols, Elsewhere::default(), file.path()).unwrap();
+    let bytes = std::fs::read(file.path()).unwrap();
+    message::send(host, &Message::Evidence(bytes.len() as u64)).unwrap();
+    host.write_all(&bytes).unwrap();
+    assert_eq!(message::receive(host).unwrap(), Message::Taken);
+}
+
+/// Hosts and ranks that sent nothing.
+fn missing(heard: &[FromHost]) -> Vec<(&str, &[u32])> {
+    heard.iter().filter(|one| one.evidence.is_err()).map(|one| (one.host.as_str(), &one.ranks[..])).collect()
+}
+
+#[test]
+fn a_host_that_came_again_is_announced_once_and_lacks_only_what_it_has_not_sent() {
+    let job = "gather-again";
+    let gather = Gather::begin(job).unwrap();
+    let _rank = Sample::new(job, 7, 9);
+    drop(comes(&gather, &gather.secret, job, ("n7", "n7"), &[7, 8]).unwrap());
+    lost(&gather, 1);
+    let mut again = comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap();
+    assert_eq!(again::names(&gather.shared.hosts()), ["n7"]);
+    sends(&mut again, job);
+    drop(comes(&gather, &gather.secret, job, ("n7", "n7"), &[8]).unwrap());
+    lost(&gather, 2);
+    let heard = gather.finish();
+    assert_eq!(missing(&heard), [("n7", &[8][..])]);
+    assert_eq!(heard.len(), 2);
+}
+
+#[test]
+fn what_a_host_sends_later_is_not_what_an_earlier_program_on_it_did() {
+    let job = "gather-later";
+    let gather = Gather::begin(job).unwrap();
+    drop(comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap());
+    lost(&gather, 1);
+    let _rank = Sample::new(job, 7, 8);
+    sends(&mut comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap(), job);
+    assert_eq!(missing(&gather.finish()), [("n7", &[7][..])]);
+}
+
+#[test]
+fn several_hosts_of_one_name_are_numbered_and_reached_by_their_name() {
+    let gather = Gather::begin(JOB).unwrap();
+    let ids = ["a", "b", "a", "c", "b"];
+    let _open: Vec<Sealed> =
+        ids.map(|id| comes(&gather, &gather.secret, JOB, ("n7", id), &[]).unwrap()).into_iter().collect();
+    let hosts = gather.shared.hosts();
+    let shown: Vec<&str> = hosts.iter().map(|known| known.host.as_str()).collect();
+    assert_eq!(shown, ["n7", "n7 (2)", "n7", "n7 (3)", "n7 (2)"]);
+    assert_eq!(again::names(&hosts), ["n7"]);
 }

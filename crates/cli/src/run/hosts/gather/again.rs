@@ -1,0 +1,91 @@
+//! Hosts that come several times, and several that call themselves the same.
+//!
+//! The connection of a host ends with its collector; where ranks are left or others are started later, another one comes, which
+//! may have what the first one did not send. A rank is missing once, or not at all.
+
+use super::super::message::Identity;
+use super::Known;
+use mpiscope_job::Process;
+use mpiscope_job::clock::Moment;
+use std::collections::BTreeSet;
+
+/// What people are told that a host is called: its name, with a number if others have it as well.
+pub fn shown(hosts: &[Known], from: &Identity) -> String {
+    if let Some(known) = hosts.iter().find(|known| known.id == from.id) {
+        return known.host.clone();
+    }
+    let same = hosts.iter().filter(|known| known.name == from.host).map(|known| &known.id);
+    match same.collect::<BTreeSet<_>>().len() {
+        0 => from.host.clone(),
+        others => format!("{} ({})", from.host, others + 1),
+    }
+}
+
+/// The names by which the hosts are reached, each once.
+pub fn names(hosts: &[Known]) -> Vec<String> {
+    let mut named = BTreeSet::new();
+    hosts.iter().map(|known| &known.name).filter(|name| named.insert(*name)).cloned().collect()
+}
+
+/// More hosts than these are not told of each other.
+const MOST_TOLD: usize = 4096;
+
+/// What one host is told of the others.
+#[derive(Default)]
+pub struct Tells {
+    told: usize,
+    before: usize,
+}
+
+impl Tells {
+    /// The names of all hosts, if some have come since they were told last and none since the last time that this was asked: that of a
+    /// thousand hosts each one is told once.
+    pub fn news(&mut self, hosts: &[Known]) -> Option<Vec<String>> {
+        let (now, before) = (hosts.len(), std::mem::replace(&mut self.before, hosts.len()));
+        if now != before || now == self.told || !(2..=MOST_TOLD).contains(&now) {
+            return None;
+        }
+        self.told = now;
+        Some(names(hosts))
+    }
+}
+
+/// Everything that was sent, and of each host from which something is missing one that says so.
+pub fn once(hosts: Vec<Known>) -> Vec<Known> {
+    let now_ns = Moment::now().monotonic_ns;
+    let (sent, lost): (Vec<Known>, Vec<Known>) =
+        hosts.into_iter().partition(|known| matches!(known.outcome, Some(Ok(_))));
+    let mut open: Vec<Known> = Vec::new();
+    for mut host in lost {
+        let lost_ns =
+            now_ns.saturating_sub(u64::try_from(host.heard.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let had_some = !host.ranks.is_empty();
+        for other in sent.iter().filter(|other| other.id == host.id) {
+            let came = ranks_that_began_before(lost_ns, other);
+            host.ranks.retain(|rank| !came.contains(rank));
+        }
+        if had_some && host.ranks.is_empty() {
+            continue;
+        }
+        match open.iter_mut().find(|known| known.id == host.id) {
+            Some(known) => {
+                let more = host.ranks.into_iter().filter(|rank| !known.ranks.contains(rank));
+                known.ranks.extend(more.collect::<Vec<_>>());
+            }
+            None => open.push(host),
+        }
+    }
+    sent.into_iter().chain(open).collect()
+}
+
+/// What a host sent of ranks that were there already at a time of our clock: later ones are of another program, which has ranks of
+/// the same numbers.
+fn ranks_that_began_before(ns: u64, host: &Known) -> BTreeSet<u32> {
+    let Some(Ok(evidence)) = &host.outcome else { return BTreeSet::new() };
+    let images = evidence.job.images.iter();
+    let processes = images.filter_map(|found| Process::read(&found.open().ok()?, Some(found.moment())).ok());
+    processes
+        .filter(|process| host.clock.ours(process.begin_ns) < ns)
+        .filter_map(|process| process.rank)
+        .collect()
+}

@@ -1,0 +1,108 @@
+//! Ranks on other hosts that have not called MPI.
+
+use crate::common::{Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, one, reaches};
+use mpiscope_testkit::mpi::Library;
+use serde_json::Value;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const SILENT: &str = "has not called MPI";
+
+/// What a verb prints as JSON on a host.
+fn ask(hosts: &Hosts, host: &str, library: &Library, words: &[&str]) -> Value {
+    let outcome = hosts.run(hosts.on(host, MPISCOPE, library).args(words).arg("--json"));
+    serde_json::from_str(outcome.stdout.trim())
+        .unwrap_or_else(|_| panic!("{words:?} on {host}\n{}", outcome.describe()))
+}
+
+/// Rank and host of those that have not called MPI, as `ps` shows them, if it shows all six ranks.
+fn silent(ps: &Value) -> Option<Vec<(u64, String)>> {
+    let ranks = ps["ranks"].as_array()?;
+    let place = |rank: &Value| Some((rank["rank"].as_u64()?, rank["host"].as_str()?.to_owned()));
+    let all: Vec<_> = ranks.iter().map(place).collect::<Option<_>>()?;
+    let six = all.iter().map(|(rank, _)| *rank).eq(0..6) && ps["silent"] == 0;
+    let said = ranks.iter().zip(all).filter(|(rank, _)| rank["state"] == SILENT);
+    six.then(|| said.map(|(_, place)| place).collect())
+}
+
+/// Asks until `right` is satisfied.
+fn until(what: &str, ask: impl Fn() -> Value, right: impl Fn(&Value) -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        let seen = ask();
+        if right(&seen) {
+            return;
+        }
+        assert!(Instant::now() < end, "{what}: {seen:#}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Whether `why` says that these ranks hold up all others.
+fn blamed(why: &Value, ranks: &[(u64, String)]) -> bool {
+    let culprits = why["culprits"].as_array().into_iter().flatten();
+    let named = culprits.filter_map(|culprit| {
+        let late = culprit["what"].as_str()?.starts_with("has not called MPI_Init yet: ");
+        culprit["ranks"].as_str()?.parse::<u64>().ok().filter(|_| late)
+    });
+    why["kind"] == "slow" && named.eq(ranks.iter().map(|(rank, _)| *rank)) && why["unseen"] == ""
+}
+
+/// Starts six ranks, of which these take their time.
+fn start(hosts: &Hosts, library: &Library, late: &[&str]) -> Job {
+    let dir = hosts.dir.path();
+    let program = compile(library, "late_start", dir);
+    let said = dir.join("said");
+    let mut command = hosts.on("login", MPISCOPE, library);
+    command.args(["run", "--quiet", "--hang-after", "0", "--out"]).arg(dir.join("out"));
+    command.args(launcher(library)).arg(program).args(late).arg(dir);
+    let job = Job::start(&mut command, &said);
+    (0..6).for_each(|rank| reaches(&dir.join(format!("ready.{rank}")), &said));
+    job
+}
+
+/// All views of the running job, and of what is kept of it.
+fn seen_everywhere(hosts: &Hosts, library: &Library, wanted: &[(u64, String)]) {
+    for host in ["login", "n1", "n3"] {
+        let ps = || ask(hosts, host, library, &["ps"]);
+        until(&format!("ps on {host}"), ps, |ps| silent(ps).is_some_and(|silent| silent == wanted));
+        let why = || ask(hosts, host, library, &["why", "--for", "0.2"]);
+        until(&format!("why on {host}"), why, |why| blamed(why, wanted));
+    }
+    let file = hosts.dir.path().join("kept.mpiscope").display().to_string();
+    let save = hosts.run(hosts.on("login", MPISCOPE, library).args(["save", &file]));
+    assert!(save.success(), "{}", save.describe());
+    is_kept(hosts, library, &file, wanted);
+    std::fs::remove_file(Path::new(&file)).unwrap();
+}
+
+fn is_kept(hosts: &Hosts, library: &Library, file: &str, wanted: &[(u64, String)]) {
+    let ps = ask(hosts, "login", library, &["ps", file]);
+    assert_eq!(silent(&ps).as_deref(), Some(wanted), "{ps:#}");
+    let why = ask(hosts, "login", library, &["why", file]);
+    assert!(blamed(&why, wanted), "{why:#}");
+}
+
+pub fn ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_and_kept() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(false), one());
+    let on_n3 =
+        |ranks: &[u64]| -> Vec<(u64, String)> { ranks.iter().map(|r| (*r, "n3".to_owned())).collect() };
+    // One of two ranks of the host, then all of them.
+    for (late, wanted) in [(&["5"][..], on_n3(&[5])), (&["4", "5"], on_n3(&[4, 5]))] {
+        let mut job = start(&hosts, &library, late);
+        seen_everywhere(&hosts, &library, &wanted);
+        job.is_ended(Duration::from_secs(30), LIMIT);
+        drop(job);
+        let report = hosts.report("out").expect("a report");
+        let named = report["silent"].as_array().into_iter().flatten();
+        let named: Vec<_> =
+            named.filter_map(|s| Some((s["rank"].as_u64()?, s["host"].as_str()?.to_owned()))).collect();
+        assert_eq!(named, wanted, "{report:#}");
+        // What a process calls its world in MPI_Init is not the same on all hosts.
+        let tracks: Vec<_> = report["windows"]["ranks"].as_array().into_iter().flatten().collect();
+        let numbers: Vec<String> = (0..6 - wanted.len()).map(|rank| rank.to_string()).collect();
+        assert_eq!(tracks, numbers.iter().collect::<Vec<_>>(), "{report:#}");
+        (0..6).for_each(|rank| std::fs::remove_file(hosts.dir.path().join(format!("ready.{rank}"))).unwrap());
+    }
+}
