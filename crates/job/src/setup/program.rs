@@ -73,14 +73,20 @@ pub fn program(path: &Path) -> Program {
         return found;
     };
     found.checks.extend(set_id(path));
-    if elf.symbols().chain(elf.dynamic_symbols()).any(|s| s.is_definition() && s.name() == Ok("PMPI_Init")) {
-        let what = format!("{shown} has MPI linked in statically: nothing can be preloaded below it");
-        let remedy =
-            "link it with the shared MPI library (without -static, -lmpi.a or --enable-static builds)";
-        found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
-        return found;
-    }
+    let linked_in =
+        elf.symbols().chain(elf.dynamic_symbols()).any(|s| s.is_definition() && s.name() == Ok("PMPI_Init"));
     match interpreter(&elf, &data) {
+        Some(loader) if linked_in && calls_a_library(&elf) => {
+            listed(path, &loader, &mut found);
+            let what = format!("{shown} has MPI linked in, and calls it through libmpiscope.so");
+            found.checks.push(Check::fine(NAME, what));
+        }
+        _ if linked_in => {
+            let what = format!("{shown} has MPI linked in statically: nothing can be preloaded below it");
+            let remedy = "link it with the shared MPI library (without -static, -lmpi.a or --enable-static builds), or as \
+                          \"Programs with MPI linked in\" in docs/install.md says";
+            found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
+        }
         None => {
             let what = format!("{shown} is linked statically: the dynamic loader never runs");
             found.checks.push(Check::of(
@@ -111,23 +117,39 @@ fn interpreter(elf: &ElfFile64<'_, Endianness>, data: &[u8]) -> Option<PathBuf> 
     Some(PathBuf::from(String::from_utf8_lossy(path).into_owned()))
 }
 
-/// Asks the program's own loader which libraries it would load.
-fn libraries(path: &Path, loader: &Path, found: &mut Program) {
+/// Whether MPI's functions are to be found in a library, whatever the program has itself.
+fn calls_a_library(elf: &ElfFile64<'_, Endianness>) -> bool {
+    let begins = |name: &str| ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"].contains(&name);
+    elf.dynamic_symbols().any(|s| s.is_undefined() && s.name().is_ok_and(begins))
+}
+
+/// Asks the program's own loader which libraries it would load; those that are not found are a problem.
+fn listed(path: &Path, loader: &Path, found: &mut Program) -> String {
     let listed = bounded::run(Command::new(loader).arg("--list").arg(path), PATIENCE);
     let text = match &listed {
         Ok(outcome) => String::from_utf8_lossy(&outcome.stdout).into_owned(),
         Err(_) => String::new(),
     };
-    let lines = || text.lines().filter_map(|line| line.trim().split_once(" => "));
-    for (name, _) in lines().filter(|(_, file)| file.starts_with("not found")) {
+    for (name, _) in files(&text).filter(|(_, file)| file.starts_with("not found")) {
         let what = format!("{} needs {name}, which is not found", path.display());
         let remedy = "load the module of its MPI library, or set LD_LIBRARY_PATH";
         found.checks.push(Check::of(NAME, Result::Problem, what, remedy));
     }
+    text
+}
+
+/// Libraries by their names, and what was found for each.
+fn files(listed: &str) -> impl Iterator<Item = (&str, &str)> {
+    listed.lines().filter_map(|line| line.trim().split_once(" => "))
+}
+
+/// The program's MPI library.
+fn libraries(path: &Path, loader: &Path, found: &mut Program) {
+    let text = listed(path, loader, found);
     let is_mpi = |name: &str| {
         name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || name.starts_with("libmpi_abi.so")
     };
-    let library = lines().filter(|(name, _)| is_mpi(name)).find_map(|(_, file)| {
+    let library = files(&text).filter(|(name, _)| is_mpi(name)).find_map(|(_, file)| {
         let file = file.split(" (").next()?;
         file.starts_with('/').then(|| Library::new(fs::canonicalize(file).unwrap_or_else(|_| file.into())))
     });

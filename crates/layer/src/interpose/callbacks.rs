@@ -10,7 +10,7 @@
 use crate::base::image;
 use crate::interpose::arch;
 use crate::interpose::frame::Call;
-use crate::interpose::resolver::{Slots, object_of, symbol};
+use crate::interpose::resolver::{Slots, linked_in, name_of, object_of, symbol};
 use mpi_abi::Abi;
 use mpiscope_image::layout::Loss;
 use std::ffi::{c_int, c_void};
@@ -57,6 +57,11 @@ fn wrap(function: &mut *const c_void) {
 
 /// Predefined functions (`MPI_COMM_DUP_FN` and so on) are recognised by their address: they must stay as they are.
 fn belongs_to_library(function: *const c_void) -> bool {
+    if linked_in() {
+        // The program's own functions are in the same object; those of an MPI library begin like this.
+        let name = name_of(function).unwrap_or_default();
+        return [&b"MPI"[..], b"PMPI", b"OMPI_"].iter().any(|begin| name.as_bytes().starts_with(begin));
+    }
     let library = symbol(c"PMPI_Init").and_then(|init| object_of(init));
     library.is_some() && object_of(function) == library
 }

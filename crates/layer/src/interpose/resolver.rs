@@ -15,7 +15,7 @@ use crate::interpose::{arch, exports, stubs};
 use mpi_abi::{Abi, AbiKind, COUNT, FUNCTIONS, FunctionId, Mpich, OpenMpi, Standard, f};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, CString, c_int, c_void};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// How many slots there are: two for each function, `MPI_X` and `PMPI_X`.
 pub const SLOTS: usize = 2 * COUNT;
@@ -79,6 +79,8 @@ impl AtomicTable {
 static PROGRESS: AtomicU32 = AtomicU32::new(0);
 /// The handle of the real library, for [`symbol`].
 static LIBRARY: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+/// The library is part of the program.
+static LINKED_IN: AtomicBool = AtomicBool::new(false);
 /// The ABI, as [`AbiKind`]'s number; 0 before it is known.
 static ABI: AtomicU32 = AtomicU32::new(0);
 
@@ -124,17 +126,47 @@ struct Library {
 fn find_library() -> Option<Library> {
     let path = exports::library()?;
     let handle = reopen(&path)?;
+    // The dynamic linker has no name for the program.
+    LINKED_IN.store(path.is_empty(), Ordering::Release);
+    let path = if path.is_empty() { program() } else { path };
     Some(Library { handle, path })
+}
+
+fn program() -> CString {
+    let path = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    CString::new(path.into_os_string().into_encoded_bytes()).unwrap_or_default()
 }
 
 /// File name of the object that an address belongs to.
 pub fn object_of(address: *const c_void) -> Option<CString> {
+    let info = about(address)?;
+    // SAFETY: a C string of the dynamic linker.
+    (!info.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_fname) }.to_owned())
+}
+
+/// Name of the function at an address, if others find it.
+pub fn name_of(address: *const c_void) -> Option<CString> {
+    let info = about(address)?;
+    // SAFETY: a C string of the object's own.
+    (!info.dli_sname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_sname) }.to_owned())
+}
+
+/// Whether the MPI library is part of the program.
+pub fn linked_in() -> bool {
+    LINKED_IN.load(Ordering::Acquire)
+}
+
+/// Where the object begins that an address belongs to.
+fn base_of(address: *const c_void) -> Option<usize> {
+    about(address).map(|info| info.dli_fbase as usize)
+}
+
+fn about(address: *const c_void) -> Option<libc::Dl_info> {
     // SAFETY: all zero is a valid `Dl_info`.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: dladdr accepts any address and fills `info` when it returns non-zero.
     let found = unsafe { libc::dladdr(address, &mut info) } != 0;
-    // SAFETY: a C string of the dynamic linker.
-    (found && !info.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_fname) }.to_owned())
+    found.then_some(info)
 }
 
 /// A handle of an object that is loaded already.
@@ -152,7 +184,12 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     }
     // SAFETY: a look-up by name in an object that is loaded.
     let address = unsafe { libc::dlsym(library, name.as_ptr()) };
-    (!address.is_null()).then_some(address)
+    (!address.is_null() && !is_own(address)).then_some(address)
+}
+
+/// Whether a symbol of the program's is one of ours: the program's handle means all that is loaded.
+fn is_own(address: *const c_void) -> bool {
+    linked_in() && base_of(address) == base_of(resolve as *const () as *const c_void)
 }
 
 /// Address of a variable of the MPI library. The executable's copy, if it has one, is the true one.

@@ -18,6 +18,7 @@ mod imb;
 mod inert;
 mod inspected;
 mod last_look;
+mod linked_in;
 mod misuse;
 mod mock;
 mod probing;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
 /// All trials of one library.
 fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> Vec<Trial> {
     let mut trials = programs::trials(subject, library);
+    trials.extend(linked_in::trials(subject, library));
     trials.extend(probing::trials(library));
     trials.extend(misuse::trials(subject, library));
     trials.push(wrong_handles::trial(library));

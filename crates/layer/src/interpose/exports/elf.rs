@@ -110,6 +110,8 @@ impl Symbol {
 
 /// A name, with its two hashes.
 pub struct Name {
+    /// Stands before the text, unless it is zero.
+    first: u8,
     text: *const u8,
     gnu: u32,
     old: u32,
@@ -118,25 +120,49 @@ pub struct Name {
 impl Name {
     /// `text` ends with a zero.
     pub fn new(text: *const u8) -> Self {
-        let (mut gnu, mut old) = (5381u32, 0u32);
+        let mut name = Self { first: 0, text, gnu: 5381, old: 0 };
+        name.hash(text);
+        name
+    }
+
+    /// The name by which profiling tools call the same function, `P` and this one.
+    pub fn profiled(&self) -> Self {
+        let mut name = Self { first: b'P', text: self.text, gnu: 5381, old: 0 };
+        name.add(b'P');
+        name.hash(self.text);
+        name
+    }
+
+    fn hash(&mut self, text: *const u8) {
         let mut at = text;
         loop {
             // SAFETY: not behind the zero that ends the text.
-            let byte = u32::from(unsafe { *at });
+            let byte = unsafe { *at };
             if byte == 0 {
-                return Self { text, gnu, old };
+                return;
             }
-            gnu = gnu.wrapping_mul(33).wrapping_add(byte);
-            old = (old << 4).wrapping_add(byte);
-            let high = old & 0xf000_0000;
-            old = (old ^ (high >> 24)) & !high;
+            self.add(byte);
             at = at.wrapping_add(1);
         }
+    }
+
+    fn add(&mut self, byte: u8) {
+        self.gnu = self.gnu.wrapping_mul(33).wrapping_add(u32::from(byte));
+        let old = (self.old << 4).wrapping_add(u32::from(byte));
+        let high = old & 0xf000_0000;
+        self.old = (old ^ (high >> 24)) & !high;
     }
 
     /// Compared by hand: `memcmp` may belong to an object that is not relocated.
     pub fn is(&self, text: *const u8) -> bool {
         let (mut one, mut other) = (self.text, text);
+        if self.first != 0 {
+            // SAFETY: the text has one byte at least, the zero that ends it.
+            if unsafe { *other } != self.first {
+                return false;
+            }
+            other = other.wrapping_add(1);
+        }
         loop {
             // SAFETY: neither is read behind the zero that ends it: up to here they were equal and not zero.
             let (a, b) = unsafe { (*one, *other) };
@@ -211,6 +237,12 @@ impl Object {
             at = at.wrapping_add(1);
         }
         (!object.symbols.is_null() && !object.strings.is_null()).then_some(object)
+    }
+
+    /// Whether it is the executable.
+    pub fn is_program(&self) -> bool {
+        // SAFETY: the dynamic linker's variable.
+        unsafe { LOADED.first == self.map }
     }
 
     /// The entry behind this one.
@@ -398,6 +430,12 @@ pub fn objects() -> impl Iterator<Item = Object> {
     // SAFETY: null, or the head of the dynamic linker's list.
     let second = unsafe { LOADED.first.as_ref() }.map_or(ptr::null(), |first| first.next);
     from(second, ptr::null())
+}
+
+/// The program itself.
+pub fn program() -> Option<Object> {
+    // SAFETY: null, or the head of the dynamic linker's list.
+    unsafe { LOADED.first.as_ref() }.and_then(|first| Object::new(first))
 }
 
 /// The last object of the list.

@@ -26,7 +26,8 @@
 //! # What is there
 //!
 //! A name is there if the MPI library, or another object that was there at the start behind us, defines it: a
-//! program may bring a stand-in for what its library lacks. The MPI library is the first object with `PMPI_Init`.
+//! program may bring a stand-in for what its library lacks. The MPI library is the first object with `PMPI_Init`, the program
+//! itself if there is no other: with an MPI library linked in whose `MPI_*` were made local, it takes these from us and has `PMPI_*`.
 //! `MPI_T_*` are the exception: they are implemented here, and are there with every MPI library.
 //!
 //! # What may be done here
@@ -109,10 +110,11 @@ pub fn library() -> Option<CString> {
     found
 }
 
-/// The first object but ours and the executable that has an MPI library's functions.
+/// The first object but ours that has an MPI library's functions; the executable only if there is no other.
 fn library_of(own: &own::Own) -> Option<Object> {
     let mark = Name::new(MARK.as_ptr());
-    elf::objects().filter(|object| object.map != own.map()).find(|object| object.define(&mark).is_some())
+    let others = elf::objects().filter(|object| object.map != own.map());
+    others.chain(elf::program()).find(|object| object.define(&mark).is_some())
 }
 
 /// Whether the process has a function of this name without us.
@@ -121,6 +123,7 @@ fn is_there(own: &own::Own, library: Option<&Object>, name: &Name) -> bool {
     name.starts_with(b"MPI_T_")
         || name.starts_with(b"PMPI_T_")
         || library.define(name).is_some()
+        || (library.is_program() && library.define(&name.profiled()).is_some())
         || behind(own).any(|object| object.define(name).is_some())
 }
 

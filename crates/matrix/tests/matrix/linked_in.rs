@@ -1,0 +1,87 @@
+//! Programs with a static MPI library in them, linked as `docs/install.md` says: its Makefile is run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::program::{PROGRAMS, Program};
+use mpiscope_testkit::trials::checked;
+use mpiscope_testkit::{paths, run};
+use serde_json::Value;
+
+use crate::programs::{compared, same_behaviour, same_calls};
+use crate::skipped;
+use crate::subject::{Form, LIMIT, Subject, word};
+
+/// Together they have callbacks, files, windows, threads and handles of every kind.
+const LINKED: [&str; 8] =
+    ["p2p_modes", "collectives", "rma", "mpi_io", "threads", "callbacks", "attributes", "groups_comms"];
+
+/// The trials of a library.
+pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
+    // Of the libraries that are tested, only the distribution's MPICH may come with a static one.
+    if library.family != Family::Mpich || library.bin.is_some() {
+        return Vec::new();
+    }
+    let trial = |program: Program| {
+        let name =
+            format!("{}::{}_with_the_library_linked_in_counts_every_call_once", library.name, program.name);
+        if !archive(library).is_file() {
+            return skipped(name, "the library is not installed as an archive");
+        }
+        let (subject, library) = (Arc::clone(subject), Arc::clone(library));
+        checked(name, move || check(&subject, &library, &program))
+    };
+    PROGRAMS.into_iter().filter(|program| LINKED.contains(&program.name)).map(trial).collect()
+}
+
+fn archive(library: &Library) -> PathBuf {
+    library.lib_dir().join("libmpich.a")
+}
+
+fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let binary = link(library, program, dir.path())?;
+    let launch = |form| subject.launch(library, program.ranks, form, &[word(&binary)], &|_| {});
+    // The bare run has the layer as well, which passes everything on.
+    let run = || Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?));
+    let (bare, seen) = compared(run, same_behaviour)?;
+    ensure!(bare.outcome.success(), "{}", bare.outcome.describe());
+    same_calls(&seen, program.ranks)?;
+    doctor_says_so(library, &binary)
+}
+
+/// Links the program by the page's Makefile.
+fn link(library: &Library, program: &Program, dir: &Path) -> Result<PathBuf> {
+    let page = fs::read_to_string(paths::workspace().join("docs/install.md"))?;
+    let rules = page.split("```make\n").nth(1).and_then(|rest| rest.split("```").next());
+    fs::write(dir.join("Makefile"), rules.context("docs/install.md has no Makefile")?)?;
+    let layer = paths::libmpiscope().context("no libmpiscope.so")?;
+    let mut compile = Command::new(&library.compiler);
+    compile.args(["-g", "-O1", "-std=gnu11", "-pthread", "-c", "-I"]).arg(paths::programs());
+    compile.arg(program.source()).arg("-o").arg(dir.join("app.o"));
+    let mut make = Command::new("make");
+    make.current_dir(dir).arg("app").arg(format!("LIBMPICH={}", archive(library).display()));
+    make.arg(format!("MPISCOPE={}", layer.parent().unwrap_or(Path::new(".")).display()));
+    for command in [&mut compile, &mut make] {
+        let outcome = run::bounded(command, LIMIT)?;
+        ensure!(outcome.success(), "{command:?}: {}", outcome.describe());
+    }
+    Ok(dir.join("app"))
+}
+
+fn doctor_says_so(library: &Library, binary: &Path) -> Result<()> {
+    let mut command = Command::new(paths::mpiscope().context("no mpiscope command")?);
+    command.args(["doctor", "--json"]).arg(&library.mpirun).args(library.launch_arguments(1)).arg(binary);
+    let outcome = run::bounded(&mut command, LIMIT)?;
+    let report: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
+    let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let program =
+        checks.iter().find(|check| check["check"] == "program").context("no word of the program")?;
+    ensure!(program["result"] == "fine" && program["found"].to_string().contains("linked in"), "{program}");
+    Ok(())
+}
