@@ -4,6 +4,8 @@ use crate::layout::{BYTES, Instruction, LENGTH, Layout, OF_THE_INTERPRETER, Offs
 use crate::lines::line_of;
 use crate::{Memory, is_of_a_library};
 
+/// Frames, and those that the interpreter has made for itself, that are looked at: memory that changes may lead round in a ring.
+const MOST_STEPS: u32 = 4096;
 /// Longest path of a source file, and longest table of lines, that is read.
 const LONGEST_PATH: u64 = 4096;
 const LONGEST_TABLE: u64 = 1 << 20;
@@ -72,10 +74,11 @@ impl Frames {
     #[inline]
     pub fn walk<M: Memory + ?Sized>(self, memory: &M) -> impl Iterator<Item = Frame> {
         let memory = Fields(memory);
-        let mut next = self.innermost(&memory);
+        let (mut next, mut left) = (self.innermost(&memory), MOST_STEPS);
         std::iter::from_fn(move || {
             loop {
                 let at = next.filter(|at| *at != 0)?;
+                left = left.checked_sub(1)?;
                 next = memory.word(at, self.layout.previous);
                 match self.layout.owner.map(|owner| memory.byte(at, owner)) {
                     Some(Some(OF_THE_INTERPRETER)) => {}

@@ -2,7 +2,7 @@
 
 use crate::layout::{Layout, Lines};
 use crate::lines::line_of;
-use crate::{is_of_a_library, minor};
+use crate::{Frames, Memory, is_of_a_library, minor};
 
 /// The table, and the line from each instruction on.
 struct Case {
@@ -123,6 +123,36 @@ fn tables_that_are_cut_off_or_changed_give_some_line_or_none() {
         ),
         None
     );
+}
+
+/// Memory in which every word is the same.
+struct Everywhere(u64);
+
+impl Memory for Everywhere {
+    fn word(&self, _: u64) -> Option<u64> {
+        Some(self.0)
+    }
+
+    fn bytes(&self, _: u64, len: u64) -> Option<Vec<u8>> {
+        Some(vec![0x7f; len as usize])
+    }
+}
+
+#[test]
+fn frames_that_lead_to_themselves_come_to_an_end() {
+    for minor in 8..=13 {
+        let frames = Frames { layout: Layout::of(minor).unwrap(), state: 8 };
+        // As an owner, 3 everywhere: frames that the interpreter has made for itself.
+        for word in [0, 8, 0x0303_0303_0303_0300, 0x0303_0303_0303_0308, u64::MAX - 7, u64::MAX] {
+            let memory = Everywhere(word);
+            let mut seen = 0;
+            for frame in frames.walk(&memory) {
+                let _read = (frame.key(&memory), frame.place(&memory));
+                seen += 1;
+            }
+            assert!(seen <= 4096, "3.{minor}, {word:#x}: {seen}");
+        }
+    }
 }
 
 #[test]
