@@ -154,6 +154,9 @@ fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs
         assert_eq!(one["calls"]["MPI_Send"]["bytes"], 4096);
         let (wall, mpi) = (one["wall_s"].as_f64().unwrap(), one["mpi_s"].as_f64().unwrap());
         assert!(wall >= 0.03 && mpi > 0.0 && mpi < wall);
+        // Known though the process has ended.
+        let memory = &report["sections"]["memory"][rank];
+        assert!(memory["peak"].as_u64().unwrap() > 100_000 && memory["cpus"] != "", "{memory}");
     }
     let most = &report["functions"][0];
     assert_eq!(

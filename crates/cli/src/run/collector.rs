@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// How long somebody who connected may take to say who he is.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// Between two looks at what memory the processes have, and a look takes at most one part of the time in so many.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+const PARTS: u32 = 100;
 /// How long processes may outlive their launcher before the report is made without their end.
 const SETTLE: Duration = Duration::from_millis(700);
 
@@ -38,6 +41,8 @@ pub struct Collector {
     problems: Vec<String>,
     following: Option<Following>,
     answers: Answers,
+    /// When the processes are looked at again.
+    look_at: Instant,
 }
 
 impl Collector {
@@ -53,6 +58,7 @@ impl Collector {
             problems: Vec::new(),
             following: None,
             answers: Answers::default(),
+            look_at: Instant::now() + BETWEEN_LOOKS,
         }
     }
 
@@ -107,8 +113,9 @@ impl Collector {
     /// Waits until something happens on `other` or the time is over, and takes in what the ranks have to say
     /// meanwhile. True when something happened on `other`.
     pub fn wait(&mut self, other: BorrowedFd<'_>, timeout: Option<Duration>) -> io::Result<bool> {
-        let timeout =
-            timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
+        let until = self.look();
+        let timeout = timeout.map_or(until, |timeout| timeout.min(until));
+        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
         let watched: Vec<usize> = (0..self.peers.len())
             .filter(|i| self.peers.get(*i).is_some_and(|p| p.watched().is_some()))
             .collect();
@@ -117,7 +124,7 @@ impl Collector {
         fds.extend(
             self.peers.iter().filter_map(Peer::watched).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
-        match poll(&mut fds, timeout.as_ref()) {
+        match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }
@@ -133,6 +140,16 @@ impl Collector {
         }
         self.let_go();
         Ok(ready.first() == Some(&true))
+    }
+
+    /// Looks at the processes if it is time; how long it is until the next look.
+    fn look(&mut self) -> Duration {
+        let now = Instant::now();
+        if now >= self.look_at {
+            self.peers.iter_mut().for_each(Peer::look);
+            self.look_at = Instant::now() + (now.elapsed() * PARTS).max(BETWEEN_LOOKS);
+        }
+        self.look_at.saturating_duration_since(now)
     }
 
     /// Takes all connections that wait.

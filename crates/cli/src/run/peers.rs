@@ -44,6 +44,8 @@ pub struct Peer {
     /// The process, when it has ended.
     remains: Option<OwnedFd>,
     core: Option<CorePlace>,
+    /// Where it runs and what memory it has, as it was seen last: of one that has ended nobody knows.
+    placement: Option<Placement>,
 }
 
 impl Peer {
@@ -66,12 +68,14 @@ impl Peer {
             ended_ns: None,
             remains: None,
             core: None,
+            placement: None,
         };
         match message.kind {
             Kind::LAYER => match sender.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
                 Some(fd) => {
                     peer.watch = Watch::Process(fd);
                     peer.core = CorePlace::of(peer.pid);
+                    peer.look();
                 }
                 // It is gone already, or in another name space; then its end is the end of the job.
                 None => peer.ended_ns = sender.map(|_| Moment::now().monotonic_ns),
@@ -120,6 +124,7 @@ impl Peer {
             Received::Message(Message { kind: Kind::STARTED, words: [pid, ..] }, _) => {
                 self.pid = pid;
                 self.core = CorePlace::of(pid);
+                self.look();
             }
             Received::Message(Message { kind: Kind::ENDED, words: [how, number, _] }, _) => {
                 let number = number as i32;
@@ -127,6 +132,15 @@ impl Peer {
                 self.ended_ns = Some(Moment::now().monotonic_ns);
             }
             _ => self.gone(),
+        }
+    }
+
+    /// Asks the system about the process while it lives.
+    pub fn look(&mut self) {
+        if self.ended_ns.is_none()
+            && let Some(seen) = Placement::of(self.pid)
+        {
+            self.placement = Some(seen);
         }
     }
 
@@ -153,7 +167,8 @@ impl Peer {
                 }
                 observation = Some(observation::of_image(&image, &process, symbols));
                 let context = FileContext::new(&process, symbols);
-                facts = Facts::read(&Rank::new(&image, &process, &context), Placement::of(self.pid));
+                let placement = Placement::of(self.pid).or_else(|| self.placement.clone());
+                facts = Facts::read(&Rank::new(&image, &process, &context), placement);
                 process
             }
             Err(error) if self.wrapped && error.is_untouched() => Process::untouched(),
@@ -185,6 +200,7 @@ impl Peer {
             ended_ns: self.ended_ns,
             ending,
             core: self.core.as_ref().filter(|_| dumps).and_then(CorePlace::file),
+            placement: self.placement.clone().map(Box::new),
         }
     }
 

@@ -141,4 +141,7 @@ pub struct ProcessEnd {
     pub ending: Option<Ending>,
     /// The core file that it left.
     pub core: Option<PathBuf>,
+    /// What its host said of it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Box<Placement>>,
 }

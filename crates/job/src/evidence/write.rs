@@ -188,7 +188,7 @@ impl Copied {
         let stacks = if alive { stacks(found, &seen) } else { Vec::new() };
         let about = About {
             stacks: stacks.into_iter().map(|stack| (stack.tid, stack)).collect(),
-            placement: if alive { placement(found, &seen) } else { None },
+            placement: placement(found, &seen),
             pid: found.outer_pid(seen.pid).unwrap_or(seen.pid),
             silent: false,
             alive,
@@ -202,11 +202,12 @@ impl Copied {
     }
 }
 
-/// As the kernel says now, or as it was when what is copied was saved.
+/// As the kernel says now, or as it was when what is copied was saved; of a process that has ended, as who started it saw it last.
 fn placement(found: &JobImage, process: &Process) -> Option<Box<Placement>> {
     match found.about() {
         Some(about) => about.placement.clone(),
-        None => Placement::of(found.outer_pid(process.pid)?).map(Box::new),
+        None if found.alive(process.pid) => Placement::of(found.outer_pid(process.pid)?).map(Box::new),
+        None => found.end.as_ref()?.placement.clone(),
     }
 }
 
