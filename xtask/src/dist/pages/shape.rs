@@ -113,7 +113,9 @@ fn token_shape(token: &str, handle: bool) -> &str {
     let digits = token.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = digits.len() < token.len();
     let hexadecimal = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
-    let identity = hexadecimal(token) && token.len() >= 5 && (handle || number);
+    // A commit may begin with a letter.
+    let has_digit = token.chars().any(|c| c.is_ascii_digit());
+    let identity = hexadecimal(token) && token.len() >= 5 && (handle || has_digit);
     match digits {
         _ if identity || token.strip_prefix("0x").is_some_and(hexadecimal) => "#",
         "ns" | "us" | "ms" | "s" | "min" | "h" if number => TIME,
@@ -136,6 +138,7 @@ mod tests {
         assert!(same("0  vm  17915  in call", "0 vm 42 in call"));
         assert!(same("job 22970-bad2ae: rank", "job 31-cdefab: rank"));
         assert!(same("id:d4a450d1  0x84000001", "id:deadbeef  0xc4000003"));
+        assert!(same("(commit e3262a9b7336)", "(commit 0bbef94fcaf8)"));
         assert!(!same("ring.c:12", "ring.c:13"));
         assert!(!same("deadlock: 0 -> 3 -> 2", "deadlock: 0 -> 2 -> 3"));
         assert!(!same("tag 7 on", "tag 8 on"));
