@@ -49,9 +49,9 @@ pub fn process(path: &Path, rank: Option<u32>) -> Result<InMemory> {
     first.copy_from_slice(&IMAGE.to_ne_bytes());
     let mut symbols = BTreeMap::from([(VARIABLE.to_owned(), POINTER)]);
     let words = kept.job.symbols();
-    for module in Process::read(&image, None)?.modules {
+    for module in Process::read(&image, None)?.modules.iter() {
         // The program may have copies of the library's objects, which are then those that everybody uses: it comes first.
-        words.exports(&module, &mut |name, at| {
+        words.exports(module, &mut |name, at| {
             symbols.entry(name.to_owned()).or_insert(at);
         });
     }

@@ -107,6 +107,8 @@ codes! {
         TRACE_RINGS = 34 => "rings of the trace",
         /// [`crate::trace::Called`]: the last calls of each thread.
         TRACE = 35 => "trace",
+        /// [`crate::call_path::CallPath`]: calls that libraries make for the program.
+        CALL_PATHS = 36 => "call paths",
     }
 }
 
@@ -153,6 +155,8 @@ codes! {
         SITES = 9 => "calls without a call site",
         /// Threads for which the trace had no room.
         TRACE = 10 => "threads that are not in the trace",
+        /// Calls by a library for which no call path was left: they count for the library's place.
+        CALL_PATHS = 11 => "calls by a library without the caller's line",
     }
 }
 
@@ -171,6 +175,7 @@ impl Loss {
             Self::SITES => "MPISCOPE_SITES=N before the start keeps more call sites",
             Self::TRACE => "a smaller MPISCOPE_TRACE=SIZE needs less room for each thread",
             Self::NOTES => "more sentences than are kept",
+            Self::CALL_PATHS => "the program calls MPI through libraries in more ways than are kept",
             _ => "",
         }
     }

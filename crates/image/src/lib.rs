@@ -28,6 +28,7 @@
 #![deny(unsafe_code)]
 
 mod call;
+pub mod call_path;
 pub mod cell;
 pub mod derive;
 pub mod faults;

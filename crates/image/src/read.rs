@@ -137,7 +137,7 @@ records! {
     true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
     false Peer, Traffic, Recent, crate::faults::Fault, crate::sites::Site;
-    false crate::trace::Ring, crate::trace::Called;
+    false crate::trace::Ring, crate::trace::Called, crate::call_path::CallPath;
 }
 
 // SAFETY: as all of the above.

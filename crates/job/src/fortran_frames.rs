@@ -27,8 +27,7 @@ impl Process {
 
     /// Whether the code before an address is that of a Fortran binding.
     pub fn in_binding(&self, address: u64) -> bool {
-        let at = address.wrapping_sub(1);
-        let module = self.modules.iter().find(|m| (m.start..m.end).contains(&at));
+        let module = self.modules.of_call(address);
         module.is_some_and(|module| binding::is_fortran(&module.path))
     }
 

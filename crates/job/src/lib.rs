@@ -35,6 +35,7 @@ pub mod leaks;
 pub mod living;
 pub mod losses;
 pub mod merge;
+pub mod modules;
 pub mod names;
 pub mod objects;
 pub mod offset;

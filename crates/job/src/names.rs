@@ -1,6 +1,6 @@
 //! Words for addresses, by the files in the process.
 
-use crate::process::ModuleFacts;
+use crate::modules::{ModuleFacts, Modules};
 use mpiscope_image::layout::source_line;
 
 /// What turns an address into words: a source line, a function or an object of a file.
@@ -37,11 +37,16 @@ impl Locate for NoSymbols {
 }
 
 /// Where the program called from: a source line, or a function and offset, or at worst module and offset. Programs in Python call from
-/// lines, which need no symbols.
-pub fn place(modules: &[ModuleFacts], locate: &dyn Locate, return_address: u64) -> Option<String> {
-    // The call itself is before the address that it returns to, perhaps in another function or module.
-    let address = return_address.checked_sub(1)?;
-    let Some(module) = modules.iter().find(|m| (m.start..m.end).contains(&address)) else {
+/// lines, which need no symbols; for a call that a library makes, it is followed by where the user's code called the library.
+pub fn place(modules: &Modules, locate: &dyn Locate, return_address: u64) -> Option<String> {
+    modules.words(return_address, |address| place_of_one(modules, locate, address))
+}
+
+fn place_of_one(modules: &Modules, locate: &dyn Locate, return_address: u64) -> Option<String> {
+    if return_address == 0 {
+        return None;
+    }
+    let Some(module) = modules.of_call(return_address) else {
         return Some(format!("{return_address:#x}"));
     };
     let name = module.path.rsplit('/').next().unwrap_or_default();
@@ -66,7 +71,7 @@ mod tests {
             let start = source_start(index);
             ModuleFacts { path: format!("/home/u/part{index}.py"), bias: 0, start, end: start + SOURCE_SIZE }
         };
-        let modules = [source(0), source(1)];
+        let modules = vec![source(0), source(1)].into();
         let shown = |index, line| place(&modules, &NoSymbols, source_start(index) + line);
         assert_eq!(shown(0, 1).as_deref(), Some("part0.py:1"));
         assert_eq!(shown(1, 4711).as_deref(), Some("part1.py:4711"));

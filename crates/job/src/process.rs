@@ -1,18 +1,17 @@
 //! One process, as its image tells it: who it is, how far it came, what its threads do and did.
 
 use crate::clock::{Moment, TickClock};
+use crate::modules::Modules;
 use mpi_abi::{AbiKind, Flags, Moves, Properties};
 use mpiscope_image::derive::{self, Activity, Moved, Polling, Share, ThreadView, Window};
 use mpiscope_image::layout;
-use mpiscope_image::layout::{Call, Header, Loss, Module, Note, Recording, SectionKind, State, Thread};
+use mpiscope_image::layout::{Call, Header, Loss, Note, Recording, SectionKind, State, Thread};
 use mpiscope_image::{Error, Function, Functions, Image, Record, Snapshot, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// More threads, notes or modules than this are not looked at: the layer never makes so many.
+/// More threads or notes than this are not looked at: the layer never makes so many.
 const MOST_RECORDS: u64 = 4096;
-/// Longest path of a module that is believed.
-const LONGEST_PATH: usize = 4096;
 
 /// How a process ended, if somebody saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +70,7 @@ pub struct Process {
     /// The functions by number.
     pub functions: Functions,
     /// Executable files in the process.
-    pub modules: Vec<ModuleFacts>,
+    pub modules: Modules,
     /// What the layer could not do.
     pub notes: Vec<String>,
     /// Index of the thread that called `MPI_Init`; `u64::MAX` while none did.
@@ -140,19 +139,6 @@ pub struct Counted {
     pub received: u64,
 }
 
-/// An executable file in the process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModuleFacts {
-    /// Path of the file.
-    pub path: String,
-    /// Address in the process minus address in the file.
-    pub bias: u64,
-    /// First address.
-    pub start: u64,
-    /// First address behind it.
-    pub end: u64,
-}
-
 impl Process {
     /// Reads everything that is not an object. `now` is the present moment if the image may belong to this host.
     pub fn read<S: Source>(image: &Image<S>, now: Option<Moment>) -> Result<Self, Error> {
@@ -167,7 +153,7 @@ impl Process {
             begin_ns: clock.start_ns(),
             functions: Functions::read(image)?,
             threads: threads(image)?,
-            modules: modules(image)?,
+            modules: Modules::read(image)?,
             notes: notes(image)?,
             losses: losses(&header),
             lost: derive::losses::total(&header.lost),
@@ -212,7 +198,7 @@ impl Process {
             finalized_ns: None,
             threads: Vec::new(),
             functions: Functions::default(),
-            modules: Vec::new(),
+            modules: Modules::default(),
             notes: Vec::new(),
             main_thread: u64::MAX,
             init_enter: 0,
@@ -445,17 +431,6 @@ fn counters(thread: &Thread) -> Vec<Counted> {
         received: received.get(),
     });
     counted.filter(|counted| (counted.count, counted.ticks, counted.bytes) != (0, 0, 0)).collect()
-}
-
-fn modules<S: Source>(image: &Image<S>) -> Result<Vec<ModuleFacts>, Error> {
-    let modules = some::<_, Module>(image, SectionKind::MODULES)?;
-    let facts = modules.iter().map(|m| &m.value).map(|m| ModuleFacts {
-        path: image.text(&m.path, LONGEST_PATH).unwrap_or_default(),
-        bias: m.bias.get(),
-        start: m.start.get(),
-        end: m.end.get(),
-    });
-    Ok(facts.collect())
 }
 
 fn notes<S: Source>(image: &Image<S>) -> Result<Vec<String>, Error> {

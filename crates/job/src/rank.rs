@@ -15,9 +15,10 @@
 //! * [`Rank::peer`], [`Rank::tag`]: words for what is no rank, no tag.
 //! * [`Rank::place`]: where the program called from.
 
+use crate::modules::Modules;
 use crate::names::{Locate, place};
 use crate::objects::{CommFacts, Kind, ProcessContext, Reader, Reference};
-use crate::process::{ModuleFacts, Process};
+use crate::process::Process;
 use mpi_abi::{AbiKind, ObjectKind, constant};
 use mpiscope_image::{Image, Source};
 use std::cell::RefCell;
@@ -26,7 +27,7 @@ use std::rc::Rc;
 
 /// Files that the process has mapped, by an interpreter of symbols that serves many processes.
 pub struct SymbolContext<'a> {
-    modules: &'a [ModuleFacts],
+    modules: &'a Modules,
     locate: &'a dyn Locate,
 }
 

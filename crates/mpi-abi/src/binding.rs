@@ -18,9 +18,43 @@ pub fn is_python(path: &str) -> bool {
     folder == Some("mpi4py") && name.starts_with("MPI.") && name.ends_with(".so")
 }
 
+/// What the names of libraries begin with that every program has, or that belong to MPI.
+const OF_THE_SYSTEM: [&str; 13] = [
+    "libc.so",
+    "libc-",
+    "ld-",
+    "libpthread",
+    "libm.so",
+    "libmpi",
+    "libopen-",
+    "libpmi",
+    "libgomp",
+    "libstdc++",
+    "libgfortran",
+    "libmpiscope",
+    "linux-vdso",
+];
+
+/// Whether a library with this path is one that every program has, or of MPI: what a thread does there, somebody else has asked for.
+#[must_use]
+pub fn is_of_the_system(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    OF_THE_SYSTEM.iter().any(|begins| name.starts_with(begins))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_fortran, is_python};
+    use super::{is_fortran, is_of_the_system, is_python};
+
+    #[test]
+    fn what_every_program_has_is_of_the_system_and_what_calls_mpi_for_it_is_not() {
+        for name in ["/lib/x86_64-linux-gnu/libc.so.6", "ld-linux-x86-64.so.2", "/opt/lib/libmpi.so.12"] {
+            assert!(is_of_the_system(name), "{name}");
+        }
+        for name in ["/usr/lib/libpetsc_real.so.3.18", "/opt/lib/libhdf5.so", "/home/libc/libmodel.so"] {
+            assert!(!is_of_the_system(name), "{name}");
+        }
+    }
 
     #[test]
     fn the_extension_module_of_mpi4py_is_the_binding_of_python() {

@@ -6,6 +6,7 @@ use super::{Clocks, places};
 use crate::clock::Moment;
 use crate::discover::maps;
 use crate::image_source::{Bytes, open_fd};
+use crate::modules::Modules;
 use crate::placement;
 use crate::process::{Process, ThreadFacts, threads};
 use crate::questions::observation::communicators::members;
@@ -17,7 +18,7 @@ use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
 use mpiscope_image::derive::members::is_inter;
 use mpiscope_image::history::{self as ring, Entered};
-use mpiscope_image::layout::{ClockKind, Module, SectionKind, State};
+use mpiscope_image::layout::{ClockKind, SectionKind, State};
 use mpiscope_image::objects::{Comm, Life};
 use std::collections::HashMap;
 use std::fs::File;
@@ -106,7 +107,7 @@ impl Follower {
         let before = self.open.take();
         let kept = |open: Open| (open.comms, open.places, open.messages, open.called);
         let (comms, places, messages, called) = before.map_or_else(Default::default, kept);
-        let modules = modules(&image);
+        let modules = Modules::count(&image);
         self.open = Some(Open {
             bytes,
             image,
@@ -173,10 +174,6 @@ impl Context for Running {
     }
 }
 
-fn modules(image: &Image<Bytes>) -> u64 {
-    image.table::<Module>(SectionKind::MODULES).map_or(0, |table| table.len())
-}
-
 impl Open {
     fn is_current(&self) -> bool {
         let state = self.image.header().ok().map(|header| header.state.get());
@@ -184,7 +181,7 @@ impl Open {
         state == Some(self.process.state.0)
             && self.process.state != State::STARTED
             && self.process.rank.is_some()
-            && modules(&self.image) == self.modules
+            && Modules::count(&self.image) == self.modules
     }
 
     fn take(&mut self) -> Option<Taken> {

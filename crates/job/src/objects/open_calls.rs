@@ -70,7 +70,7 @@ pub(super) fn about<S: Source>(reader: &Reader<'_, S>, kind: Kind, handle: Hex) 
         OpenCall {
             tid: open.tid,
             function: open.function.clone(),
-            address: Hex(from),
+            address: reader.code(from),
             place: reader.around.place(from),
             seconds: reader.seconds(open.call.since.get()),
         }

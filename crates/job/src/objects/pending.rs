@@ -211,7 +211,7 @@ fn of_request<S: Source>(reader: &Reader<'_, S>, record: &traffic::Request, way:
         datatype_name: reader.predefined().name(Kind::Datatype, datatype),
         bytes: size.and_then(|size| size.checked_mul(count)),
         buffer: Some(Hex(record.buffer.get())),
-        from: Hex(record.called_from()),
+        from: reader.code(record.called_from()),
     })
 }
 
@@ -247,6 +247,6 @@ fn of_call<S: Source>(reader: &Reader<'_, S>, call: &Call, way: Way) -> Option<P
         function: Some(facts.name.clone()),
         request: None,
         buffer: None,
-        from: Hex(call.return_address.get()),
+        from: reader.code(call.return_address.get()),
     })
 }

@@ -15,6 +15,7 @@ use super::reference::Reference;
 use super::scan::{self, ByField, Entry, Field, Index};
 use crate::clock::TickClock;
 use mpi_abi::AbiKind;
+use mpiscope_image::call_path;
 use mpiscope_image::derive::members;
 use mpiscope_image::layout::{Process, SectionKind, State, Text, Words};
 use mpiscope_image::objects::{Flag, Head, Life, kind_of};
@@ -528,10 +529,15 @@ impl<'a, S: Source> Reader<'a, S> {
         }
         Some(CallSite {
             function: self.function(function),
-            address: Hex(from),
+            address: self.code(from),
             place: self.around.place(from),
             seconds: self.seconds(at),
         })
+    }
+
+    /// The address behind a call of MPI, for those who look it up in the program.
+    pub fn code(&self, from: u64) -> Hex {
+        Hex(call_path::code(self.image, from))
     }
 
     /// The name of a function from its number plus one.

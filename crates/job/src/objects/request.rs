@@ -283,7 +283,7 @@ fn when<S: Source>(reader: &Reader<'_, S>, at: u64, from: u64) -> Option<When> {
     if at == 0 && from == 0 {
         return None;
     }
-    Some(When { address: Hex(from), place: reader.around.place(from), seconds: reader.seconds(at) })
+    Some(When { address: reader.code(from), place: reader.around.place(from), seconds: reader.seconds(at) })
 }
 
 fn object<S: Source>(

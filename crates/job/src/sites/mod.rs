@@ -202,7 +202,7 @@ fn site<S: Source>(
     Site {
         function: rank.process().function(function as usize),
         place: rank.place(from),
-        address: Hex(from),
+        address: rank.objects().code(from),
         object: rank.objects().reference(object),
         several: object == SEVERAL,
         totals: Totals::of(calls, rank, function),

@@ -290,14 +290,6 @@ const BEGINNINGS: [&str; 7] = [
     "clone3",
 ];
 
-/// Whether a library is one that every program has, or of MPI: what a thread does there, somebody else has asked for.
-fn is_of_the_system(path: &Path) -> bool {
-    const BEGINNINGS: [&str; 9] =
-        ["libc.so", "libc-", "ld-", "libpthread", "libm.so", "libmpi", "libopen-", "libgomp", "linux-vdso"];
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    BEGINNINGS.iter().any(|begins| name.starts_with(begins))
-}
-
 /// Whether frames of this program say nothing of the user's code.
 fn is_an_interpreter(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
@@ -341,7 +333,10 @@ impl Show<'_> {
 
     /// The innermost one of the user's code: that has a source line, or else is in the program and has a name there.
     fn innermost(&self, frames: &[Frame], program: Option<&Path>) -> Option<String> {
-        let users = |frame: &&Frame| self.module(frame).is_some_and(|module| !is_of_the_system(&module.path));
+        let users = |frame: &&Frame| {
+            self.module(frame)
+                .is_some_and(|module| !binding::is_of_the_system(&module.path.to_string_lossy()))
+        };
         let of_users: Vec<(&Frame, Location)> =
             frames.iter().filter(users).filter_map(|frame| Some((frame, self.location(frame)?))).collect();
         let in_program = |(frame, found): &&(&Frame, Location)| {
@@ -360,7 +355,8 @@ impl Show<'_> {
 
     /// How many of the innermost frames are inside of the open call.
     fn inside(&self, frames: &[Frame], thread: &ThreadFacts) -> usize {
-        let calls = |frame: &Frame| frame.returns && frame.pc == thread.return_address;
+        let call = self.process.modules.code(thread.return_address);
+        let calls = |frame: &Frame| frame.returns && frame.pc == call;
         if let Some(caller) = frames.iter().position(calls) {
             return caller;
         }

@@ -5,7 +5,7 @@ use super::lifecycle;
 use crate::base::image;
 use crate::interpose::upcalls::{Upcalls, put_in};
 use crate::mpi_t;
-use crate::record::{objects, process, python_call_site, threads, traffic};
+use crate::record::{call_path, objects, process, threads, traffic};
 use mpi_abi::{Abi, AbiKind, FunctionId, Mpich, OpenMpi, Standard};
 use std::ffi::CStr;
 
@@ -13,8 +13,8 @@ static UPCALLS: Upcalls = Upcalls {
     hooks: |abi, say| with_abi(abi, Hooks(say)),
     found: |abi, library| with_abi(abi, Found(library)),
     attach: threads::attach,
-    has_bindings: python_call_site::exists,
-    caller: python_call_site::of,
+    has_bindings: call_path::exist,
+    caller: call_path::of,
     forked: traffic::state::reconsider,
     pcontrol: lifecycle::pcontrol,
 };

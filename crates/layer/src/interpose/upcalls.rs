@@ -17,10 +17,10 @@ pub struct Upcalls {
     pub found: fn(AbiKind, &CStr),
     /// Gives a thread its record, at its first call.
     pub attach: fn(&Tls) -> &'static Thread,
-    /// Whether calls may come from a binding that only [`caller`](Self::caller) can see through.
+    /// Whether calls may come from a library or a binding that only [`caller`](Self::caller) can see through.
     pub has_bindings: fn() -> bool,
-    /// Where the program made the call that returns to this address.
-    pub caller: fn(&Tls, u64) -> u64,
+    /// Where the program made the call that returns to this address; what the frame pointer was.
+    pub caller: fn(&Tls, u64, u64) -> u64,
     /// The process is a forked child, for which nothing is recorded.
     pub forked: fn(),
     /// The program called `MPI_Pcontrol`: return address and stack pointer are in the thread's block.
@@ -55,18 +55,23 @@ macro_rules! put_in {
 }
 pub(crate) use put_in;
 
-/// A call that may come from a binding: its place becomes that of the program. The gate has written it down.
-pub unsafe extern "C" fn see_through_binding() {
+/// A call that may come from a library or a binding: its place becomes that of the program. The gate has written it down.
+pub unsafe extern "C" fn see_through_binding(frame_pointer: u64) {
     let tls = Tls::get();
-    tls.return_address.set((upcalls().caller)(tls, tls.return_address.get()));
+    tls.return_address.set((upcalls().caller)(tls, tls.return_address.get(), frame_pointer));
 }
 
 /// `MPI_Pcontrol`, which the library must get with all its arguments: counted, and its level looked at.
-pub unsafe extern "C" fn observe_pcontrol(level: c_int, return_address: u64, stack_pointer: u64) {
+pub unsafe extern "C" fn observe_pcontrol(
+    level: c_int,
+    return_address: u64,
+    stack_pointer: u64,
+    frame_pointer: u64,
+) {
     let tls = Tls::get();
     if tls.depth.get() == 0 {
         tls.stack_pointer.set(stack_pointer);
-        tls.return_address.set((upcalls().caller)(tls, return_address));
+        tls.return_address.set((upcalls().caller)(tls, return_address, frame_pointer));
         (upcalls().pcontrol)(level);
     }
 }

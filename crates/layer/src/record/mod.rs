@@ -1,7 +1,8 @@
 //! What is written into the image: the process, its threads, MPI objects, messages and requests, and the program's own
-//! lines behind bindings of other languages.
+//! lines behind libraries and bindings of other languages.
 
 pub mod bytes;
+pub mod call_path;
 pub mod fortran_call_site;
 pub mod fortran_hooks;
 pub mod modules;
@@ -10,6 +11,7 @@ pub mod observe;
 pub mod process;
 pub mod python_call_site;
 pub mod sites;
+pub mod stack_frames;
 pub mod threads;
 pub mod trace;
 pub mod traffic;

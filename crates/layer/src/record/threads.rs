@@ -5,13 +5,14 @@ use crate::base::{clock, image};
 use crate::events;
 use crate::interpose::frame::Interrupted;
 use crate::interpose::tls::Tls;
+use crate::record::call_path;
 use crate::record::observe;
 use crate::record::sites::{self, Index};
 use crate::record::trace::{self, Tracer};
 use mpiscope_image::derive::ThreadView;
 use mpiscope_image::layout::{Loss, SectionKind, State, Thread};
 use mpit::Shards;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Memory of a thread that readers never see. [`Tls::local`] points to its beginning.
@@ -27,6 +28,10 @@ pub struct Local {
     pub sites: Cell<Option<&'static Index>>,
     /// The interpreter's state of the thread, once it has been seen to be that: see [`crate::record::python_call_site`].
     pub python: Cell<u64>,
+    /// Beginning and end of its stack, once they were asked for: see [`crate::record::stack_frames::bounds`].
+    pub stack: Cell<(u64, u64)>,
+    /// Its walks up the stack; made with the first one.
+    pub walks: OnceCell<Box<call_path::Memo>>,
     /// Its ring of the trace; none without a trace, and if the image had no room.
     pub trace: Cell<Option<Tracer>>,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.

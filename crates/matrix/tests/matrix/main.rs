@@ -10,6 +10,7 @@ use std::sync::Arc;
 use libtest_mimic::Trial;
 use mpiscope_testkit::{mpi, paths, trials};
 
+mod call_paths;
 mod doctor;
 mod endings;
 mod events;
@@ -77,6 +78,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.push(wrong_handles::trial(library));
     trials.extend(endings::trials(subject, library));
     trials.extend(inspected::trials(subject, library));
+    trials.extend(call_paths::trials(subject, library));
     trials.extend(python::trials(subject, library));
     trials.extend(python_suite::trials(subject, library));
     trials.extend(reported::trials(library));

@@ -194,6 +194,7 @@ pub unsafe extern "C" fn gate_of_bindings() {
         "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push r11",
         // Aligned to 16 bytes with the eight words and the return address.
         "sub rsp, 8",
+        "mov rdi, qword ptr [rbp]",
         "call {see_through}",
         "add rsp, 8",
         "pop r11", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
@@ -257,6 +258,7 @@ pub unsafe extern "C" fn pcontrol() {
         "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6", "movups [rsp + 112], xmm7",
         "mov rsi, qword ptr [rbp + 8]",
         "lea rdx, [rbp + 16]",
+        "mov rcx, qword ptr [rbp]",
         "call {observe}",
         "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
         "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]", "movups xmm7, [rsp + 112]",

@@ -44,7 +44,7 @@ mod rebind;
 
 use crate::interpose::arch;
 use elf::{Name, Object};
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
@@ -91,23 +91,48 @@ unsafe extern "C" fn on_load() -> usize {
 
 /// Path of the MPI library, for the first MPI call: from now on nothing changes. `None` if there is none.
 pub fn library() -> Option<CString> {
-    unsafe extern "C" fn once(_: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-        if let (Some(own), Some(found)) =
-            (own::Own::find(), ptr::NonNull::new(found.cast::<Option<CString>>()))
-        {
-            // SAFETY: the variable of the function around.
-            unsafe { found.write(library_of(&own).map(|library| library.path().to_owned())) };
-        }
-        1
-    }
     let mut found: Option<CString> = None;
-    // The list of objects is walked within a function of the dynamic linker, which holds its lock.
-    // SAFETY: `once` has the right type and gets the variable that it expects.
-    unsafe { libc::dl_iterate_phdr(Some(once), (&raw mut found).cast()) };
+    while_nothing_is_loaded(&mut || {
+        let library = own::Own::find().and_then(|own| library_of(&own));
+        found = library.map(|library| library.path().to_owned());
+    });
     if found.is_some() {
         FINAL.store(true, Ordering::Release);
     }
     found
+}
+
+/// Whether a library that calls MPI is there, in C or Fortran, apart from the MPI library; `counts` says by its path whether it is meant.
+pub fn callers(counts: impl Fn(&CStr) -> bool) -> bool {
+    let mut found = false;
+    while_nothing_is_loaded(&mut || {
+        let mark = Name::new(MARK.as_ptr());
+        let own = own::Own::find();
+        let is_own = |object: &Object| own.as_ref().is_some_and(|own| own.map() == object.map);
+        let mut users = elf::objects().filter(|object| !object.is_program() && !is_own(object));
+        found =
+            users.any(|object| object.define(&mark).is_none() && counts(object.path()) && calls_mpi(&object));
+    });
+    found
+}
+
+fn calls_mpi(object: &Object) -> bool {
+    let names = object.relocations().filter(|relocation| relocation.symbol() != 0).map(|relocation| {
+        // SAFETY: a symbol that a relocation of the object names.
+        Name::new(object.text(unsafe { &*object.symbol(relocation.symbol()) }))
+    });
+    names.into_iter().any(|name| name.starts_with(b"MPI_") || name.starts_with(b"mpi_"))
+}
+
+/// Does something within a function of the dynamic linker that holds the lock of its list of objects.
+fn while_nothing_is_loaded(mut what: &mut dyn FnMut()) {
+    unsafe extern "C" fn once(_: *mut libc::dl_phdr_info, _: usize, what: *mut c_void) -> c_int {
+        // SAFETY: the variable of the function around.
+        unsafe { (*what.cast::<&mut dyn FnMut()>())() };
+        1
+    }
+    // SAFETY: `once` has the right type and gets the variable that it expects.
+    unsafe { libc::dl_iterate_phdr(Some(once), (&raw mut what).cast()) };
 }
 
 /// The first object but ours that has an MPI library's functions; the executable only if there is no other.

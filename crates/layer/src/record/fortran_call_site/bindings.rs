@@ -3,7 +3,7 @@
 //! Looked up when the MPI library is found: a program is linked with its binding. They are kept from being unloaded, so
 //! that what is known about an address in them stays true.
 
-use super::code;
+use crate::record::stack_frames::code;
 use mpi_abi::binding;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

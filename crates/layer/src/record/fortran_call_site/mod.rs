@@ -5,32 +5,18 @@
 //! program's address at a fixed distance in it: the unwind table of the binding says at which, for each return address
 //! once and for all.
 //!
-//! | module | has |
-//! | --- | --- |
-//! | [`bindings`] | where the Fortran bindings of this process lie |
-//! | [`table`], [`rules`], [`steps`], [`bytes`] | the unwind table's answer for one address |
-//! | [`frames`] | the answers, kept |
-//! | [`code`] | whether an address can be one of code |
-//!
-//! Nothing is unwound: no code of the binding or of the program is run, and only words inside the binding's frame are
-//! read. A frame whose size is not fixed, a table that is missing or says more than is understood here, a word that is
-//! no address of code: then the address in the binding is what is recorded. Bindings call each other (`mpi_f08` that of
+//! [`bindings`] knows where the Fortran bindings of this process lie; [`stack_frames`](crate::record::stack_frames) has the frames. A frame that is not understood, or
+//! a word that is no address of code: then the address in the binding is what is recorded. Bindings call each other (`mpi_f08` that of
 //! `mpif.h`), so this is done again while the address is one of a binding.
 //!
 //! For a program without a Fortran binding all of this is one load and one comparison.
 #![allow(unsafe_code)]
 
 pub mod bindings;
-mod bytes;
-mod code;
-mod frames;
-mod rules;
-mod steps;
-mod table;
-#[cfg(test)]
-mod tests;
 
 use crate::interpose::frame::Call;
+use crate::record::stack_frames::frame::{LARGEST, Registers};
+use crate::record::stack_frames::{code, kept};
 use mpi_abi::Abi;
 
 /// Bindings that call each other at most.
@@ -52,17 +38,20 @@ pub fn here<A: Abi>(call: &Call<A>) -> u64 {
 }
 
 #[cold]
-fn behind_bindings(from: u64, mut stack: u64) -> u64 {
+fn behind_bindings(from: u64, stack: u64) -> u64 {
+    let mut at = Registers { stack, pointer: None };
     let mut address = from;
     for _ in 0..MOST_LEVELS {
         if !bindings::hold(address) {
             return address;
         }
-        let Some(frame) = frames::of(address) else { return from };
-        address = frame.caller(stack);
-        stack = stack.wrapping_add(u64::from(frame.size));
-        if !code::holds(address) {
-            return from;
+        let Some(frame) = kept::of(address).frame else { return from };
+        // SAFETY: the frame is open, below the frame of its caller: the stack is mapped there. No other frame is looked at, since
+        // the frame pointer is not known.
+        let above = unsafe { frame.up(at, at.stack.saturating_add(LARGEST.into())) };
+        match above {
+            Some((caller, registers)) if code::holds(caller) => (address, at) = (caller, registers),
+            _ => return from,
         }
     }
     if bindings::hold(address) { from } else { address }

@@ -41,7 +41,7 @@ use crate::base::{image, settings};
 use crate::interpose::frame::{Call, handle_word};
 use crate::interpose::real;
 use crate::record::fortran_call_site;
-use crate::record::{python_call_site, sites, trace};
+use crate::record::{call_path, python_call_site, sites, trace};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::Writer;
 use mpiscope_image::layout::Recording;
@@ -137,6 +137,7 @@ pub fn start<A: Abi>() {
     }
     fortran_call_site::bindings::start();
     python_call_site::start();
+    call_path::start();
     sites::start();
     trace::start();
     datatypes::built_in::start::<A>();

@@ -20,10 +20,9 @@ mod interpreter;
 mod memory;
 mod sources;
 
-pub use interpreter::{exists, start};
+pub use interpreter::{bindings_hold, exists, start};
 
 use crate::interpose::tls::Tls;
-use interpreter::bindings_hold;
 use memory::OwnMemory;
 use mpiscope_python_frames::Frames;
 use sources::Known;
@@ -31,18 +30,14 @@ use sources::Known;
 /// Frames that are looked at.
 const MOST_FRAMES: usize = 64;
 
-/// Where a call was made: `from` itself, the address behind the call, unless it lies in Python's binding; then what stands for the line
-/// of the program.
-pub fn of(tls: &Tls, from: u64) -> u64 {
-    if !bindings_hold(from) {
-        return from;
-    }
+/// What stands for the line of this thread's Python program that is being run; nothing if the thread runs no Python.
+pub fn of(tls: &Tls) -> Option<u64> {
     // SAFETY: the C library's errno belongs to this thread.
     let errno = unsafe { *libc::__errno_location() };
     let line = interpreter::of_thread(tls).and_then(|(memory, frames)| users_line(&memory, frames));
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
-    line.unwrap_or(from)
+    line
 }
 
 /// The line of the innermost frame of the user's code; of the innermost frame at all if every one is of a library.

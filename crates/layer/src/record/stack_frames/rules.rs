@@ -1,13 +1,13 @@
 //! What holds for a frame at one instruction: the table's [steps](super::steps) up to there, followed.
 
 use super::bytes::Bytes;
-use super::frames::Frame;
+use super::frame::{Base, Frame, FramePointer, LARGEST};
 use super::steps::Step;
 
 /// The number of the stack pointer in the table.
 const STACK_POINTER: u64 = if cfg!(target_arch = "x86_64") { 7 } else { 31 };
-/// The largest frame that is believed.
-const LARGEST: i64 = 1 << 20;
+/// The number of the frame pointer there.
+const FRAME_POINTER: u64 = if cfg!(target_arch = "x86_64") { 6 } else { 29 };
 /// Rules that a function keeps at most.
 const MOST_KEPT: usize = 4;
 
@@ -22,6 +22,18 @@ pub struct Units {
     pub returns: u64,
 }
 
+/// Where a register of the caller is.
+#[derive(Clone, Copy, Default)]
+enum Rule {
+    /// Nothing was said.
+    #[default]
+    Same,
+    /// On the stack, so many bytes from the frame's end.
+    At(i64),
+    /// Somewhere else.
+    Elsewhere,
+}
+
 /// The rules that are asked for.
 #[derive(Clone, Copy, Default)]
 struct Rules {
@@ -29,17 +41,44 @@ struct Rules {
     register: u64,
     /// The frame's end, in bytes from there; nothing if it has to be computed.
     end: Option<i64>,
-    /// The return address, in bytes from the frame's end; nothing if it is not on the stack.
-    returns: Option<i64>,
+    /// The return address; it is not known while nothing is said.
+    returns: Rule,
+    /// The frame pointer of the caller.
+    pointer: Rule,
 }
 
 impl Rules {
     fn frame(self) -> Option<Frame> {
-        let size = self.end.filter(|size| self.register == STACK_POINTER && *size <= LARGEST)?;
-        let place = size.checked_add(self.returns?)?;
-        let inside = place >= 0 && place % 8 == 0 && place.checked_add(8)? <= size;
-        inside.then_some(Frame { size: size.try_into().ok()?, place: place.try_into().ok()? })
+        let base = match self.register {
+            STACK_POINTER => Base::Stack,
+            FRAME_POINTER => Base::FramePointer,
+            _ => return None,
+        };
+        let end = u32::try_from(self.end?).ok().filter(|end| *end <= LARGEST && end % 8 == 0)?;
+        let Rule::At(returns) = self.returns else { return None };
+        let returns = before_end(returns).filter(|before| base == Base::FramePointer || *before <= end)?;
+        let pointer = match self.pointer {
+            Rule::Same => FramePointer::Same,
+            Rule::At(offset) => before_end(offset).map_or(FramePointer::Lost, FramePointer::Saved),
+            Rule::Elsewhere => FramePointer::Lost,
+        };
+        Some(Frame { base, end, returns, pointer })
     }
+
+    /// The rule of a register that matters here.
+    fn of(&mut self, register: u64, returns: u64) -> Option<&mut Rule> {
+        match register {
+            _ if register == returns => Some(&mut self.returns),
+            FRAME_POINTER => Some(&mut self.pointer),
+            _ => None,
+        }
+    }
+}
+
+/// How many bytes before the end of a frame a word of it lies, by its offset from there.
+fn before_end(offset: i64) -> Option<u32> {
+    let before = u32::try_from(offset.checked_neg()?).ok()?;
+    (before % 8 == 0 && (8..=LARGEST).contains(&before)).then_some(before)
 }
 
 /// The frame of a function at the instruction `into` bytes behind its beginning, if its size is fixed: `first` is what
@@ -76,12 +115,15 @@ impl Walk {
         let units = self.units;
         match step {
             Step::Advance(count) => self.at = self.at.checked_add(count.checked_mul(units.code)?)?,
-            Step::Saved(register, offset) if register == units.returns => {
-                self.now.returns = Some(offset.checked_mul(units.data)?);
+            Step::Saved(register, offset) => {
+                let rule = Rule::At(offset.checked_mul(units.data)?);
+                self.set(register, |_| rule);
             }
-            Step::Restored(register) if register == units.returns => self.now.returns = self.first.returns,
-            Step::Elsewhere(register) if register == units.returns => self.now.returns = None,
-            Step::Saved(..) | Step::Restored(_) | Step::Elsewhere(_) | Step::Nothing => {}
+            Step::Restored(register) => self.set(register, |mut first| {
+                first.of(register, units.returns).map_or(Rule::Same, |rule| *rule)
+            }),
+            Step::Elsewhere(register) => self.set(register, |_| Rule::Elsewhere),
+            Step::Nothing => {}
             Step::Remember => {
                 *self.kept.get_mut(self.depth)? = self.now;
                 self.depth += 1;
@@ -100,5 +142,13 @@ impl Walk {
             Step::EndComputed => self.now.end = None,
         }
         Some(())
+    }
+
+    /// Gives a register that matters another rule, which may depend on those of the beginning.
+    fn set(&mut self, register: u64, rule: impl FnOnce(Rules) -> Rule) {
+        let first = self.first;
+        if let Some(place) = self.now.of(register, self.units.returns) {
+            *place = rule(first);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! An entry taken apart, and the frame of a function whose size is known.
 
-use super::frames::{self, Frame};
+use super::frame::{Base, Frame, FramePointer};
+use super::kept;
+use super::owner::Owner;
 use super::table::frame_by;
 
 /// Version 1, "zR", units 1 and -8, return address 16, addresses of 4 bytes from here; the frame ends at the stack
@@ -17,8 +19,8 @@ fn own(steps: &[u8]) -> Vec<u8> {
 #[cfg(target_arch = "x86_64")]
 fn at(steps: &[u8], into: u64) -> Option<u32> {
     let frame = frame_by(COMMON, &own(steps), into)?;
-    assert_eq!(frame.place, frame.size - 8, "the return address is the last word of the frame");
-    Some(frame.size)
+    assert_eq!(frame.returns, 8, "the return address is the last word of the frame");
+    (frame.base == Base::Stack).then_some(frame.end)
 }
 
 #[test]
@@ -35,10 +37,23 @@ fn a_frame_is_as_large_as_the_instructions_before_the_call_have_made_it() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn nothing_is_said_about_a_frame_whose_end_is_not_counted_from_the_stack_pointer() {
-    // As code without optimisation has it: by rbp from the fifth byte on.
+fn code_without_optimisation_counts_the_end_of_its_frame_from_the_frame_pointer() {
+    // Saved with the second byte, and by it from the fifth on.
     let by_rbp = [0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6];
     assert_eq!((at(&by_rbp, 0), at(&by_rbp, 1), at(&by_rbp, 4)), (Some(8), Some(16), None));
+    let frame = |base, end, pointer| Some(Frame { base, end, returns: 8, pointer });
+    let found = |into| frame_by(COMMON, &own(&by_rbp), into);
+    assert_eq!(found(0), frame(Base::Stack, 8, FramePointer::Same));
+    assert_eq!(found(4), frame(Base::FramePointer, 16, FramePointer::Saved(16)));
+    // Computed, and as at the beginning.
+    let lost = [0x10, 6, 1, 0x77, 0x44, 0xc6];
+    let pointer = |into| Some(frame_by(COMMON, &own(&lost), into)?.pointer);
+    assert_eq!((pointer(0), pointer(4)), (Some(FramePointer::Lost), Some(FramePointer::Same)));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn nothing_is_said_about_a_frame_whose_end_has_to_be_computed() {
     // Computed, as in the table of jumps to other libraries.
     assert_eq!(at(&[0x0f, 3, 0x77, 8, 0x06], 1), None);
     assert_eq!(
@@ -89,8 +104,9 @@ fn damaged_entries_say_nothing() {
 
 #[test]
 fn the_frame_behind_an_address_is_the_same_when_it_is_asked_again() {
-    assert_eq!(frames::of(0x10), None);
-    assert_eq!(frames::of(0x10), None);
+    for _ in 0..2 {
+        assert_eq!(kept::of(0x10), kept::Known { frame: None, owner: Owner::UNKNOWN });
+    }
 }
 
 #[test]
@@ -101,8 +117,8 @@ fn the_caller_of_a_function_with_a_frame_of_40_bytes_is_found() {
     let expected = unsafe { marks(&mut stack, &mut behind) };
     for _ in 0..2 {
         assert_eq!(
-            frames::of(behind),
-            Some(Frame { size: 48, place: 40 }),
+            kept::of(behind).frame,
+            Some(Frame { base: Base::Stack, end: 48, returns: 8, pointer: FramePointer::Same }),
             "40 bytes and the return address"
         );
     }

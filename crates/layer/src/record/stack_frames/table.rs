@@ -5,7 +5,7 @@
 //! `.eh_frame`, as the Linux Standard Base has it). An entry has a common part, which many functions share, and its own.
 
 use super::bytes::Bytes;
-use super::frames::Frame;
+use super::frame::Frame;
 use super::rules::{self, Units};
 use std::ffi::c_void;
 use std::ptr::null;

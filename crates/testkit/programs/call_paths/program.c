@@ -1,0 +1,45 @@
+/*
+ * Calls MPI by libraries. Behind each line that does so stands which function it comes to, and how often; `itself` where the
+ * program calls MPI on its own.
+ */
+#include <mpi.h>
+#include <pthread.h>
+
+MPI_Comm kernels_comm(void);
+double kernels_norm(double *values, int count);
+double model_norm(double *values, int count);
+void model_sort(int *pair);
+
+static void *thread(void *values)
+{
+	model_norm(values, 2); /* MPI_Allreduce 1 */
+	return 0;
+}
+
+/* Adds to what it has called, so that no call takes the place of its frame. */
+static double both(double *values)
+{
+	double norm = model_norm(values, 3); /* MPI_Allreduce 4 */
+	return norm + kernels_norm(values, 4); /* MPI_Allreduce 4 */
+}
+
+int main(int argc, char **argv)
+{
+	int level;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* itself MPI_Init_thread 1 */
+	double values[8] = {0};
+	int pair[2] = {1, 2};
+	pthread_t other;
+
+	for (int i = 0; i < 5; i++)
+		model_norm(values, 8); /* MPI_Allreduce 5 */
+	for (int i = 0; i < 4; i++)
+		values[0] = both(values);
+	model_sort(pair); /* MPI_Comm_rank 1 */
+	kernels_comm(); /* MPI_Comm_dup 1 */
+	MPI_Barrier(MPI_COMM_WORLD); /* itself MPI_Barrier 1 */
+	pthread_create(&other, 0, thread, values);
+	pthread_join(other, 0);
+	MPI_Finalize(); /* itself MPI_Finalize 1 */
+	return 0;
+}
