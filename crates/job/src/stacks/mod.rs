@@ -322,7 +322,8 @@ impl Show<'_> {
 
     /// Without those that are below `main`, or where threads begin.
     fn of_the_user<'f>(&self, frames: impl Iterator<Item = &'f Frame>) -> impl Iterator<Item = String> {
-        let mut shown: Vec<(Option<String>, String)> = frames.map(|frame| self.frame(frame)).collect();
+        let mut shown: Vec<(Option<String>, String)> =
+            frames.flat_map(|frame| self.functions(frame)).collect();
         if let Some(main) = shown.iter().position(|(function, _)| function.as_deref() == Some("main")) {
             shown.truncate(main + 1);
         }
@@ -337,14 +338,15 @@ impl Show<'_> {
             self.module(frame)
                 .is_some_and(|module| !binding::is_of_the_system(&module.path.to_string_lossy()))
         };
+        let first = |frame| self.locations(frame).into_iter().next();
         let of_users: Vec<(&Frame, Location)> =
-            frames.iter().filter(users).filter_map(|frame| Some((frame, self.location(frame)?))).collect();
+            frames.iter().filter(users).filter_map(|frame| Some((frame, first(frame)?))).collect();
         let in_program = |(frame, found): &&(&Frame, Location)| {
             let here = self.module(frame).is_some_and(|module| Some(module.path.as_path()) == program);
             here && found.function.is_some() && !program.is_some_and(is_an_interpreter)
         };
         let with_line = of_users.iter().find(|(_, found)| found.line.is_some());
-        with_line.or_else(|| of_users.iter().find(in_program)).map(|(frame, _)| self.frame(frame).1)
+        with_line.or_else(|| of_users.iter().find(in_program)).map(|(_, found)| in_words(found))
     }
 
     /// How many of the innermost frames are the layer's, of a thread that is about to enter a call or has just left one.
@@ -374,21 +376,30 @@ impl Show<'_> {
         self.modules.iter().find(|module| module.contains(at))
     }
 
-    fn location(&self, frame: &Frame) -> Option<Location> {
-        let module = self.module(frame)?;
+    /// The functions that a frame is of, the innermost first: that in which the call or the instruction is, and those that it was
+    /// inlined into.
+    fn locations(&self, frame: &Frame) -> Vec<Location> {
+        let Some(module) = self.module(frame) else { return Vec::new() };
         let offset = module.address_in_file(frame.pc);
-        Some(match frame.returns {
-            true => self.words.locate_return(&module.path, offset),
-            false => self.words.locate(&module.path, offset),
-        })
+        match frame.returns {
+            true => self.words.locate_return_inlined(&module.path, offset),
+            false => self.words.locate_inlined(&module.path, offset),
+        }
     }
 
-    fn frame(&self, frame: &Frame) -> (Option<String>, String) {
-        let Some(found) = self.location(frame) else { return (None, format!("{:#x}", frame.pc)) };
-        let text = match &found.function {
-            Some(function) if found.line.is_some() => format!("{function} at {found}"),
-            _ => found.to_string(),
-        };
-        (found.function, text)
+    /// Their names and words for them; the address alone for a frame of no module.
+    fn functions(&self, frame: &Frame) -> Vec<(Option<String>, String)> {
+        match self.locations(frame) {
+            none if none.is_empty() => vec![(None, format!("{:#x}", frame.pc))],
+            found => found.into_iter().map(|found| (found.function.clone(), in_words(&found))).collect(),
+        }
+    }
+}
+
+/// `function at file:line`, or what is known instead.
+fn in_words(found: &Location) -> String {
+    match &found.function {
+        Some(function) if found.line.is_some() => format!("{function} at {found}"),
+        _ => found.to_string(),
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gimli::{Dwarf, EndianReader, RunTimeEndian, SectionId};
 use object::{CompressionFormat, Object, ObjectSection};
 
-use super::{Location, debug_file, demangle};
+use super::{debug_file, demangle};
 use crate::elf::Mapped;
 use crate::{Error, Result};
 
@@ -97,16 +97,25 @@ fn bytes<'data>(file: &Arc<Mapped>, section: &impl ObjectSection<'data>) -> Resu
     Ok(Section::Unpacked(Arc::from(unpacked)))
 }
 
-/// Adds function, file and line as far as they are known.
-pub fn fill(lines: &Lines, location: &mut Location, address: u64) {
-    let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return };
-    // The first frame is the innermost: where the call stands, also in an inlined function.
-    let Ok(Some(frame)) = frames.next() else { return };
-    if let Some(name) = frame.function {
-        location.function = name.raw_name().ok().map(|name: Cow<'_, str>| demangle(&name));
-    }
-    if let Some(place) = frame.location {
-        location.file = place.file.map(PathBuf::from);
-        location.line = place.line.filter(|line| *line > 0);
-    }
+/// A function that an address is in, as far as it is known.
+#[derive(Default)]
+pub struct Function {
+    pub name: Option<String>,
+    pub file: Option<PathBuf>,
+    pub line: Option<u32>,
+}
+
+/// The functions that an address is in, the innermost first: where the call stands, then those that it is inlined into, each with the
+/// line of the call of the one before.
+pub fn functions(lines: &Lines, address: u64) -> impl Iterator<Item = Function> {
+    let mut frames = lines.find_frames(address).skip_all_loads().ok();
+    std::iter::from_fn(move || {
+        let frame = frames.as_mut()?.next().ok().flatten()?;
+        let name = frame.function.and_then(|name| {
+            let name: Cow<'_, str> = name.raw_name().ok()?;
+            Some(demangle(&name))
+        });
+        let (file, line) = frame.location.map_or((None, None), |place| (place.file, place.line));
+        Some(Function { name, file: file.map(PathBuf::from), line: line.filter(|line| *line > 0) })
+    })
 }

@@ -22,6 +22,8 @@ pub use names::demangle;
 
 /// More modules than this are not kept; a job of programs with hundreds of plug-ins each starts anew.
 const MAX_MODULES: usize = 1024;
+/// Functions inlined into each other at most.
+const MAX_INLINED: usize = 64;
 
 /// A place in a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +46,14 @@ impl Location {
     /// Whether it is shown by the name of a function.
     pub fn names_function(&self) -> bool {
         self.line.is_none() && self.symbol.is_some()
+    }
+
+    /// The place of a call instead of that of its last byte.
+    fn returning_to(mut self, offset: u64) -> Self {
+        if let Some((_, past)) = &mut self.symbol {
+            *past = past.saturating_add(offset.saturating_sub(self.offset));
+        }
+        Self { offset, ..self }
     }
 
     fn bare(module: &Path, offset: u64) -> Self {
@@ -100,22 +110,35 @@ impl Symbolizer {
 
     /// The place of an instruction. What cannot be found out is left `None`; [`Symbolizer::problem`] tells why.
     pub fn locate(&self, module: &Path, address_in_file: u64) -> Location {
-        let mut location = Location::bare(module, address_in_file);
-        if let Known::Tables(tables) = &*self.known(module) {
-            tables.fill(&mut location, address_in_file);
+        self.locate_first(module, address_in_file, 1).pop().unwrap_or(Location::bare(module, address_in_file))
+    }
+
+    /// The same in all functions that the instruction is in: the innermost first, then those that it was inlined into, each at the call of
+    /// the one before. At least one.
+    pub fn locate_inlined(&self, module: &Path, address_in_file: u64) -> Vec<Location> {
+        self.locate_first(module, address_in_file, MAX_INLINED)
+    }
+
+    fn locate_first(&self, module: &Path, address_in_file: u64, most: usize) -> Vec<Location> {
+        let bare = Location::bare(module, address_in_file);
+        match &*self.known(module) {
+            Known::Tables(tables) => tables.locate(&bare, most),
+            Known::Nothing(_) => vec![bare],
         }
-        location
     }
 
     /// The place of a call, given the address that it returns to. That address may already belong to the next line or
     /// function (a call that never returns is the last instruction), so the byte before it is looked up.
     pub fn locate_return(&self, module: &Path, return_address_in_file: u64) -> Location {
         let inside = return_address_in_file.saturating_sub(1);
-        let mut location = Location { offset: return_address_in_file, ..self.locate(module, inside) };
-        if let Some((_, past)) = &mut location.symbol {
-            *past = past.saturating_add(return_address_in_file - inside);
-        }
-        location
+        self.locate(module, inside).returning_to(return_address_in_file)
+    }
+
+    /// The same in all functions that the call is in, as [`locate_inlined`](Self::locate_inlined) has them.
+    pub fn locate_return_inlined(&self, module: &Path, return_address_in_file: u64) -> Vec<Location> {
+        let inside = return_address_in_file.saturating_sub(1);
+        let functions = self.locate_inlined(module, inside).into_iter();
+        functions.map(|location| location.returning_to(return_address_in_file)).collect()
     }
 
     /// The place of a call in a target with these modules, given the return address in its memory. `None` when the address
@@ -179,13 +202,29 @@ impl Symbolizer {
 }
 
 impl Tables {
-    fn fill(&self, location: &mut Location, address: u64) {
+    /// The first of the functions that an address is in, the innermost first; at least one.
+    fn locate(&self, bare: &Location, most: usize) -> Vec<Location> {
+        let mut found = Vec::new();
         if let Some(lines) = &self.lines {
             let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-            dwarf::fill(&lines, location, address);
+            found.extend(dwarf::functions(&lines, bare.offset).take(most).map(|function| Location {
+                function: function.name,
+                file: function.file,
+                line: function.line,
+                ..bare.clone()
+            }));
         }
+        if found.is_empty() {
+            found.push(bare.clone());
+        }
+        found.iter_mut().for_each(|location| self.name(location));
+        found
+    }
+
+    /// Adds what the symbol tables know and the debug information does not.
+    fn name(&self, location: &mut Location) {
         if location.line.is_none() || location.function.is_none() {
-            let symbol = self.symbols.nearest(address).map(|(name, past)| (demangle(&name), past));
+            let symbol = self.symbols.nearest(location.offset).map(|(name, past)| (demangle(&name), past));
             location.function = location.function.take().or_else(|| Some(symbol.as_ref()?.0.clone()));
             location.symbol = symbol.filter(|_| location.line.is_none());
         }

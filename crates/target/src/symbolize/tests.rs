@@ -58,6 +58,39 @@ fn a_call_is_found_at_its_line_and_in_its_function() {
 }
 
 #[test]
+fn a_call_in_inlined_functions_is_found_in_each_of_them() {
+    // Lines 2, 4 and 6.
+    let source = "extern void out(void);\nstatic inline __attribute__((always_inline)) void inner(void) { out();\n\
+                  out(); }\nstatic inline __attribute__((always_inline)) void outer(void) { inner(); }\n\
+                  void out(void) { __asm__ volatile(\"\"); }\nint main(void) { outer(); return 0; }\n";
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("prog.c"), source).unwrap();
+    run("cc", &["-g", "-O1", "-fno-inline", "-o", "app", "prog.c"], folder.path());
+    let app = folder.path().join("app");
+    let (symbolizer, (address, size)) = (Symbolizer::new(), function(&app, "main"));
+    let shown = |at| {
+        symbolizer
+            .locate_return_inlined(&app, at)
+            .iter()
+            .map(|place| format!("{place:#}"))
+            .collect::<Vec<_>>()
+    };
+    let all: Vec<Vec<String>> = (address + 1..=address + size).map(shown).collect();
+    for line in [2, 3] {
+        let wanted =
+            [format!("inner at prog.c:{line}"), "outer at prog.c:4".into(), "main at prog.c:6".into()];
+        assert!(all.iter().any(|places| *places == wanted), "{all:#?}");
+    }
+    let outside = symbolizer.locate_inlined(&app, address);
+    assert_eq!((outside.len(), outside[0].function.as_deref()), (1, Some("main")));
+    assert_eq!(
+        symbolizer.locate_inlined(Path::new("/no/such/file"), 7).len(),
+        1,
+        "of what cannot be read, too"
+    );
+}
+
+#[test]
 fn a_return_address_at_the_start_of_the_next_function_belongs_to_the_call_before_it() {
     let (_folder, app) = built(&["-g"]);
     let symbolizer = Symbolizer::new();

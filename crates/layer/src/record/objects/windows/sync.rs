@@ -4,7 +4,7 @@
 use super::{WINDOWS, find};
 use crate::interpose::frame::Call;
 use crate::record::objects::{Site, arena, facts, groups, recorder, succeeded};
-use mpi_abi::{Abi, constant};
+use mpi_abi::Abi;
 use mpiscope_image::Writer;
 use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, Window};
 use std::ffi::c_int;
@@ -15,8 +15,7 @@ static NOSUCCEED: AtomicI32 = AtomicI32::new(0);
 
 /// Learns the ABI's constants.
 pub fn start<A: Abi>() {
-    let value = constant::value_of(A::CODE, "MPI_MODE_NOSUCCEED").and_then(|v| i32::try_from(v).ok());
-    NOSUCCEED.store(value.unwrap_or(0), Ordering::Relaxed);
+    NOSUCCEED.store(A::MODE_NOSUCCEED, Ordering::Relaxed);
 }
 
 /// Notes a call that synchronised: what it opened and closed, and what `change` does to the record.
