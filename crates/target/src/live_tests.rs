@@ -11,7 +11,9 @@ impl Sleeper {
         for _ in 0..1000 {
             let name = procfs::executable(child.id()).unwrap_or_default();
             let linked = modules(child.id()).map_or(0, |modules| modules.len()) >= 3;
-            if linked && name != std::env::current_exe().unwrap() {
+            // It sleeps when the dynamic linker has done all of its work.
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+            if linked && stat.contains(") S ") && name != std::env::current_exe().unwrap() {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
