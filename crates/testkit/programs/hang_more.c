@@ -278,8 +278,8 @@ static void file_closed_by_some(void)
 {
     MPI_File file = file_of_all();
     if (rank != 1)
-        MPI_File_set_size(file, 100); /* here: file_closed_by_some */
-    MPI_File_close(&file);
+        MPI_File_set_size(file, 100); /* some libraries match it with the close */
+    MPI_File_close(&file); /* here: file_closed_by_some */
 }
 
 /* scenario fence_not_entered 3 deadlock says deadlock: 0 -> 1 -> 0 */

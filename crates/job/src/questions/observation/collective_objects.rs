@@ -49,6 +49,7 @@ fn one<S: Source>(
         members: parent.members.clone(),
         size: parent.size,
         collectives,
+        freed: life == Life::FREED,
         ..Communicator::default()
     })
 }

@@ -70,6 +70,7 @@ impl Communicators {
             peers: exchanged(image, peers, comm.peers.get(), partners),
             remote,
             untold: comm.untold(),
+            freed: life == Life::FREED,
         });
     }
 

@@ -266,6 +266,9 @@ pub struct Communicator {
     /// Messages received on it whose sender the library did not say; `None` if it said everything of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold: Option<u64>,
+    /// This process has freed it: the last of [`collectives`](Self::collectives) was the call that did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub freed: bool,
 }
 
 /// The remote group of an intercommunicator.

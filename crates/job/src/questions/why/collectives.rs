@@ -4,8 +4,10 @@
 //! operation, so a member whose count has reached a number is inside or has left, whatever it does now, and one whose
 //! count has not is missing.
 
-use super::snapshot::{Collective, CommIndex, Condition, Need, Process, ProcessIndex, Snapshot};
-use std::collections::{HashMap, HashSet};
+use super::snapshot::{
+    Collective, CommIndex, Condition, FREED, FUNCTION, Need, Process, ProcessIndex, Snapshot,
+};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
 /// The number that stands for `MPI_Finalize`, which is collective and not counted.
@@ -63,7 +65,7 @@ pub fn open(process: &Process) -> impl Iterator<Item = &Collective> {
 /// Members that gave different things to one collective.
 #[derive(Debug)]
 pub struct Mismatch<'a> {
-    /// What differs: "function", "root", …
+    /// What differs: [`FUNCTION`], "root", …
     pub difference: &'static str,
     /// Bytes that all together give, and that all together expect, if it is these that differ.
     pub totals: Option<(u64, u64)>,
@@ -78,15 +80,60 @@ pub fn disagreements(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
     compare(snapshot, entered.map(|collective| ((collective.comm, collective.number), Vec::new())).collect())
 }
 
-/// Collectives that somebody waits in and whose members do not agree, by communicator and number.
+/// Collectives that somebody waits in, or that came before one of these, and whose members do not agree; by
+/// communicator and number.
+///
+/// A library may let members leave that were in different functions. Those that entered fewer calls are then missed
+/// further on, and the cause is where they went apart, as it is for [`disagreements`]. What else an earlier collective
+/// was given did no harm: it is over. Nor may a member have freed what the others are in a collective on.
 pub fn mismatches(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
-    let mut waited = HashMap::new();
-    for process in &snapshot.processes {
-        for collective in open(process).filter(|collective| collective.number != FINALIZE) {
-            waited.entry((collective.comm, collective.number)).or_insert_with(Vec::new);
+    let waited = snapshot.processes.iter().flat_map(open).filter(|collective| collective.number != FINALIZE);
+    let waited: HashSet<_> = waited.map(|collective| (collective.comm, collective.number)).collect();
+    let mut latest: HashMap<CommIndex, u64> = HashMap::new();
+    for (comm, number) in &waited {
+        let latest = latest.entry(*comm).or_default();
+        *latest = parts(*number).0.max(*latest);
+    }
+    let entered = snapshot.processes.iter().flat_map(|process| &process.collectives);
+    let before = entered.map(|collective| (collective.comm, collective.number)).filter(|(comm, number)| {
+        *number != FINALIZE && latest.get(comm).is_some_and(|latest| parts(*number).0 < *latest)
+    });
+    let mut found = freed(snapshot);
+    let compared =
+        compare(snapshot, waited.iter().copied().chain(before).map(|at| (at, Vec::new())).collect());
+    found.extend(compared.into_iter().filter(|mismatch| {
+        let at = mismatch.groups.first().map(|(collective, _)| (collective.comm, collective.number));
+        mismatch.difference == FUNCTION || at.is_some_and(|at| waited.contains(&at))
+    }));
+    found
+}
+
+/// Collectives that somebody waits in on what another member has freed in an earlier one. What the others were in then is not
+/// known of windows and files, but it was not what frees.
+fn freed(snapshot: &Snapshot) -> Vec<Mismatch<'_>> {
+    let mut last: HashMap<CommIndex, Vec<(ProcessIndex, u64)>> = HashMap::new();
+    for (index, process) in (0..).zip(&snapshot.processes) {
+        for comm in &process.freed {
+            last.entry(*comm).or_default().push((index, process.entered(*comm)));
         }
     }
-    compare(snapshot, waited)
+    let mut waited: BTreeMap<(CommIndex, u64), (&Collective, Vec<ProcessIndex>)> = BTreeMap::new();
+    for (index, process) in (0..).zip(&snapshot.processes).filter(|_| !last.is_empty()) {
+        for collective in open(process).filter(|collective| last.contains_key(&collective.comm)) {
+            let at = (collective.comm, collective.number);
+            waited.entry(at).or_insert_with(|| (collective, Vec::new())).1.push(index);
+        }
+    }
+    let mut found = Vec::new();
+    for ((comm, number), (collective, inside)) in waited {
+        let gone = last.get(&comm).into_iter().flatten().filter(|(_, last)| *last < parts(number).0);
+        let gone: Vec<_> = gone.map(|(process, _)| *process).collect();
+        if !gone.is_empty() {
+            let groups = vec![(collective, inside), (collective, gone)];
+            found.push(Mismatch { difference: FREED, totals: None, groups });
+        }
+    }
+    found
 }
 
 type Groups<'a> = Vec<(&'a Collective, Vec<ProcessIndex>)>;

@@ -37,6 +37,7 @@ impl Scene {
             collectives: Vec::new(),
             sent: Vec::new(),
             posted: Vec::new(),
+            freed: Vec::new(),
             lost: false,
         };
         let communicators = vec![Communicator { name, members: (0..size).collect() }];

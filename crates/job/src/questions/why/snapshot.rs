@@ -53,7 +53,10 @@ pub struct Process {
     pub threads: Vec<Thread>,
     /// Collectives entered so far, by communicator, in the order of the communicators.
     pub entered: Vec<(CommIndex, u64)>,
-    /// Collectives that it has entered and somebody waits in, with what it gave them, as far as its records go back; then those
+    /// Communicators, windows and files that it has freed: the last collective on each was the call that did.
+    pub freed: Vec<CommIndex>,
+    /// Collectives that it has entered, with what it gave them, as far as its records go back: those that somebody waits in,
+    /// and earlier ones on the same communicator in which the members were in different functions; then those
     /// that it has started and not completed. Those of open calls are in [`threads`](Self::threads).
     pub collectives: Vec<Collective>,
     /// Messages that it has sent and that the receiver's records do not show as received, oldest first.
@@ -229,6 +232,12 @@ pub struct Collective {
     pub place: Option<Arc<str>>,
 }
 
+/// What differs when members of a collective called different functions.
+pub const FUNCTION: &str = "function";
+
+/// What differs when members are in a collective on what another one has freed.
+pub const FREED: &str = "freed";
+
 /// What all members of a collective must agree on. What is not known of one agrees with everything.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub struct Signature {
@@ -245,14 +254,14 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// What differs from another member's: "function", "root", …
+    /// What differs from another member's: [`FUNCTION`], "root", …
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<&'static str> {
         fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
             matches!((a, b), (Some(a), Some(b)) if a != b)
         }
         if self.function != other.function {
-            Some("function")
+            Some(FUNCTION)
         } else if differ(self.root.as_ref(), other.root.as_ref()) {
             Some("root")
         } else if differ(self.op.as_ref(), other.op.as_ref()) {
@@ -286,6 +295,12 @@ impl Process {
     pub fn entered(&self, comm: CommIndex) -> u64 {
         let at = self.entered.binary_search_by_key(&comm, |(of, _)| *of).ok();
         at.and_then(|at| self.entered.get(at)).map_or(0, |(_, count)| *count)
+    }
+
+    /// The collective in which it freed a communicator, window or file; `None` if it has not.
+    #[must_use]
+    pub fn freed_at(&self, comm: CommIndex) -> Option<u64> {
+        self.freed.contains(&comm).then(|| self.entered(comm))
     }
 
     /// It can never act again.

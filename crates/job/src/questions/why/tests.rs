@@ -173,6 +173,40 @@ fn a_rank_that_has_left_another_collective_under_the_number_is_blamed_from_its_h
 }
 
 #[test]
+fn members_that_left_different_collectives_went_apart_there_and_not_where_one_is_missed() {
+    let after = |odd: Signature| {
+        let mut scene = Scene::of(3);
+        let common = Signature { function: "MPI_Bcast".into(), root: Some(0), ..Signature::default() };
+        for rank in [0, 2] {
+            scene.left(rank, 1, common.clone()).collective(rank, "MPI_Barrier", 2);
+        }
+        scene.left(1, 1, odd).finalize(1);
+        look(&scene)
+    };
+    let said = after(Signature { function: "MPI_Barrier".into(), ..Signature::default() });
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+    assert!(said.verdict.contains("collective 1"), "{}", said.verdict);
+    let said = after(Signature { function: "MPI_Bcast".into(), root: Some(1), ..Signature::default() });
+    assert_eq!(said.kind, Kind::COLLECTIVE_NOT_ENTERED, "another root did no harm: {}", said.verdict);
+}
+
+#[test]
+fn who_has_freed_what_the_others_are_in_a_collective_on_is_blamed() {
+    let mut scene = Scene::of(3);
+    scene.collective(0, "MPI_File_close", 2).collective(2, "MPI_File_close", 2);
+    scene.process(1).entered = vec![(WORLD, 2)];
+    scene.process(1).freed = vec![WORLD];
+    scene.finalize(1);
+    assert_ne!(look(&scene).kind, Kind::COLLECTIVE_MISMATCH, "it freed it in the same call");
+    scene.process(1).entered = vec![(WORLD, 1)];
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::COLLECTIVE_MISMATCH);
+    assert_eq!(said.culprits[0].ranks.to_string(), "1");
+    assert!(said.verdict.contains("rank 1 has freed it in collective 1"), "{}", said.verdict);
+}
+
+#[test]
 fn roots_operations_sizes_and_types_are_compared_where_they_are_known() {
     let bcast = || Signature { function: "MPI_Bcast".into(), root: Some(0), ..Signature::default() };
     let with = |odd: Signature| {

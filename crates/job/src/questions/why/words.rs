@@ -2,7 +2,7 @@
 
 use super::collectives::{self, Mismatch};
 use super::snapshot::{
-    Call, Collective, CommIndex, Condition, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
+    Call, Collective, CommIndex, Condition, FREED, Idle, Match, Message, Need, Peer, Process, ProcessIndex,
     Snapshot, Wait,
 };
 use crate::worlds::Members;
@@ -143,6 +143,16 @@ impl<'a> Words<'a> {
     /// `ranks [0,2-3] are in MPI_Allreduce at a.c:12`; who has left it was in it.
     fn group(&self, difference: &str, collective: &Collective, of: &[ProcessIndex]) -> String {
         let members = self.members(of.iter().copied());
+        let process = of.first().and_then(|one| self.process(*one));
+        if difference == FREED
+            && let Some(last) = process.and_then(|process| process.freed_at(collective.comm))
+        {
+            return format!(
+                "{} {} freed it in collective {last}",
+                ranks(&members),
+                verb(&members, "has", "have")
+            );
+        }
         let signature = &collective.signature;
         let detail = match difference {
             "root" => signature.root.map(|root| format!(" with root {root}")),
@@ -154,7 +164,6 @@ impl<'a> Words<'a> {
             "type signature" => collective.data.as_ref().map(|data| format!(" with {data}")),
             _ => None,
         };
-        let process = of.first().and_then(|one| self.process(*one));
         let same = |other: &Collective| (other.comm, other.number) == (collective.comm, collective.number);
         let inside = process.is_some_and(|process| collectives::open(process).any(same));
         let call = process.and_then(|process| process.calls().next()).filter(|_| inside);

@@ -13,6 +13,7 @@ mod joined;
 mod locks;
 mod meetings;
 mod parties;
+mod remembered;
 pub(super) mod settled;
 mod unreceived;
 
@@ -30,7 +31,8 @@ use crate::losses;
 use crate::questions::observation::{self, Action, Observation, Stage};
 use communicators::Communicators;
 use parties::Parties;
-use std::collections::{BTreeSet, HashMap};
+use remembered::{Awaited, awaited};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// More ranks than this are not believed of one world.
@@ -137,20 +139,6 @@ fn side_by_side(observations: &[Observation], most_unseen: usize) -> (Vec<Slot<'
     (slots, communicators)
 }
 
-/// Numbers of the collectives that somebody waits in, by communicator.
-type Awaited = HashMap<u64, BTreeSet<u64>>;
-
-fn awaited(observations: &[Observation]) -> Awaited {
-    let mut found = Awaited::new();
-    let calls = observations.iter().flat_map(|seen| &seen.threads).filter_map(|thread| thread.call.as_ref());
-    for need in calls.flat_map(|call| &call.needs) {
-        if let observation::Need::Collective(collective) = need {
-            found.entry(collective.comm).or_default().insert(collective.number);
-        }
-    }
-    found
-}
-
 /// Adds the ranks of every world that nobody has observed.
 fn unseen<'a>(
     observations: &'a [Observation],
@@ -208,6 +196,7 @@ impl<'a> Joiner<'a> {
                 condition: Condition::Unseen(self.unseen_because.into()),
                 threads: Vec::new(),
                 entered: Vec::new(),
+                freed: Vec::new(),
                 collectives: Vec::new(),
                 sent: Vec::new(),
                 posted: Vec::new(),
@@ -218,6 +207,9 @@ impl<'a> Joiner<'a> {
         let mut entered: Vec<_> =
             seen.communicators.iter().filter_map(|c| Some((comm(c.identity)?, c.collectives))).collect();
         entered.sort_unstable();
+        let (freed, kept): (Vec<_>, Vec<_>) = seen.communicators.iter().partition(|c| c.freed);
+        let kept: HashSet<_> = kept.into_iter().map(|c| c.identity).collect();
+        let freed = freed.into_iter().map(|c| c.identity).filter(|identity| !kept.contains(identity));
         Process {
             world,
             rank,
@@ -227,6 +219,7 @@ impl<'a> Joiner<'a> {
             condition: condition(seen),
             threads: seen.threads.iter().map(|thread| self.thread(seen, thread)).collect(),
             entered,
+            freed: freed.filter_map(comm).collect(),
             collectives: self.collectives(seen),
             sent: Vec::new(),
             posted: self.posted(seen),
