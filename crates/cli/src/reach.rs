@@ -16,9 +16,10 @@ pub struct Reach {
 
 impl Reach {
     /// Adds the job's ranks on other hosts, unless the user does not want that or the job is in a file; those look twice, `pause` apart.
+    /// A file says what was not seen when it was written.
     pub fn join(self, job: &mut Job, pause: Duration, stacks: bool) -> Elsewhere {
         if self.here || !job.runs_here() {
-            return Elsewhere::default();
+            return Elsewhere { not_seen: job.not_seen.clone(), ..Elsewhere::default() };
         }
         open_as_many_files_as_allowed();
         let hosts = procs::system().started_by(job.slurm());
@@ -36,6 +37,17 @@ fn open_as_many_files_as_allowed() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_file_says_what_was_not_seen_when_it_was_written() {
+        let not_seen = vec!["node7: no answer".to_owned()];
+        let mut job = Job { not_seen, symbols: Some(Arc::default()), ..Job::default() };
+        for here in [true, false] {
+            let elsewhere = Reach { here }.join(&mut job, Duration::ZERO, false);
+            assert_eq!(elsewhere.not_seen, ["node7: no answer"]);
+        }
+    }
 
     #[test]
     fn as_many_files_may_be_open_as_the_system_allows() {

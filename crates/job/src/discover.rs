@@ -43,6 +43,8 @@ pub struct Job {
     pub images: Vec<JobImage>,
     /// Ranks that had not called MPI, as another host or an evidence file says; those that are here are looked for.
     pub silent: Vec<Silent>,
+    /// What could not be read of it when it was saved, of a job in an evidence file.
+    pub not_seen: Vec<String>,
     /// Words for addresses, of a job that does not run here.
     pub symbols: Option<Arc<Symbols>>,
     /// Where it is, if no process of it is on this host.

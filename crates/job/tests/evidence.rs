@@ -73,6 +73,16 @@ fn a_file_shows_what_the_running_job_showed() {
 }
 
 #[test]
+fn what_was_not_seen_when_a_file_was_written_is_known_of_its_job() {
+    let (job, _sample, _untouched) = job("evidence-lacking");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("job.mpiscope");
+    let elsewhere = Elsewhere { not_seen: vec!["node7: no answer".to_owned()], ..Elsewhere::default() };
+    evidence::save(&job, Duration::ZERO, false, &NoSymbols, elsewhere, &file).unwrap();
+    assert_eq!(evidence::open(&file).unwrap().job.not_seen, ["node7: no answer"]);
+}
+
+#[test]
 fn who_a_rank_is_is_known_by_the_beginning_of_its_image() {
     let (job, _sample, _untouched, _dir, file) = saved("evidence-who");
     let who = |job: &Job| {

@@ -153,6 +153,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         owner: manifest.owner,
         images,
         silent: manifest.silent.clone(),
+        not_seen: manifest.not_seen.clone(),
         symbols: Some(Arc::clone(&symbols)),
         ..Job::default()
     };
