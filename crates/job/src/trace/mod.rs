@@ -25,7 +25,7 @@ use crate::names::Locate;
 use crate::process::Process;
 use crate::process_file::ProcessFile;
 use crate::questions::observation::{Observation, of_image};
-use crate::worlds::Worlds;
+use crate::worlds::{self, Worlds};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -198,6 +198,8 @@ impl JobTrace {
 
 /// Puts all times on one axis and pairs the messages.
 fn joined(mut seen: Vec<Seen>) -> JobTrace {
+    worlds::settle(&mut seen.iter_mut().map(|one| &mut one.process).collect::<Vec<_>>());
+    seen.iter_mut().for_each(|one| one.observation.world.clone_from(&one.process.world));
     let worlds = Worlds::of(seen.iter().map(|one| &one.process));
     seen.iter_mut().for_each(|one| one.trace.world = worlds.number(&one.process.world));
     seen.sort_by_key(|one| (one.trace.world, one.trace.rank, one.trace.pid));
