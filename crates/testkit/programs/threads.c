@@ -1,5 +1,7 @@
-/* MPI_THREAD_MULTIPLE: four threads in each process, each with a communicator of its own. */
+/* MPI_THREAD_MULTIPLE: four threads in each process, each with a communicator of its own, and one with the smallest stack that
+ * a thread may have. */
 #include "expect.h"
+#include <unistd.h>
 
 enum { THREADS = 4, ROUNDS = 50 };
 static MPI_Comm comms[THREADS];
@@ -22,6 +24,27 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* The library needs next to no stack for this. */
+static void *ask(void *argument)
+{
+    (void) argument;
+    int here = 0;
+    CALL(MPI_Is_thread_main, &here);
+    return NULL;
+}
+
+static void ask_on_a_small_stack(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    long least = sysconf(_SC_THREAD_STACK_MIN);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, least > 16384 ? (size_t) least : 16384);
+    pthread_create(&thread, &attributes, ask, NULL);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv)
 {
     int provided = 0, level = 0;
@@ -34,6 +57,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "this library gives no MPI_THREAD_MULTIPLE\n");
         MPI_Abort(MPI_COMM_WORLD, 98);
     }
+    ask_on_a_small_stack();
     for (int i = 0; i < THREADS; i++)
         CALL(MPI_Comm_dup, MPI_COMM_WORLD, &comms[i]);
     for (long i = 0; i < THREADS; i++)

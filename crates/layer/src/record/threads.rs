@@ -16,7 +16,6 @@ use std::cell::{Cell, OnceCell};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Memory of a thread that readers never see. [`Tls::local`] points to its beginning.
-#[derive(Default)]
 #[repr(C)]
 pub struct Local {
     interrupted: Interrupted,
@@ -36,6 +35,28 @@ pub struct Local {
     pub trace: Cell<Option<Tracer>>,
     /// Index of the thread's record in the image; `u64::MAX` if the image had no room.
     pub index: AtomicU64,
+}
+
+impl Local {
+    /// Made where it stays, one field after the other: as a value it would be on the stack first, and is larger than what some
+    /// threads have.
+    fn new() -> Box<Self> {
+        let mut place = Box::<Self>::new_uninit();
+        let local = place.as_mut_ptr();
+        // SAFETY: the memory is ours, and every field is written once.
+        unsafe {
+            (&raw mut (*local).interrupted).write(Interrupted::default());
+            (&raw mut (*local).sizes).write(Default::default());
+            (&raw mut (*local).traffic).write(Default::default());
+            (&raw mut (*local).sites).write(Cell::default());
+            (&raw mut (*local).python).write(Cell::default());
+            (&raw mut (*local).stack).write(Cell::default());
+            (&raw mut (*local).walks).write(OnceCell::new());
+            (&raw mut (*local).trace).write(Cell::default());
+            (&raw mut (*local).index).write(AtomicU64::default());
+            place.assume_init()
+        }
+    }
 }
 
 /// How many records there can be that [`all`] gives.
@@ -105,7 +126,7 @@ pub fn start() {
 pub fn attach(tls: &Tls) -> &'static Thread {
     crate::record::objects::lock::attached();
     let (index, thread) = take().unwrap_or_else(|| (u64::MAX, private()));
-    let local: &'static Local = Box::leak(Box::default());
+    let local: &'static Local = Box::leak(Local::new());
     local.index.store(index, Ordering::Relaxed);
     local.sites.set((index != u64::MAX).then(|| sites::of_thread(index)));
     if index != u64::MAX {

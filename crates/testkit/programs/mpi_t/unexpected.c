@@ -3,6 +3,9 @@
  * Rank 0 sends, rank 1 posts receives and asks; the messages are so small that no send waits for its receive.
  */
 #include "tinfo.h"
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define MANY 40
 
@@ -27,6 +30,37 @@ static void waiting(int wanted, const char *label, const char *what)
     }
 }
 
+static unsigned char read_there[16];
+static volatile int status_there;
+
+static void read_in_handler(int signal)
+{
+    (void) signal;
+    status_there = MPI_T_pvar_read(session, twins[0].handle, read_there);
+}
+
+/* A handler's stack is small: here what the processor's registers need, and six kilobytes. */
+static void waiting_on_a_small_stack(int wanted)
+{
+    long registers = sysconf(_SC_MINSIGSTKSZ), size = (registers > 0 ? registers : 2048) + 6144;
+    long page = sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
+    char *memory = mmap(NULL, (size_t) (room + page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory, (size_t) page, PROT_NONE) != 0)
+        return;
+    stack_t stack = { .ss_sp = memory + page, .ss_size = (size_t) size }, before;
+    struct sigaction action = { .sa_handler = read_in_handler, .sa_flags = SA_ONSTACK };
+    status_there = -1;
+    sigaltstack(&stack, &before);
+    sigaction(SIGUSR2, &action, NULL);
+    raise(SIGUSR2);
+    sigaltstack(&before, NULL);
+    int got;
+    memcpy(&got, read_there, sizeof got);
+    CHECKF("UN-11", status_there == MPI_SUCCESS && got == wanted, "a signal handler with a small stack may read it",
+           "status %d, %d, not %d", status_there, got, wanted);
+    munmap(memory, (size_t) (room + page));
+}
+
 static void post(int source, int tag, MPI_Request *request)
 {
     static int words[MANY], next;
@@ -46,6 +80,7 @@ static void check_tags(void)
     sent((int[]) { 1, 2, 3 }, 3);
     if (conform_rank == 1) {
         waiting(2, "UN-1", "a posted receive of another tag hides no message");
+        waiting_on_a_small_stack(2);
         MPI_Wait(&two, MPI_STATUS_IGNORE);
         waiting(2, "UN-2", "nor does one that is complete");
         post(MPI_ANY_SOURCE, 3, &three);

@@ -11,33 +11,31 @@ use mpiscope_image::layout::{SectionKind, Thread};
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{Message, Request, RequestKind};
 
-/// What is posted on a communicator: requests, and blocking calls of other threads. A tool that asks from inside of its
+/// Adds what is posted on a communicator: requests, and blocking calls of other threads. A tool that asks from inside of its
 /// wrapper of a receive, below ours, asks before that receive is posted. Messages that a probe has matched are taken by the
 /// receives that are made for them, which name their source and tag.
 ///
 /// Async-signal-safe.
-pub fn on(bound: &Bound, state: &State) -> Posted {
-    let mut posted = Posted::default();
-    let Some(writer) = image::writer() else { return posted };
+pub fn on(bound: &Bound, state: &State, posted: &mut Posted) {
+    let Some(writer) = image::writer() else { return };
     if state.totals.matched.get() != 0 {
         let matched = (0..).map_while(|index| writer.record::<Message>(SectionKind::MESSAGES, index));
         let uid = bound.comm().head.uid.get();
         let matched = matched.filter(|m| m.head.life.get() == Life::LIVE.0 && m.head.parent.get() == uid);
-        matched.for_each(|m| add(&mut posted, m.source.get(), m.tag.get(), m.order.get()));
+        matched.for_each(|m| add(posted, m.source.get(), m.tag.get(), m.order.get()));
     }
     if state.totals.pending.get() != 0 || state.totals.posted.get() != 0 {
         let requests = (0..).map_while(|index| writer.record::<Request>(SectionKind::REQUESTS, index));
         let receives = requests.filter(|request| is_posted(request, bound));
-        receives.for_each(|r| add(&mut posted, r.peer.get(), r.tag.get(), r.order.get()));
+        receives.for_each(|r| add(posted, r.peer.get(), r.tag.get(), r.order.get()));
     }
     if state.totals.posted.get() != 0 {
         let own = Tls::get().thread.get();
         let others = threads::all().filter(|thread| !std::ptr::eq(*thread, own));
         for (source, tag) in others.filter_map(|thread| receive_of(thread, bound)) {
-            add(&mut posted, source, tag, u64::MAX);
+            add(posted, source, tag, u64::MAX);
         }
     }
-    posted
 }
 
 /// `MPI_ANY_TAG` is negative in every ABI, and so are `MPI_ANY_SOURCE` and `MPI_PROC_NULL`, from which nothing is posted.

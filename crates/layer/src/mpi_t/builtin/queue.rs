@@ -34,7 +34,8 @@ impl Instrument for Unexpected {
 
 fn length(bound: &Bound) -> u64 {
     let Some(state) = traffic::state::get() else { return 0 };
-    let mut posted = super::posted::on(bound, state);
+    let mut posted = Posted::default();
+    super::posted::on(bound, state, &mut posted);
     let length = (0..bound.size)
         .fold(0, |length: u64, rank| length.saturating_add(waiting(bound, state, rank, &mut posted)));
     unexpected::left(length, bound.comm().untold())

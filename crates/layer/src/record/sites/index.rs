@@ -70,17 +70,22 @@ pub struct Index {
 #[allow(unsafe_code)]
 unsafe impl Sync for Index {}
 
-impl Default for Index {
-    fn default() -> Self {
-        Self {
-            handles: Cell::new(0),
-            near: std::array::from_fn(|_| Pair::default()),
-            far: RefCell::default(),
+impl Index {
+    /// Made where it stays: as a value it would be on the stack first, and is as large as the whole stack of some threads.
+    #[allow(unsafe_code)]
+    pub fn new() -> Box<Self> {
+        let mut place = Box::<Self>::new_uninit();
+        let index = place.as_mut_ptr();
+        // SAFETY: the memory is ours, and every field is written once, of the array every element.
+        unsafe {
+            (&raw mut (*index).handles).write(Cell::default());
+            let near = (&raw mut (*index).near).cast::<Pair>();
+            (0..PAIRS).for_each(|at| near.add(at).write(Pair::default()));
+            (&raw mut (*index).far).write(RefCell::default());
+            place.assume_init()
         }
     }
-}
 
-impl Index {
     #[inline(always)]
     fn pair(&self, place: &Place) -> Option<&Pair> {
         let mixed = (place.from ^ place.handle.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -153,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_is_near_is_found_until_a_handle_changes_its_meaning() {
-        let (index, one, other) = (Index::default(), site(), site());
+        let (index, one, other) = (Index::new(), site(), site());
         index.bring_near(&place(1, 7), one);
         index.bring_near(&place(1, 8), other);
         let is = |place: Place, handles, wanted| {
@@ -168,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_makes_an_object_each_time_does_not_make_places_for_ever() {
-        let (index, place) = (Index::default(), place(1, 7));
+        let (index, place) = (Index::new(), place(1, 7));
         for uid in 1..1000 {
             let object = index.told_apart(&place, uid);
             if index.far(&place, object).is_none() {
@@ -182,7 +187,7 @@ mod tests {
 
     #[test]
     fn more_places_than_are_near_are_all_known() {
-        let index = Index::default();
+        let index = Index::new();
         let sites: Vec<_> = (0..1000).map(|from| (place(from, 0), site())).collect();
         for (place, site) in &sites {
             index.know(place, 5, site);

@@ -62,7 +62,7 @@ pub fn of_thread(record: u64) -> &'static Index {
         let place = returned.iter().position(|(of, _)| *of == record)?;
         Some(returned.swap_remove(place).1)
     });
-    returned.unwrap_or_else(|| Box::leak(Box::default()))
+    returned.unwrap_or_else(|| Box::leak(Index::new()))
 }
 
 /// A thread has ended: whoever gets its record goes on with its places.
