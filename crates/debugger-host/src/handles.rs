@@ -34,10 +34,7 @@ pub enum Error {
     #[allow(missing_docs)]
     Code { step: String, code: c_int },
     /// A word that is no kind.
-    #[error(
-        "{0:?} is no kind of object: comm, group, datatype, request, message, op, errhandler, info, file, win, \
-             session, keyval, status"
-    )]
+    #[error("{0:?} is no kind of object; kinds are {words}", words = render::words())]
     Kind(String),
 }
 

@@ -7,6 +7,7 @@ use mpiscope_debug_interfaces::extended::{self as ext, flag, kind};
 use mpiscope_debug_interfaces::handles::{
     self, CommInfo, ErrhandlerInfo, ProcessId, RequestInfo, StatusInfo,
 };
+use mpiscope_job::objects::Kind;
 use serde_json::{Map, Value, json};
 
 use crate::handles::give_back;
@@ -23,24 +24,22 @@ pub fn code(code: c_int) -> String {
     handles::code::name(code).map_or_else(|| format!("code {code}"), str::to_owned)
 }
 
+/// What is no kind of object, and has functions and a number as if it were one.
+const STATUS: &str = "status";
+
 /// The word in the names of functions for a kind.
 pub fn word(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "comm" => "comm",
-        "group" => "group",
-        "datatype" | "type" => "datatype",
-        "request" => "request",
-        "message" => "message",
-        "op" => "op",
-        "errhandler" => "errhandler",
-        "info" => "info",
-        "file" => "file",
-        "win" | "window" => "window",
-        "session" => "session",
-        "keyval" => "keyval",
-        "status" => "status",
-        _ => return None,
-    })
+    match Kind::parse(kind) {
+        Some(Kind::Window) => Some(Kind::Window.noun()),
+        Some(kind) => Some(kind.name()),
+        None => (kind == STATUS).then_some(STATUS),
+    }
+}
+
+/// The words by which people name kinds.
+pub fn words() -> String {
+    let words: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).chain([STATUS]).collect();
+    words.join(", ")
 }
 
 /// The functions that tell about a kind, and how to show what they give.
@@ -112,35 +111,18 @@ fn refer(of: &ext::Reference) -> Value {
     json!({ "kind": kind_word(of.ref_kind), "handle": hex(of.ref_handle), "uid": of.ref_uid })
 }
 
-/// Words for kinds, by their numbers.
-const KINDS: [&str; 14] = [
-    "none",
-    "comm",
-    "group",
-    "datatype",
-    "request",
-    "message",
-    "op",
-    "errhandler",
-    "info",
-    "file",
-    "win",
-    "session",
-    "keyval",
-    "status",
-];
-
 fn kind_word(number: c_int) -> &'static str {
-    usize::try_from(number).ok().and_then(|number| KINDS.get(number).copied()).unwrap_or("unknown")
+    match number {
+        kind::NONE => "none",
+        kind::STATUS => STATUS,
+        _ => Kind::of_debugger_number(number).map_or("unknown", Kind::name),
+    }
 }
 
 /// The number of a kind.
-pub fn kind_number(kind: &str) -> Option<c_int> {
-    let word = match word(kind)? {
-        "window" => "win",
-        word => word,
-    };
-    KINDS.iter().position(|known| *known == word)?.try_into().ok()
+pub fn kind_number(word: &str) -> Option<c_int> {
+    let status = (word == STATUS).then_some(kind::STATUS);
+    Kind::parse(word).map(Kind::debugger_number).or(status)
 }
 
 fn flags(bits: u32) -> Vec<&'static str> {

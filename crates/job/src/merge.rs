@@ -6,6 +6,7 @@
 use crate::worlds::Members;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
@@ -38,6 +39,25 @@ impl<T: Eq + Hash + Clone> ByRank<T> {
         }
     }
 
+    fn join(&mut self, other: Self) {
+        let views = self.views + other.views;
+        for (ranks, value) in other.values {
+            let next = self.values.len();
+            match self.places.entry(value.clone()) {
+                Entry::Occupied(place) => {
+                    if let Some((known, _)) = self.values.get_mut(*place.get()) {
+                        known.join(ranks);
+                    }
+                }
+                Entry::Vacant(place) => {
+                    place.insert(next);
+                    self.values.push((ranks, value));
+                }
+            }
+        }
+        self.views = views;
+    }
+
     /// All values.
     #[must_use]
     pub fn values(&self) -> &[(Members, T)] {
@@ -64,16 +84,32 @@ impl<K: PartialEq, T: Eq + Hash + Clone> Fields<K, T> {
         self.views += 1;
         let mut next = 0;
         for (key, value) in view {
-            let known = self.fields.iter().skip(next).position(|field| field.0 == key).map(|at| next + at);
-            let place = known.unwrap_or_else(|| {
-                self.fields.insert(next, (key, ByRank::new()));
-                next
-            });
-            next = place + 1;
-            if let Some((_, values)) = self.fields.get_mut(place) {
+            if let Some(values) = self.field(key, &mut next) {
                 values.add(who, value);
             }
         }
+    }
+
+    /// Adds what others say.
+    pub fn join(&mut self, other: Self) {
+        self.views += other.views;
+        let mut next = 0;
+        for (key, theirs) in other.fields {
+            if let Some(values) = self.field(key, &mut next) {
+                values.join(theirs);
+            }
+        }
+    }
+
+    /// The next field with this key, a new one if there is none.
+    fn field(&mut self, key: K, next: &mut usize) -> Option<&mut ByRank<T>> {
+        let known = self.fields.iter().skip(*next).position(|field| field.0 == key).map(|at| *next + at);
+        let place = known.unwrap_or_else(|| {
+            self.fields.insert(*next, (key, ByRank::new()));
+            *next
+        });
+        *next = place + 1;
+        self.fields.get_mut(place).map(|(_, values)| values)
     }
 
     /// The fields.
@@ -109,6 +145,11 @@ impl MergedObject {
         flatten(String::new(), serde_json::to_value(view)?, &mut fields);
         self.fields.add(who, fields);
         Ok(())
+    }
+
+    /// Adds the views of another object that looks alike.
+    pub fn join(&mut self, other: Self) {
+        self.fields.join(other.fields);
     }
 
     /// The form for JSON.

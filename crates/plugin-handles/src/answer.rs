@@ -4,33 +4,15 @@ use std::ffi::{c_char, c_int};
 
 use mpiscope_debug_interfaces::extended::{
     Attribute as AttributeRecord, Attributes, Ints, KeyValue, KeyValues, Object, Processes,
-    Reference as ReferenceRecord, References, flag, kind,
+    Reference as ReferenceRecord, References, flag,
 };
 use mpiscope_debug_interfaces::handles::ProcessId;
 use mpiscope_image::layout::State;
 use mpiscope_image::objects::Flag;
-use mpiscope_job::objects::{Attribute, CallSite, Common, Kind, Lifetime, Reader, Reference};
+use mpiscope_job::objects::{Attribute, CallSite, Common, Lifetime, Reader, Reference};
 use mpiscope_plugin_support::{Allocations, NoMemory, chars};
 
 use crate::context::{Seen, is_over};
-
-macro_rules! kinds {
-    ($($name:ident $number:literal $type:ident $section:ident $word:literal $noun:literal $c_type:literal;)*) => {
-        /// The number of a kind in the interface.
-        pub fn number_of_kind(of: Kind) -> c_int {
-            match of { $(Kind::$type => kind::$name,)* }
-        }
-
-        /// The kind with a number.
-        pub fn kind_of_number(number: c_int) -> Option<Kind> {
-            match number {
-                $(kind::$name => Some(Kind::$type),)*
-                _ => None,
-            }
-        }
-    };
-}
-mpi_abi::object_kinds!(kinds);
 
 /// A length in C.
 pub fn count(len: usize) -> c_int {
@@ -56,7 +38,7 @@ pub fn processes(blocks: &mut Allocations, members: Option<&[i64]>) -> Result<Pr
 /// Another object.
 pub fn reference(of: Option<&Reference>) -> ReferenceRecord {
     of.map_or_else(ReferenceRecord::default, |of| {
-        ReferenceRecord::new(number_of_kind(of.kind), of.handle.0, of.uid)
+        ReferenceRecord::new(of.kind.debugger_number(), of.handle.0, of.uid)
     })
 }
 
@@ -120,7 +102,7 @@ pub fn object<T>(reader: &Reader<'_, Seen<'_>>, common: &Common, bits: u32) -> O
     Object {
         obj_struct_size: size_of::<T>() as u32,
         obj_bitflags: bits | self::bits(&flags),
-        obj_kind: number_of_kind(common.kind),
+        obj_kind: common.kind.debugger_number(),
         obj_fortran_handle: common.fortran.unwrap_or(-1),
         obj_c_handle: common.handle.0,
         obj_uid: common.uid,

@@ -6,10 +6,10 @@ use std::ffi::c_int;
 use mpiscope_debug_interfaces::extended::{Call, CallsInfo};
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
-use mpiscope_job::objects::OpenCall;
+use mpiscope_job::objects::{Kind, OpenCall};
 use mpiscope_plugin_support::chars;
 
-use crate::answer::{kind_of_number, nanoseconds};
+use crate::answer::nanoseconds;
 use crate::context::{Code, Context, guarded};
 
 /// Calls that threads are in, about an object.
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn mpidbg_calls_query(
     // SAFETY: the contract of this function.
     unsafe {
         context.answer(info, |reader, _, blocks| {
-            let kind = kind_of_number(kind).ok_or(Code(code::OUT_OF_RANGE))?;
+            let kind = Kind::of_debugger_number(kind).ok_or(Code(code::OUT_OF_RANGE))?;
             let calls: Vec<Call> = reader.calls_about(kind, c_handle).iter().map(call).collect();
             Ok(CallsInfo {
                 calls_struct_size: size_of::<CallsInfo>() as u32,
@@ -57,7 +57,8 @@ pub unsafe extern "C" fn mpidbg_pin_address(
 ) -> c_int {
     let context = Context { image, image_info, process, process_info };
     guarded(|| {
-        let kind = kind_of_number(kind).filter(|_| !address.is_null()).ok_or(Code(code::OUT_OF_RANGE))?;
+        let kind =
+            Kind::of_debugger_number(kind).filter(|_| !address.is_null()).ok_or(Code(code::OUT_OF_RANGE))?;
         let found = context.look(|reader, _| Ok(reader.object(kind, c_handle)?.common().pin_at))?;
         let found = found.ok_or(Code(code::NOT_SUPPORTED))?;
         // SAFETY: not null, and the contract of this function.

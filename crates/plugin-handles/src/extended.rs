@@ -10,14 +10,13 @@ use mpiscope_debug_interfaces::extended::{
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
 use mpiscope_job::objects::{
-    Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Message, Op, Reader, Request, Session,
-    Topology, Window,
+    Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Kind, Message, Op, Reader, Request,
+    Session, Topology, Window,
 };
 use mpiscope_plugin_support::{Allocations, chars};
 
 use crate::answer::{
-    attributes, bits, ints, key_values, nanoseconds, number_of_kind, object, processes, reference,
-    references, signed,
+    attributes, bits, ints, key_values, nanoseconds, object, processes, reference, references, signed,
 };
 use crate::context::{Code, Context, Seen};
 
@@ -275,7 +274,7 @@ fn errhandler(
     Ok(ErrhandlerExtra {
         object: object::<ErrhandlerExtra>(reader, &model.common, fortran),
         ex_function: model.function.0,
-        ex_of: model.of.map_or(kind::NONE, number_of_kind),
+        ex_of: model.of.map_or(kind::NONE, Kind::debugger_number),
         ex_reserved: 0,
         ex_attached: references(blocks, &model.attached)?,
     })
@@ -377,7 +376,7 @@ fn session(
 
 fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> Result<KeyvalInfo, Code> {
     // The image numbers the kinds in its own way.
-    let of = crate::answer::kind_of_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
+    let of = Kind::of_debugger_number((handle >> 32) as c_int).ok_or(Code(code::OUT_OF_RANGE))?;
     let inside = u64::from(of.section().0) << 32 | handle & u64::from(u32::MAX);
     let model: Keyval = reader.get(inside)?;
     let mut head = object::<KeyvalInfo>(reader, &model.common, 0);
@@ -385,7 +384,7 @@ fn keyval(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) -> 
     Ok(KeyvalInfo {
         object: head,
         kv_keyval: model.keyval,
-        kv_of: model.of.map_or(kind::NONE, number_of_kind),
+        kv_of: model.of.map_or(kind::NONE, Kind::debugger_number),
         kv_copy_function: model.copy.0,
         kv_delete_function: model.delete.0,
         kv_extra_state: model.extra_state.0,

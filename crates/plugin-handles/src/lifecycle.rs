@@ -220,7 +220,7 @@ pub unsafe extern "C" fn mpidbg_finalize_per_process(_process: *mut MqsProcess, 
 pub unsafe extern "C" fn mpidbg_process_name_map(info: *mut ProcessInfo, kind: c_int) -> *mut NameMap {
     // SAFETY: the contract of this function.
     let kept = unsafe { info.cast::<KeptForProcess>().as_ref() };
-    let kind = crate::answer::kind_of_number(kind);
+    let kind = Kind::of_debugger_number(kind);
     kept.zip(kind).map_or(std::ptr::null_mut(), |(kept, kind)| kept.map(Some(kind)))
 }
 

@@ -1,10 +1,10 @@
 //! What the ranks had under way: a line for each kind of request.
 
 use super::output::who;
-use crate::inspect::describe::request;
+use crate::inspect::describe::Called;
+use crate::inspect::describe::request::What;
 use crate::render::{self, span};
 use mpiscope_job::RankSet;
-use mpiscope_job::objects::{Kind, Reference};
 use mpiscope_job::postmortem::{PendingRequest, Postmortem};
 
 /// Requests of one process that are shown.
@@ -13,7 +13,7 @@ const MOST_PENDING: usize = 12;
 const MOST_LINES: usize = 40;
 
 /// Ranks, least and greatest age, what it is, where it was started.
-type Alike = (RankSet, Option<(f64, f64)>, String, String);
+type Alike = (RankSet, Option<(f64, f64)>, What, String);
 
 /// Requests under way, those of several ranks that look alike together.
 pub fn lines(postmortem: &Postmortem) -> Vec<String> {
@@ -54,17 +54,9 @@ pub fn lines(postmortem: &Postmortem) -> Vec<String> {
 }
 
 /// What it is, and where it was started.
-fn described(pending: &PendingRequest) -> (String, String) {
+fn described(pending: &PendingRequest) -> (What, String) {
     let start = pending.request.start.as_ref();
     let place = start.and_then(|start| start.place.as_ref());
     let place = place.map_or_else(String::new, |place| format!(" ({place})"));
-    (request::what(&pending.request, &alike), place)
-}
-
-/// An object as all ranks may call it: handles differ from rank to rank.
-fn alike(object: &Reference) -> String {
-    match (&object.name, object.kind) {
-        (None, Kind::Datatype) => "a derived type".to_owned(),
-        _ => object.label(),
-    }
+    (What::of(&pending.request, &Called::from_afar), place)
 }

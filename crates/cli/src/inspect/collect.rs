@@ -1,6 +1,6 @@
 //! Collecting the processes and objects that the user asked for.
 
-use super::describe::{self, Fact};
+use super::describe::{self, Fact, Summary};
 use crate::reach::Reach;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
@@ -56,8 +56,8 @@ pub struct Look {
 pub struct Shown {
     /// The object.
     pub object: Object,
-    /// It in one line.
-    pub brief: String,
+    /// What its line says.
+    pub summary: Summary,
     /// Everything about it, if one object was asked for.
     pub facts: Vec<Fact>,
 }
@@ -111,7 +111,7 @@ impl Inspection {
         look.look(&self.symbols, |reader, _| {
             let context = describe::Context { reader, process: &look.process };
             reader.visit_standing(kind, freed, choose, &mut |object| {
-                each(Shown { brief: context.brief(&object), facts: Vec::new(), object });
+                each(Shown { summary: context.summary(&object), facts: Vec::new(), object });
             })
         })?
     }
@@ -232,7 +232,8 @@ fn fill(look: &mut Look, wanted: &Wanted, symbols: &FileSymbols) -> Result<(), E
     let (objects, why) = look.inspected.look(symbols, |reader, around| {
         let (objects, why) = by_handle::find(reader, around, wanted.kind, text, wanted.fortran);
         let context = describe::Context { reader, process };
-        let shown = |object| Shown { brief: context.brief(&object), facts: context.facts(&object), object };
+        let shown =
+            |object| Shown { summary: context.summary(&object), facts: context.facts(&object), object };
         (objects.into_iter().map(shown).collect::<Vec<_>>(), why)
     })?;
     look.missing = why.filter(|_| objects.is_empty());

@@ -2,8 +2,8 @@
 
 use super::collect::{Inspection, Look, Shown, Wanted};
 use super::counts;
-use super::describe::Fact;
-use super::shared::{self, Groups, Place};
+use super::describe::{Fact, Summary};
+use super::shared::{self, Alike, Fold, Groups, Likeness, Place};
 use anyhow::Result;
 use mpiscope_job::Members;
 use mpiscope_job::leaks::{Count, Leak};
@@ -18,6 +18,9 @@ use std::io::{BufWriter, Write};
 /// Runs and holes of a type map, and elements of an array of a constructor, that a list has of each datatype.
 const MOST_ELEMENTS: usize = 16;
 
+/// Objects that are compared with those of other processes.
+const MOST_ALIKE: usize = 1000;
+
 /// What is behind handles: the answer of `mpiscope inspect --json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -31,6 +34,9 @@ struct Report<'a> {
     /// Objects that more than one rank has.
     #[cfg_attr(test, schemars(with = "Vec<SharedForm<'static>>"))]
     shared: AllShared<'a>,
+    /// Objects of one rank each that look alike: the text has one line for them. At most 1000 are compared.
+    #[cfg_attr(test, schemars(with = "Vec<AlikeForm<'static>>"))]
+    alike: AllAlike<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     leaks: Option<Vec<Leak>>,
     /// What could not be read.
@@ -69,7 +75,7 @@ struct Rank<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct One<'a> {
     /// In one line.
-    brief: &'a str,
+    brief: String,
     /// For people, if one object was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     text: Vec<String>,
@@ -89,20 +95,56 @@ struct SharedForm<'a> {
     merged: Merged<'a>,
 }
 
+/// Objects of one rank each that look alike.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AlikeForm<'a> {
+    kind: Kind,
+    /// In one line.
+    brief: String,
+    ranks: &'a Members,
+    /// What is said about them, joined.
+    merged: Merged<'a>,
+}
+
 /// The same while it grows.
-struct Shared {
+struct Joint {
     kind: Kind,
     name: Option<String>,
     identity: Hex,
     ranks: Members,
     views: usize,
     merged: MergedObject,
+    summary: Summary,
+    /// None once several have the same object.
+    likeness: Option<Likeness>,
 }
 
-impl Shared {
-    fn form(&self) -> SharedForm<'_> {
+impl Joint {
+    fn shared(&self) -> SharedForm<'_> {
         let Self { kind, name, identity, ranks, merged, .. } = self;
         SharedForm { kind: *kind, name, identity: *identity, ranks, merged: merged.report() }
+    }
+
+    fn alike(&self) -> AlikeForm<'_> {
+        let Self { kind, ranks, merged, summary, .. } = self;
+        AlikeForm { kind: *kind, brief: summary.to_string(), ranks, merged: merged.report() }
+    }
+}
+
+impl Alike for Joint {
+    fn likeness(&self) -> Option<Likeness> {
+        self.likeness.clone()
+    }
+
+    fn members(&self) -> &Members {
+        &self.ranks
+    }
+
+    fn fold(&mut self, other: Self) {
+        self.ranks.join(other.ranks);
+        self.views += other.views;
+        self.merged.join(other.merged);
     }
 }
 
@@ -113,42 +155,66 @@ pub fn schema() -> serde_json::Result<String> {
 }
 
 /// What is found out while the objects are written: they are never there all at once.
-#[derive(Default)]
 struct Joined {
     groups: Groups,
-    shared: Vec<Shared>,
+    shared: Vec<Joint>,
+    alike: Fold<Joint>,
     problems: Vec<String>,
 }
 
+impl Default for Joined {
+    fn default() -> Self {
+        let alike = Fold::with_room_for(MOST_ALIKE);
+        Self { groups: Groups::default(), shared: Vec::new(), alike, problems: Vec::new() }
+    }
+}
+
 impl Joined {
-    fn add(&mut self, number: usize, look: &Look, object: &Object) {
-        let common = object.common();
-        if !shared::may_be_shared(common) {
+    fn add(&mut self, number: usize, look: &Look, shown: &Shown) {
+        let common = shown.object.common();
+        let place = shared::may_be_shared(common).then(|| {
+            let place = self.groups.place(common, number, look.world);
+            self.groups.put(&place, common, number, look.world);
+            place
+        });
+        let who = (look.world, look.process.rank);
+        if let Some(Place::Known(known)) = place {
+            let Some(known) = self.shared.get_mut(known) else { return };
+            known.likeness = None;
+            known.ranks.add(who.0, who.1);
+            known.views += 1;
+            if let Err(e) = known.merged.add(who, &shown.object) {
+                self.problems.push(format!("an object cannot be joined with others: {e}"));
+            }
             return;
         }
-        let place = self.groups.place(common, number, look.world);
-        self.groups.put(&place, common, number, look.world);
-        let members: Members = [(look.world, look.process.rank)].into_iter().collect();
-        let known = match place {
-            Place::Known(known) => self.shared.get_mut(known),
-            Place::New => {
-                self.shared.push(Shared {
-                    kind: common.kind,
-                    name: common.name.clone(),
-                    identity: common.identity,
-                    ranks: Members::default(),
-                    views: 0,
-                    merged: MergedObject::default(),
-                });
-                self.shared.last_mut()
-            }
-        };
-        let Some(shared) = known else { return };
-        shared.ranks.join(members);
-        shared.views += 1;
-        if let Err(e) = shared.merged.add((look.world, look.process.rank), object) {
+        let mut merged = MergedObject::default();
+        if let Err(e) = merged.add(who, &shown.object) {
             self.problems.push(format!("an object cannot be joined with others: {e}"));
         }
+        let joint = Joint {
+            kind: common.kind,
+            name: common.name.clone(),
+            identity: common.identity,
+            ranks: [who].into_iter().collect(),
+            views: 1,
+            merged,
+            summary: shown.summary.clone(),
+            likeness: Some(Likeness::of(shown)),
+        };
+        match place {
+            Some(_) => self.shared.push(joint),
+            None => self.alike.add(joint),
+        }
+    }
+
+    /// When all are there: what could be shared and is not may look alike.
+    fn settle(&mut self) {
+        let (shared, single) =
+            std::mem::take(&mut self.shared).into_iter().partition(|joint| joint.views > 1);
+        self.shared = shared;
+        let single: Vec<Joint> = single;
+        single.into_iter().for_each(|joint| self.alike.add(joint));
     }
 }
 
@@ -169,10 +235,10 @@ impl Serialize for Objects<'_> {
         let mut list = serializer.serialize_seq(None)?;
         let mut failed = None;
         let mut tell = |shown: &Shown| {
-            self.joined.borrow_mut().add(self.number, self.look, &shown.object);
+            self.joined.borrow_mut().add(self.number, self.look, shown);
             if failed.is_none() {
                 let text = shown.facts.iter().map(Fact::text).collect();
-                let one = One { brief: &shown.brief, text, object: &shown.object };
+                let one = One { brief: shown.summary.to_string(), text, object: &shown.object };
                 failed = list.serialize_element(&one).err();
             }
         };
@@ -202,8 +268,18 @@ struct AllShared<'a>(&'a RefCell<Joined>);
 
 impl Serialize for AllShared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.borrow_mut().settle();
+        serializer.collect_seq(self.0.borrow().shared.iter().map(Joint::shared))
+    }
+}
+
+/// Written after what is shared.
+struct AllAlike<'a>(&'a RefCell<Joined>);
+
+impl Serialize for AllAlike<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let joined = self.0.borrow();
-        serializer.collect_seq(joined.shared.iter().filter(|shared| shared.views > 1).map(Shared::form))
+        serializer.collect_seq(joined.alike.groups.iter().filter(|joint| joint.views > 1).map(Joint::alike))
     }
 }
 
@@ -236,6 +312,7 @@ pub fn write(found: &mut Inspection, wanted: &Wanted, out: &mut dyn Write) -> Re
             .map(|(number, look)| rank(found, number, look, wanted, &joined))
             .collect(),
         shared: AllShared(&joined),
+        alike: AllAlike(&joined),
         leaks: wanted.leaks.then(|| counts::joined(found, wanted.kind)),
         errors: Errors { before: &found.problems, joined: &joined },
     };

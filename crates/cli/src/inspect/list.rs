@@ -4,7 +4,8 @@
 //! share a line, so that nothing new can come once a process has [`MOST`] of them.
 
 use super::collect::{Inspection, Look, Shown};
-use super::shared::{Groups, Place};
+use super::describe::Summary;
+use super::shared::{Alike, Fold, Groups, Likeness, Place};
 use super::{counts, ranks_cell};
 use crate::render::{Block, Table};
 use mpiscope_job::identity;
@@ -26,7 +27,11 @@ pub fn page(found: &mut Inspection, kind: Kind, freed: bool) -> Vec<Block> {
         }
         return page;
     }
-    let Folded { rows, hidden, cut } = fold(rows, kind);
+    let (listed, hidden): (Vec<Row>, Vec<Row>) =
+        rows.into_iter().partition(|row| !hidden(row.predefined, kind));
+    let (mut folded, hidden) = (Fold::with_room_for(MOST), hidden.len());
+    listed.into_iter().for_each(|row| folded.add(row));
+    let Fold { groups: rows, cut, .. } = folded;
     if cut {
         page.push(format!("more than {MOST} lines: --json has all; --rank 0 shows one rank").into());
     }
@@ -120,39 +125,6 @@ fn hidden(predefined: bool, kind: Kind) -> bool {
     predefined && kind != Kind::Communicator
 }
 
-struct Folded {
-    rows: Vec<Row>,
-    /// Predefined ones without a line.
-    hidden: usize,
-    /// Not all had room.
-    cut: bool,
-}
-
-/// Objects of one process each that look alike share a line.
-fn fold(groups: Vec<Row>, kind: Kind) -> Folded {
-    let mut folded = Folded { rows: Vec::new(), hidden: 0, cut: false };
-    for row in groups {
-        if hidden(row.predefined, kind) {
-            folded.hidden += 1;
-            continue;
-        }
-        let alike = |known: &&mut Row| {
-            (known.state, &known.what, known.more) == (row.state, &row.what, row.more)
-                && known.alone
-                && !known.members.meets(&row.members)
-        };
-        match folded.rows.iter_mut().find(alike) {
-            Some(known) if row.alone && !row.members.is_empty() => known.fold(row),
-            _ => folded.rows.push(row),
-        }
-        if folded.rows.len() > MOST {
-            folded.cut = true;
-            break;
-        }
-    }
-    folded
-}
-
 /// A line.
 struct Row {
     /// None if it differs.
@@ -160,13 +132,14 @@ struct Row {
     /// Zero for none, or if it differs.
     identity: u64,
     members: Members,
-    state: &'static str,
-    what: String,
+    /// None if it differs.
+    state: Option<Lifetime>,
+    summary: Summary,
     /// Others say something else.
     more: bool,
     predefined: bool,
-    /// Objects of one process each.
-    alone: bool,
+    /// What objects of one process each are compared by.
+    likeness: Option<Likeness>,
 }
 
 impl Row {
@@ -176,28 +149,20 @@ impl Row {
             handle: Some(common.handle),
             identity: common.identity.0,
             members: [(look.world, look.process.rank)].into_iter().collect(),
-            state: state(common.standing),
-            what: shown.brief.clone(),
+            state: Some(common.standing),
+            summary: shown.summary.clone(),
             more: false,
             predefined: common.predefined,
-            alone: true,
+            likeness: Some(Likeness::of(shown)),
         }
     }
 
     /// Another process's view of the same object.
     fn join(&mut self, other: Self) {
-        if self.state != other.state {
-            self.state = "differs";
-        }
-        self.more |= self.what != other.what;
-        self.alone = false;
+        self.state = self.state.filter(|state| Some(*state) == other.state);
+        self.more |= self.summary != other.summary;
+        self.likeness = None;
         self.fold(other);
-    }
-
-    fn fold(&mut self, other: Self) {
-        self.handle = self.handle.filter(|handle| Some(*handle) == other.handle);
-        self.identity = if self.identity == other.identity { self.identity } else { 0 };
-        self.members.join(other.members);
     }
 
     fn cells(&self) -> Vec<String> {
@@ -206,8 +171,25 @@ impl Row {
             (None, 0) => "differs".to_owned(),
             (None, identity) => identity::short(identity),
         };
+        let state = self.state.map_or("differs", state).to_owned();
         let more = if self.more { " ..." } else { "" };
-        vec![handle, ranks_cell(&self.members), self.state.to_owned(), format!("{}{more}", self.what)]
+        vec![handle, ranks_cell(&self.members), state, format!("{}{more}", self.summary)]
+    }
+}
+
+impl Alike for Row {
+    fn likeness(&self) -> Option<Likeness> {
+        self.likeness.clone()
+    }
+
+    fn members(&self) -> &Members {
+        &self.members
+    }
+
+    fn fold(&mut self, other: Self) {
+        self.handle = self.handle.filter(|handle| Some(*handle) == other.handle);
+        self.identity = if self.identity == other.identity { self.identity } else { 0 };
+        self.members.join(other.members);
     }
 }
 

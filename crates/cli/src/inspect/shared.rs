@@ -1,7 +1,8 @@
 //! Objects that several processes share, joined.
 
 use super::collect::{Inspection, Look, Shown};
-use mpiscope_job::objects::{Common, Kind};
+use super::describe::Summary;
+use mpiscope_job::objects::{Common, Kind, Lifetime};
 use mpiscope_job::worlds::Members;
 use std::collections::HashMap;
 
@@ -114,32 +115,102 @@ pub fn groups(found: &Inspection) -> Vec<Same<'_>> {
     same
 }
 
-/// Those of one process each that say the same in one line are joined.
-pub fn alike(groups: Vec<Same<'_>>) -> Vec<Same<'_>> {
-    let mut joined: Vec<Same<'_>> = Vec::new();
-    for group in groups {
-        let alike = private(&group).and_then(|own| {
-            let same = |known: &&mut Same<'_>| {
-                !known.members.meets(&group.members)
-                    && private(known).is_some_and(|other| other.0 == own.0 && other.1 == own.1)
-            };
-            joined.iter_mut().find(same)
-        });
-        match alike {
-            Some(known) if !group.members.is_empty() => {
-                known.one = false;
-                known.members.join(group.members);
-                known.views.extend(group.views);
-            }
-            _ => joined.push(group),
-        }
+impl Alike for Same<'_> {
+    fn likeness(&self) -> Option<Likeness> {
+        let [(_, shown)] = self.views.as_slice() else { return None };
+        Some(Likeness::of(shown))
     }
-    joined
+
+    fn members(&self) -> &Members {
+        &self.members
+    }
+
+    fn fold(&mut self, other: Self) {
+        self.one = false;
+        self.members.join(other.members);
+        self.views.extend(other.views);
+    }
 }
 
-/// Kind and line of what belongs to one process alone.
-fn private<'a>(group: &Same<'a>) -> Option<(Kind, &'a str)> {
-    let (_, shown) = group.views.first()?;
-    let common = shown.object.common();
-    (!may_be_shared(common)).then_some((common.kind, shown.brief.as_str()))
+/// Those of one process each that look alike are joined.
+pub fn alike(groups: Vec<Same<'_>>) -> Vec<Same<'_>> {
+    let mut folded = Fold::with_room_for(usize::MAX);
+    groups.into_iter().for_each(|group| folded.add(group));
+    folded.groups
+}
+
+/// What is compared of objects that one process each has: values, not their text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Likeness {
+    state: Lifetime,
+    summary: Summary,
+}
+
+impl Likeness {
+    /// Of an object.
+    pub fn of(shown: &Shown) -> Self {
+        Self { state: shown.object.common().standing, summary: shown.summary.clone() }
+    }
+}
+
+/// An object, or several of one process each that look alike.
+pub trait Alike {
+    /// By what it is found alike; nothing if several processes have it, who may say different things.
+    fn likeness(&self) -> Option<Likeness>;
+    /// Who has it.
+    fn members(&self) -> &Members;
+    /// Adds one that looks alike, of another process.
+    fn fold(&mut self, other: Self);
+}
+
+/// Joins objects of one process each that look alike: for lists, descriptions and JSON.
+#[derive(Debug)]
+pub struct Fold<T> {
+    /// In the order in which the first of each came.
+    pub groups: Vec<T>,
+    alike: HashMap<Likeness, Slot>,
+    most: usize,
+    /// Not all had room.
+    pub cut: bool,
+}
+
+/// Groups that look alike, for those who have several of them, and where the next object of the same process belongs.
+#[derive(Debug, Default)]
+struct Slot {
+    groups: Vec<usize>,
+    of: Members,
+    next: usize,
+}
+
+impl<T: Alike> Fold<T> {
+    /// With room for so many groups.
+    pub fn with_room_for(most: usize) -> Self {
+        Self { groups: Vec::new(), alike: HashMap::new(), most, cut: false }
+    }
+
+    /// Adds one. Those of one process come after each other.
+    pub fn add(&mut self, group: T) {
+        let likeness = group.likeness().filter(|_| !group.members().is_empty());
+        let mut slot = likeness.map(|likeness| self.alike.entry(likeness).or_default());
+        if let Some(slot) = &mut slot {
+            if slot.of != *group.members() {
+                (slot.of, slot.next) = (group.members().clone(), 0);
+            }
+            while let Some(known) = slot.groups.get(slot.next).and_then(|place| self.groups.get_mut(*place)) {
+                slot.next += 1;
+                if !known.members().meets(group.members()) {
+                    return known.fold(group);
+                }
+            }
+        }
+        if self.groups.len() >= self.most {
+            self.cut = true;
+            return;
+        }
+        if let Some(slot) = slot {
+            slot.groups.push(self.groups.len());
+            slot.next = slot.groups.len();
+        }
+        self.groups.push(group);
+    }
 }

@@ -152,7 +152,7 @@ fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
     let (told, status) = saved.told(&["--kind", "comm"]);
     assert!(status == Some(0) && told.contains("more than 1000 lines: --json has all"), "{told}");
     let rows: Vec<&str> = told.lines().filter(|line| line.contains("solver")).collect();
-    assert_eq!(rows.len(), 1001);
+    assert_eq!(rows.len(), 1000);
     assert!(rows.iter().all(|row| row.split_whitespace().nth(1) == Some("[0-2]")), "{told}");
     let shared = &saved.json(&["--kind", "comm"])["shared"];
     assert_eq!(shared.as_array().map(Vec::len), Some(1200), "JSON has all");
@@ -191,6 +191,39 @@ fn objects_of_one_process_each_that_look_alike_are_told_once() {
     assert!(told.starts_with("alike on ranks [0-1]:\nMPI_Request, handle 0xac000000, live\n"), "{told}");
     assert_eq!(told.matches("from 3 tag 42").count(), 1, "{told}");
     assert!(told.contains("\nrank 2: MPI_Request, handle") && told.contains("from 3 tag 43"), "{told}");
+}
+
+#[test]
+fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_process_apart() {
+    let samples = [0, 1, 2].map(|rank| {
+        let sample = Sample::new("look", rank, 4);
+        sample.records(Recording::OBJECTS);
+        for nth in 0..2 {
+            receive(&sample, RECEIVE + nth, Life::LIVE).tag.set(if rank == 2 && nth == 1 { 43 } else { 42 });
+        }
+        sample
+    });
+    let saved = Saved::new(&samples);
+    let (text, _) = saved.told(&["--kind", "request"]);
+    let rows: Vec<String> = text
+        .lines()
+        .filter(|line| line.contains("from 3 tag"))
+        .map(|line| line.split_whitespace().nth(1).unwrap_or_default().to_owned())
+        .collect();
+    let (json, _) = saved.told(&["--kind", "request", "--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let alike: Vec<(&str, &str)> = json["alike"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|group| (group["ranks"].as_str().unwrap(), group["brief"].as_str().unwrap()))
+        .collect();
+    assert_eq!(rows, ["[0-2]", "[0-1]", "2"], "{text}");
+    let ranks: Vec<&str> = alike.iter().map(|group| group.0).collect();
+    assert_eq!(ranks, ["[0-2]", "[0-1]"], "{json:#}");
+    assert!(alike.iter().all(|group| group.1.starts_with("receive from 3 tag 42")), "{alike:?}");
+    let merged = &json["alike"][0]["merged"];
+    assert_eq!(merged["agreed"]["tag"], 42, "{merged:#}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Kinds of objects, and a handle together with its kind.
 
 use mpi_abi::ObjectKind;
+use mpiscope_debug_interfaces::extended::kind as debugger_kind;
 use mpiscope_image::layout::SectionKind;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::ffi::c_int;
 use std::fmt;
 
 macro_rules! kinds {
@@ -31,6 +33,19 @@ macro_rules! kinds {
             /// The word for it in sentences.
             pub const fn noun(self) -> &'static str {
                 match self { $(Self::$type => $noun,)* }
+            }
+
+            /// The number by which the extended interface of debuggers knows it.
+            pub const fn debugger_number(self) -> c_int {
+                match self { $(Self::$type => debugger_kind::$name,)* }
+            }
+
+            /// The kind with that number.
+            pub const fn of_debugger_number(number: c_int) -> Option<Self> {
+                match number {
+                    $(debugger_kind::$name => Some(Self::$type),)*
+                    _ => None,
+                }
             }
 
             /// The same in the tables of the ABIs.

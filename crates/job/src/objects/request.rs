@@ -95,7 +95,7 @@ impl Request {
 }
 
 /// A rank, or a word for one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rank {
     /// As the program gave it.

@@ -6,6 +6,7 @@ use super::{Context, Fact, field};
 use mpiscope_job::objects::{Communicator, Object, Topology};
 use mpiscope_job::{Members, RankSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Runs of members that are shown.
 const MOST_RUNS: usize = 24;
@@ -14,45 +15,120 @@ const LARGEST_GRID: i64 = 256;
 /// Lines about the nodes of a graph.
 const MOST_NODES: usize = 16;
 
-/// In one line.
-pub fn brief(comm: &Communicator) -> String {
-    let members = comm.members.as_ref().map_or_else(|| "members not known".into(), |m| order(m));
-    if comm.common.name.as_deref() == Some("MPI_COMM_SELF") && comm.common.predefined {
-        return "the process alone".to_owned();
-    }
-    let topology = match &comm.topology {
-        Some(Topology::Cartesian { dims, .. }) => format!(", Cartesian {}", times(dims)),
-        Some(Topology::Graph { index, .. }) => format!(", graph of {} nodes", index.len()),
-        Some(Topology::DistGraph { .. }) => ", distributed graph".to_owned(),
-        Some(Topology::Unknown) => ", a topology that is not known".to_owned(),
-        None => String::new(),
-    };
-    if comm.inter {
-        return inter_brief(comm);
-    }
-    if comm.members.iter().flatten().any(|member| *member < 0) {
-        return format!("{} of several worlds{topology}", processes(comm.size));
-    }
-    format!("{}, rank{} {members}{topology}", processes(comm.size), if comm.size == 1 { "" } else { "s" })
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Summary {
+    /// `MPI_COMM_SELF`.
+    Alone,
+    Intra {
+        size: u32,
+        members: Ranks<Vec<i64>>,
+        topology: Option<Shape>,
+    },
+    /// The same on both sides: who has the smaller ranks is first.
+    Inter {
+        sizes: (u32, u32),
+        members: Ranks<(Vec<i64>, Vec<i64>)>,
+    },
 }
 
-/// The same on both sides.
-fn inter_brief(comm: &Communicator) -> String {
-    let Some((members, remote)) = comm.members.as_ref().zip(comm.remote.as_ref()) else {
-        return format!("intercommunicator {} + {}, members not known", comm.size, comm.remote_size);
-    };
-    if members.iter().chain(remote).any(|member| *member < 0) {
-        let (less, more) = (comm.size.min(comm.remote_size), comm.size.max(comm.remote_size));
-        return format!("intercommunicator {less} + {more}, of several worlds");
+/// Members as ranks of the world.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Ranks<T> {
+    Unknown,
+    /// Each world numbers them in its own way.
+    SeveralWorlds,
+    Known(T),
+}
+
+/// A topology, in short.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Shape {
+    Cartesian(Vec<i64>),
+    Graph(usize),
+    DistGraph,
+    Unknown,
+}
+
+impl Summary {
+    pub fn of(comm: &Communicator) -> Self {
+        if comm.common.name.as_deref() == Some("MPI_COMM_SELF") && comm.common.predefined {
+            return Self::Alone;
+        }
+        if comm.inter {
+            return Self::inter(comm);
+        }
+        let topology = comm.topology.as_ref().map(|topology| match topology {
+            Topology::Cartesian { dims, .. } => Shape::Cartesian(dims.clone()),
+            Topology::Graph { index, .. } => Shape::Graph(index.len()),
+            Topology::DistGraph { .. } => Shape::DistGraph,
+            Topology::Unknown => Shape::Unknown,
+        });
+        let members = match &comm.members {
+            None => Ranks::Unknown,
+            Some(members) if foreign(members) => Ranks::SeveralWorlds,
+            Some(members) => Ranks::Known(members.clone()),
+        };
+        Self::Intra { size: comm.size, members, topology }
     }
-    let (first, second) = if members <= remote { (members, remote) } else { (remote, members) };
-    format!(
-        "intercommunicator {} + {}, ranks {} and {}",
-        first.len(),
-        second.len(),
-        order(first),
-        order(second)
-    )
+
+    fn inter(comm: &Communicator) -> Self {
+        let sizes = (comm.size, comm.remote_size);
+        let ordered = (sizes.0.min(sizes.1), sizes.0.max(sizes.1));
+        let Some((members, remote)) = comm.members.as_ref().zip(comm.remote.as_ref()) else {
+            return Self::Inter { sizes, members: Ranks::Unknown };
+        };
+        if foreign(members) || foreign(remote) {
+            return Self::Inter { sizes: ordered, members: Ranks::SeveralWorlds };
+        }
+        let (first, second) = if members <= remote { (members, remote) } else { (remote, members) };
+        let sizes = (first.len() as u32, second.len() as u32);
+        Self::Inter { sizes, members: Ranks::Known((first.clone(), second.clone())) }
+    }
+}
+
+/// Whether there are members outside of the world.
+fn foreign(members: &[i64]) -> bool {
+    members.iter().any(|member| *member < 0)
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone => f.write_str("the process alone"),
+            Self::Intra { size, members, topology } => {
+                let plural = if *size == 1 { "" } else { "s" };
+                f.write_str(&processes(*size))?;
+                match members {
+                    Ranks::Known(members) => write!(f, ", rank{plural} {}", order(members))?,
+                    Ranks::SeveralWorlds => f.write_str(" of several worlds")?,
+                    Ranks::Unknown => f.write_str(", members not known")?,
+                }
+                topology.as_ref().map_or(Ok(()), |topology| write!(f, ", {topology}"))
+            }
+            Self::Inter { sizes: (first, second), members } => {
+                write!(f, "intercommunicator {first} + {second}, ")?;
+                match members {
+                    Ranks::Unknown => f.write_str("members not known"),
+                    Ranks::SeveralWorlds => f.write_str("of several worlds"),
+                    Ranks::Known((first, second)) => {
+                        write!(f, "ranks {} and {}", order(first), order(second))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cartesian(dims) => write!(f, "Cartesian {}", times(dims)),
+            Self::Graph(nodes) => write!(f, "graph of {nodes} nodes"),
+            Self::DistGraph => f.write_str("distributed graph"),
+            Self::Unknown => f.write_str("a topology that is not known"),
+        }
+    }
 }
 
 fn processes(size: u32) -> String {

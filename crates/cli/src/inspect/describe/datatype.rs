@@ -1,8 +1,9 @@
 //! Datatypes: constructor, parts, type map.
 
-use super::{Context, Fact, field, type_map};
+use super::{Called, Context, Fact, field, type_map};
 use mpiscope_job::objects::datatype::{Arguments, distribution};
 use mpiscope_job::objects::{Datatype, Reference};
+use std::fmt;
 
 /// Numbers of an array that are shown.
 const MOST_NUMBERS: usize = 12;
@@ -13,26 +14,61 @@ const DEEPEST: usize = 16;
 /// Runs of the type map that are listed.
 const MOST_RUNS: usize = 24;
 
-/// In one line.
-pub fn brief(context: &Context<'_>, datatype: &Datatype) -> String {
-    if datatype.common.predefined {
-        return datatype
-            .meaning
-            .map_or_else(|| size(datatype), |meaning| format!("{meaning}, {}", size(datatype)));
-    }
-    let olds: Vec<String> = datatype.constituents.iter().take(4).map(|old| context.call(old)).collect();
-    let more = if datatype.constituents.len() > 4 { ", ..." } else { "" };
-    let of = if olds.is_empty() { String::new() } else { format!(" of {}{more}", olds.join(", ")) };
-    let committed = if datatype.committed { "" } else { ", not committed" };
-    format!("{}{of}, {}{committed}", datatype.combiner, size(datatype))
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    /// None of a predefined one.
+    constructor: Option<Constructor>,
+    meaning: Option<&'static str>,
+    size: Option<u64>,
+    extent: Option<i64>,
 }
 
-fn size(datatype: &Datatype) -> String {
-    match (datatype.size, datatype.extent) {
-        (Some(size), Some(extent)) if i64::try_from(size) == Ok(extent) => format!("{size} bytes"),
-        (Some(size), Some(extent)) => format!("{size} bytes in {extent}"),
-        (Some(size), None) => format!("{size} bytes"),
-        _ => "size not known".to_owned(),
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Constructor {
+    combiner: &'static str,
+    olds: Vec<Called>,
+    /// There are others.
+    more: bool,
+    committed: bool,
+}
+
+impl Summary {
+    pub fn of(context: &Context<'_>, datatype: &Datatype) -> Self {
+        let constructor = (!datatype.common.predefined).then(|| Constructor {
+            combiner: datatype.combiner,
+            olds: datatype.constituents.iter().take(4).map(|old| context.call(old)).collect(),
+            more: datatype.constituents.len() > 4,
+            committed: datatype.committed,
+        });
+        Self { constructor, meaning: datatype.meaning, size: datatype.size, extent: datatype.extent }
+    }
+
+    fn size(&self) -> String {
+        match (self.size, self.extent) {
+            (Some(size), Some(extent)) if i64::try_from(size) == Ok(extent) => format!("{size} bytes"),
+            (Some(size), Some(extent)) => format!("{size} bytes in {extent}"),
+            (Some(size), None) => format!("{size} bytes"),
+            _ => "size not known".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.size();
+        let Some(Constructor { combiner, olds, more, committed }) = &self.constructor else {
+            return match self.meaning {
+                Some(meaning) => write!(f, "{meaning}, {size}"),
+                None => f.write_str(&size),
+            };
+        };
+        f.write_str(combiner)?;
+        for (place, old) in olds.iter().enumerate() {
+            write!(f, "{}{old}", if place == 0 { " of " } else { ", " })?;
+        }
+        let more = if *more { ", ..." } else { "" };
+        write!(f, "{more}, {size}{}", if *committed { "" } else { ", not committed" })
     }
 }
 
@@ -68,7 +104,7 @@ pub fn text(context: &Context<'_>, datatype: &Datatype, lines: &mut Vec<Fact>) {
 
 /// The constructor with its arguments, its parts below it.
 fn tree(context: &Context<'_>, datatype: &Datatype, depth: usize, most: usize, lines: &mut Vec<Fact>) {
-    let name = super::named(&datatype.common).map_or_else(String::new, |name| format!(" {name}"));
+    let name = super::Name::of(&datatype.common).map_or_else(String::new, |name| format!(" {name}"));
     let indent = "  ".repeat(depth);
     lines.push(line!("{indent}{}({}){name}", datatype.combiner, arguments(context, &datatype.arguments)));
     for part in &datatype.constituents {

@@ -3,16 +3,32 @@
 use super::{Context, Fact, field};
 use crate::render::count;
 use mpiscope_job::objects::Errhandler;
+use std::fmt;
 
-pub fn brief(context: &Context<'_>, handler: &Errhandler) -> String {
-    let used = match handler.attached.len() {
-        0 => "not attached".to_owned(),
-        n => format!("attached to {}", count(n, "object")),
-    };
-    if handler.function.0 == 0 {
-        used
-    } else {
-        format!("{}, {used}", context.function_name(handler.function))
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    /// The program's function.
+    function: Option<String>,
+    attached: usize,
+}
+
+impl Summary {
+    pub fn of(context: &Context<'_>, handler: &Errhandler) -> Self {
+        let function = (handler.function.0 != 0).then(|| context.function_name(handler.function));
+        Self { function, attached: handler.attached.len() }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(function) = &self.function {
+            write!(f, "{function}, ")?;
+        }
+        match self.attached {
+            0 => f.write_str("not attached"),
+            n => write!(f, "attached to {}", count(n, "object")),
+        }
     }
 }
 

@@ -3,10 +3,28 @@
 use super::communicator::order;
 use super::{Context, Fact, field};
 use mpiscope_job::objects::Group;
+use std::fmt;
 
-pub fn brief(group: &Group) -> String {
-    let members = group.members.as_ref().map_or_else(|| "members not known".into(), |m| order(m));
-    format!("{} members, ranks {members}", group.size)
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    size: u32,
+    members: Option<Vec<i64>>,
+}
+
+impl Summary {
+    pub fn of(group: &Group) -> Self {
+        Self { size: group.size, members: group.members.clone() }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.members {
+            Some(members) => write!(f, "{} members, ranks {}", self.size, order(members)),
+            None => write!(f, "{} members, which are not known", self.size),
+        }
+    }
 }
 
 pub fn text(context: &Context<'_>, group: &Group, lines: &mut Vec<Fact>) {

@@ -2,11 +2,30 @@
 
 use super::{Context, Fact, MOST_PAIRS, field};
 use mpiscope_job::objects::Info;
+use std::fmt;
 
-pub fn brief(info: &Info) -> String {
-    let pairs: Vec<String> = info.pairs.iter().take(MOST_PAIRS).map(|(k, v)| format!("{k}={v}")).collect();
-    let more = if info.pairs.len() > MOST_PAIRS { ", ..." } else { "" };
-    if pairs.is_empty() { "no keys".to_owned() } else { format!("{}{more}", pairs.join(", ")) }
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    pairs: Vec<(String, String)>,
+}
+
+impl Summary {
+    pub fn of(info: &Info) -> Self {
+        Self { pairs: info.pairs.clone() }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pairs.is_empty() {
+            return f.write_str("no keys");
+        }
+        for (place, (key, value)) in self.pairs.iter().take(MOST_PAIRS).enumerate() {
+            write!(f, "{}{key}={value}", if place == 0 { "" } else { ", " })?;
+        }
+        f.write_str(if self.pairs.len() > MOST_PAIRS { ", ..." } else { "" })
+    }
 }
 
 pub fn text(context: &Context<'_>, info: &Info, lines: &mut Vec<Fact>) {

@@ -1,16 +1,43 @@
 //! Attribute keys.
 
 use super::{Context, Fact, field};
-use mpiscope_job::objects::{Hex, Keyval};
+use mpiscope_job::objects::{Hex, Keyval, Kind};
+use std::fmt;
 
-pub fn brief(context: &Context<'_>, keyval: &Keyval) -> String {
-    let of = keyval.of.map_or("objects", |kind| kind.name());
-    let copy = match keyval.copy.0 {
-        predefined @ 0..SMALL => format!("predefined ({predefined})"),
-        // Its address differs from process to process.
-        _ => context.function_name(keyval.copy),
-    };
-    format!("key {} ({:#x}) for {of}, copy {copy}", keyval.keyval, keyval.keyval)
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    keyval: i32,
+    of: Option<Kind>,
+    copy: Copy,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Copy {
+    Predefined(u64),
+    /// By its name: its address differs from process to process.
+    Function(String),
+}
+
+impl Summary {
+    pub fn of(context: &Context<'_>, keyval: &Keyval) -> Self {
+        let copy = match keyval.copy.0 {
+            predefined @ 0..SMALL => Copy::Predefined(predefined),
+            _ => Copy::Function(context.function_name(keyval.copy)),
+        };
+        Self { keyval: keyval.keyval, of: keyval.of, copy }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = self.of.map_or("objects", Kind::name);
+        write!(f, "key {} ({:#x}) for {of}, copy ", self.keyval, self.keyval)?;
+        match &self.copy {
+            Copy::Predefined(number) => write!(f, "predefined ({number})"),
+            Copy::Function(name) => f.write_str(name),
+        }
+    }
 }
 
 pub fn text(context: &Context<'_>, keyval: &Keyval, lines: &mut Vec<Fact>) {

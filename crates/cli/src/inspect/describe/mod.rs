@@ -20,16 +20,18 @@ mod merge;
 mod operation;
 pub mod request;
 mod session;
+mod summary;
 mod type_map;
 mod window;
 
 pub use fact::Fact;
 use fact::{field, when};
+pub use summary::{Called, Summary};
+use summary::{Name, What};
 
 use super::collect::Inspection;
 use super::counts;
 use super::shared;
-use mpiscope_job::identity;
 use mpiscope_job::objects::{
     Attribute, CallSite, Common, Hex, Keyval, Kind, Lifetime, Object, OpenCall, Reader, Reference,
 };
@@ -52,28 +54,23 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// In one line, equal on all ranks that share the object where that is possible.
-    pub fn brief(&self, object: &Object) -> String {
-        let name = named(object.common());
+    /// What its line says.
+    pub fn summary(&self, object: &Object) -> Summary {
         let what = match object {
-            Object::Communicator(comm) => communicator::brief(comm),
-            Object::Group(group) => group::brief(group),
-            Object::Datatype(datatype) => datatype::brief(self, datatype),
-            Object::Request(request) => request::brief(self, request),
-            Object::Message(message) => request::message_brief(self, message),
-            Object::Op(op) => operation::brief(self, op),
-            Object::Errhandler(handler) => error_handler::brief(self, handler),
-            Object::Info(info) => info::brief(info),
-            Object::File(file) => window::file_brief(file),
-            Object::Window(window) => window::brief(self, window),
-            Object::Session(session) => session::brief(session),
-            Object::Keyval(keyval) => keyval::brief(self, keyval),
+            Object::Communicator(comm) => What::Communicator(communicator::Summary::of(comm)),
+            Object::Group(group) => What::Group(group::Summary::of(group)),
+            Object::Datatype(datatype) => What::Datatype(datatype::Summary::of(self, datatype)),
+            Object::Request(request) => What::Request(request::Summary::of(self, request)),
+            Object::Message(message) => What::Message(request::MessageSummary::of(self, message)),
+            Object::Op(op) => What::Op(operation::Summary::of(self, op)),
+            Object::Errhandler(handler) => What::Errhandler(error_handler::Summary::of(self, handler)),
+            Object::Info(info) => What::Info(info::Summary::of(info)),
+            Object::File(file) => What::File(window::FileSummary::of(file)),
+            Object::Window(window) => What::Window(window::Summary::of(self, window)),
+            Object::Session(session) => What::Session(session::Summary::of(session)),
+            Object::Keyval(keyval) => What::Keyval(keyval::Summary::of(self, keyval)),
         };
-        match (name, what.is_empty()) {
-            (Some(name), true) => name,
-            (Some(name), false) => format!("{name}: {what}"),
-            (None, _) => what,
-        }
+        Summary::new(object.common(), what)
     }
 
     /// Everything.
@@ -101,7 +98,7 @@ impl Context<'_> {
     }
 
     fn head(&self, common: &Common) -> Vec<Fact> {
-        let name = named(common).map_or_else(String::new, |name| format!(" {name}"));
+        let name = Name::of(common).map_or_else(String::new, |name| format!(" {name}"));
         let state = match common.standing {
             Lifetime::Live if common.predefined => "predefined",
             // Its handle is gone, so nobody sees the end of it.
@@ -152,24 +149,22 @@ impl Context<'_> {
         known.map_or_else(String::new, |place| format!(" at {place}"))
     }
 
-    /// Another object as all ranks may call it: by its name alone if it has one, else by what is no handle, if there is
-    /// such a thing.
-    fn call(&self, reference: &Reference) -> String {
-        if reference.name.is_some() {
-            return reference.label();
+    /// Another object as all ranks may call it.
+    fn call(&self, reference: &Reference) -> Called {
+        let unknown = Called::Handle(reference.kind, reference.handle);
+        if let Some(name) = Called::by_name(reference) {
+            return name;
         }
-        let told = self.refer(reference);
         if reference.uid == 0 {
-            return told;
+            return unknown;
         }
-        let other = match self.reader.object_by_uid(reference.uid) {
+        match self.reader.object_by_uid(reference.uid) {
             Ok(Some(Object::Communicator(comm))) if comm.common.identity.0 != 0 => {
-                Some(identity::short(comm.common.identity.0))
+                Called::Identity(comm.common.identity.0, None)
             }
-            Ok(Some(Object::Datatype(old))) => Some(format!("a {} type", old.combiner)),
-            _ => None,
-        };
-        other.unwrap_or(told)
+            Ok(Some(Object::Datatype(old))) => Called::Derived(old.combiner),
+            _ => unknown,
+        }
     }
 
     /// Another object: by its name and its handle.
@@ -256,12 +251,6 @@ impl Context<'_> {
 
 fn table_state(standing: Lifetime) -> &'static str {
     super::list::state(standing)
-}
-
-/// `MPI_COMM_WORLD`, `"solver"`, or nothing.
-fn named(common: &Common) -> Option<String> {
-    let name = common.name.as_ref()?;
-    Some(if common.predefined { name.clone() } else { format!("\"{name}\"") })
 }
 
 /// The type of its handles in C, for a heading.

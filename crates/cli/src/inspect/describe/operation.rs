@@ -2,17 +2,34 @@
 
 use super::{Context, Fact, field};
 use mpiscope_job::objects::Op;
+use std::fmt;
 
-pub fn brief(context: &Context<'_>, op: &Op) -> String {
-    let commutative = match op.commutative {
-        Some(true) => "commutative",
-        Some(false) => "not commutative",
-        None => return String::new(),
-    };
-    if op.common.predefined {
-        commutative.to_owned()
-    } else {
-        format!("{}, {commutative}", context.function_name(op.function))
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    /// The program's function.
+    function: Option<String>,
+    commutative: Option<bool>,
+}
+
+impl Summary {
+    pub fn of(context: &Context<'_>, op: &Op) -> Self {
+        let function = (!op.common.predefined).then(|| context.function_name(op.function));
+        Self { function, commutative: op.commutative }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let commutative = match self.commutative {
+            Some(true) => "commutative",
+            Some(false) => "not commutative",
+            None => return Ok(()),
+        };
+        match &self.function {
+            Some(function) => write!(f, "{function}, {commutative}"),
+            None => f.write_str(commutative),
+        }
     }
 }
 

@@ -1,31 +1,90 @@
 //! Requests and matched messages.
 
-use super::{Context, Fact, field, when};
+use super::{Called, Context, Fact, field, when};
 use mpiscope_job::objects::request::{Rank, When};
 use mpiscope_job::objects::{Lifetime, Message, Reference, Request};
+use std::fmt;
 
-/// In one line.
-pub fn brief(context: &Context<'_>, request: &Request) -> String {
-    if request.common.standing == Lifetime::Null {
-        return String::new();
-    }
-    format!("{}, {}", what(request, &|object| context.call(object)), state(request))
+/// What its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    what: What,
+    state: State,
 }
 
-/// `receive from 0 tag 42 on "solver" 10 x MPI_INT`, with the names that `name` gives to other objects.
-pub fn what(request: &Request, name: &dyn Fn(&Reference) -> String) -> String {
-    let mut parts = vec![operation(request).to_owned()];
-    if let Some(way) = way(request) {
-        parts.push(way);
+/// What it does: `receive from 0 tag 42 on "solver" 10 x MPI_INT`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct What {
+    operation: String,
+    way: Option<Way>,
+    object: Option<Called>,
+    count: u64,
+    datatype: Option<Called>,
+}
+
+/// From or to whom, with which tag; none is any.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Way {
+    Receive(Rank, Option<i64>),
+    Send(Rank, Option<i64>),
+    Both((i64, i64), Rank, Option<i64>),
+    Target(Rank),
+    Root(Rank),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    persistent: bool,
+    progress: &'static str,
+    cancelled: bool,
+    /// How many had this handle so far, of one that several share.
+    starts: Option<u64>,
+}
+
+impl Summary {
+    /// Nothing of the null request.
+    pub fn of(context: &Context<'_>, request: &Request) -> Option<Self> {
+        (request.common.standing != Lifetime::Null).then(|| Self {
+            what: What::of(request, &|object| context.call(object)),
+            state: State::of(request),
+        })
     }
-    if let Some(object) = &request.object {
-        parts.push(format!("on {}", name(object)));
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.what, self.state)
     }
-    if request.count > 0 || request.datatype.is_some() {
-        let datatype = request.datatype.as_ref().map_or_else(String::new, |d| format!(" x {}", name(d)));
-        parts.push(format!("{}{datatype}", request.count));
+}
+
+impl What {
+    /// With what `call` calls other objects.
+    pub fn of(request: &Request, call: &dyn Fn(&Reference) -> Called) -> Self {
+        Self {
+            operation: operation(request).to_owned(),
+            way: Way::of(request),
+            object: request.object.as_ref().map(call),
+            count: request.count,
+            datatype: request.datatype.as_ref().map(call),
+        }
     }
-    parts.join(" ")
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.operation)?;
+        if let Some(way) = &self.way {
+            write!(f, " {way}")?;
+        }
+        if let Some(object) = &self.object {
+            write!(f, " on {object}")?;
+        }
+        match &self.datatype {
+            Some(datatype) => write!(f, " {} x {datatype}", self.count),
+            None if self.count > 0 => write!(f, " {}", self.count),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What it stands for: of what is no message, the function says more than its kind.
@@ -35,46 +94,62 @@ fn operation(request: &Request) -> &str {
     function.or(request.operation).unwrap_or("operation that is not known")
 }
 
-/// From or to whom, with which tag.
-fn way(request: &Request) -> Option<String> {
-    let operation = request.operation?;
-    let rank = peer(request.peer.as_ref()?);
-    let peer = || &rank;
-    let tag = request.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
-    Some(match (request.class, operation.contains("receive")) {
-        ("point-to-point", _) if request.send.is_some() => {
-            let (dest, send_tag) = request.send?;
-            format!("to {dest} tag {send_tag}, from {} {tag}", peer())
+impl Way {
+    fn of(request: &Request) -> Option<Self> {
+        let receives = request.operation?.contains("receive");
+        let (peer, tag) = (request.peer.clone()?, request.tag);
+        Some(match (request.class, request.send) {
+            ("point-to-point", Some(send)) => Self::Both(send, peer, tag),
+            ("point-to-point", None) if receives => Self::Receive(peer, tag),
+            ("point-to-point", None) => Self::Send(peer, tag),
+            ("one-sided", _) => Self::Target(peer),
+            _ if request.root => Self::Root(peer),
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tagged = |tag: &Option<i64>| tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
+        match self {
+            Self::Receive(from, tag) => write!(f, "from {} {}", peer(from), tagged(tag)),
+            Self::Send(to, tag) => write!(f, "to {} {}", peer(to), tagged(tag)),
+            Self::Both((to, sent), from, tag) => {
+                write!(f, "to {to} tag {sent}, from {} {}", peer(from), tagged(tag))
+            }
+            Self::Target(target) => write!(f, "target {}", peer(target)),
+            Self::Root(root) => write!(f, "root {}", peer(root)),
         }
-        ("point-to-point", true) => format!("from {} {tag}", peer()),
-        ("point-to-point", false) => format!("to {} {tag}", peer()),
-        ("one-sided", _) => format!("target {}", peer()),
-        _ if request.root => format!("root {}", peer()),
-        _ => return None,
-    })
+    }
 }
 
 fn peer(rank: &Rank) -> String {
     rank.name.map_or_else(|| rank.value.to_string(), |name| name.trim_start_matches("MPI_").to_owned())
 }
 
-fn state(request: &Request) -> String {
-    let persistent = if request.persistent { "persistent, " } else { "" };
-    let state = match (request.marked, request.active, request.complete, request.started) {
-        (true, ..) => "marked for freeing, completion not seen",
-        (_, true, true, _) => "complete",
-        (_, true, ..) => "completion not yet seen",
-        (_, _, true, _) => "complete",
-        (_, _, _, false) => "not started",
-        _ => "inactive",
-    };
-    let cancelled = if request.cancelled { ", cancelled" } else { "" };
-    let shared = if request.several {
-        format!(", the last of {} with this handle", request.starts)
-    } else {
-        String::new()
-    };
-    format!("{persistent}{state}{cancelled}{shared}")
+impl State {
+    fn of(request: &Request) -> Self {
+        let progress = match (request.marked, request.active, request.complete, request.started) {
+            (true, ..) => "marked for freeing, completion not seen",
+            (_, true, true, _) => "complete",
+            (_, true, ..) => "completion not yet seen",
+            (_, _, true, _) => "complete",
+            (_, _, _, false) => "not started",
+            _ => "inactive",
+        };
+        let starts = request.several.then_some(request.starts);
+        Self { persistent: request.persistent, progress, cancelled: request.cancelled, starts }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let persistent = if self.persistent { "persistent, " } else { "" };
+        let cancelled = if self.cancelled { ", cancelled" } else { "" };
+        write!(f, "{persistent}{}{cancelled}", self.progress)?;
+        self.starts.map_or(Ok(()), |starts| write!(f, ", the last of {starts} with this handle"))
+    }
 }
 
 /// Everything.
@@ -82,9 +157,9 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<Fact>) {
     let operation = operation(request);
     let class = if operation == request.class { String::new() } else { format!(" ({})", request.class) };
     lines.push(field("operation", &format!("{operation}{class}")));
-    lines.push(field("state", &state(request)));
-    if let Some(way) = way(request) {
-        lines.push(field("peer", &way));
+    lines.push(field("state", &State::of(request).to_string()));
+    if let Some(way) = Way::of(request) {
+        lines.push(field("peer", &way.to_string()));
     }
     context.one(lines, "on", request.object.as_ref());
     if request.count > 0 || request.datatype.is_some() {
@@ -139,13 +214,28 @@ fn age(context: &Context<'_>, start: &When, request: &Request) -> String {
     if request.active && !request.complete && age > 0.0 { format!(", {age:.1} s ago") } else { String::new() }
 }
 
-/// In one line.
-pub fn message_brief(context: &Context<'_>, message: &Message) -> String {
-    let comm = message.communicator.as_ref().map_or_else(String::new, |c| format!(" on {}", context.call(c)));
-    format!(
-        "from {} tag {}{comm}, {} bytes, matched and not received",
-        message.source, message.tag, message.bytes
-    )
+/// What the line of a matched message says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MessageSummary {
+    source: i64,
+    tag: i64,
+    communicator: Option<Called>,
+    bytes: u64,
+}
+
+impl MessageSummary {
+    pub fn of(context: &Context<'_>, message: &Message) -> Self {
+        let communicator = message.communicator.as_ref().map(|comm| context.call(comm));
+        Self { source: message.source, tag: message.tag, communicator, bytes: message.bytes }
+    }
+}
+
+impl fmt::Display for MessageSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, tag, communicator, bytes } = self;
+        let on = communicator.as_ref().map_or_else(String::new, |comm| format!(" on {comm}"));
+        write!(f, "from {source} tag {tag}{on}, {bytes} bytes, matched and not received")
+    }
 }
 
 /// Everything.

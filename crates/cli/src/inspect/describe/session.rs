@@ -3,12 +3,26 @@
 use super::{Context, Fact, MOST_PAIRS};
 use crate::render::count;
 use mpiscope_job::objects::Session;
+use std::fmt;
 
-pub fn brief(session: &Session) -> String {
-    // What it was given is alike on all ranks; the info's handle is not.
-    let hints: Vec<String> =
-        session.hints.iter().take(MOST_PAIRS).map(|(key, value)| format!(", {key}={value}")).collect();
-    format!("{} made from it{}", count(session.groups.len(), "group"), hints.concat())
+/// What its line says. What it was given is alike on all ranks; the info's handle is not.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    groups: usize,
+    hints: Vec<(String, String)>,
+}
+
+impl Summary {
+    pub fn of(session: &Session) -> Self {
+        Self { groups: session.groups.len(), hints: session.hints.clone() }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} made from it", count(self.groups, "group"))?;
+        self.hints.iter().take(MOST_PAIRS).try_for_each(|(key, value)| write!(f, ", {key}={value}"))
+    }
 }
 
 pub fn text(context: &Context<'_>, session: &Session, lines: &mut Vec<Fact>) {

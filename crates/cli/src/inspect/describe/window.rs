@@ -1,21 +1,47 @@
 //! Windows and files.
 
 use super::communicator::order;
-use super::{Context, Fact, field, when};
+use super::{Called, Context, Fact, field, when};
 use mpiscope_job::objects::{Access, File, Window};
+use std::fmt;
 
 /// Pieces of memory or locks that are listed.
 const MOST: usize = 16;
 
-/// In one line.
-pub fn brief(context: &Context<'_>, window: &Window) -> String {
-    let comm = window.communicator.as_ref().map_or_else(String::new, |c| format!(" on {}", context.call(c)));
-    let epochs = if window.epochs.is_empty() {
-        "no epoch open".to_owned()
-    } else {
-        format!("open: {}", window.epochs.join(", "))
-    };
-    format!("{}{comm}, {} bytes, unit {}, {epochs}", window.flavour, window.size, window.displacement_unit)
+/// What the line of a window says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Summary {
+    flavour: &'static str,
+    communicator: Option<Called>,
+    size: u64,
+    displacement_unit: u64,
+    epochs: Vec<&'static str>,
+}
+
+impl Summary {
+    pub fn of(context: &Context<'_>, window: &Window) -> Self {
+        Self {
+            flavour: window.flavour,
+            communicator: window.communicator.as_ref().map(|comm| context.call(comm)),
+            size: window.size,
+            displacement_unit: window.displacement_unit,
+            epochs: window.epochs.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.flavour)?;
+        if let Some(communicator) = &self.communicator {
+            write!(f, " on {communicator}")?;
+        }
+        write!(f, ", {} bytes, unit {}, ", self.size, self.displacement_unit)?;
+        if self.epochs.is_empty() {
+            return f.write_str("no epoch open");
+        }
+        write!(f, "open: {}", self.epochs.join(", "))
+    }
 }
 
 /// Everything.
@@ -71,20 +97,44 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<Fact>) {
     context.calls(lines, &window.calls);
 }
 
-/// In one line.
-pub fn file_brief(file: &File) -> String {
-    let path = file.path.as_deref().unwrap_or("a file whose name is not known");
-    if file.common.predefined {
-        return String::new();
-    }
-    format!("{path}, {}", mode(file))
+/// What the line of a file says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileSummary {
+    path: Option<String>,
+    mode: Mode,
 }
 
-fn mode(file: &File) -> String {
-    if file.mode.is_empty() {
-        return format!("mode {:#x}", file.amode);
+/// The access mode: its names, or its number where it has none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Mode(Vec<String>, u32);
+
+impl FileSummary {
+    /// Nothing of the predefined one.
+    pub fn of(file: &File) -> Option<Self> {
+        (!file.common.predefined).then(|| Self { path: file.path.clone(), mode: Mode::of(file) })
     }
-    file.mode.iter().map(|m| m.trim_start_matches("MPI_MODE_").to_lowercase()).collect::<Vec<_>>().join(" + ")
+}
+
+impl Mode {
+    fn of(file: &File) -> Self {
+        Self(file.mode.clone(), file.amode)
+    }
+}
+
+impl fmt::Display for FileSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.path.as_deref().unwrap_or("a file whose name is not known"), self.mode)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return write!(f, "mode {:#x}", self.1);
+        }
+        let words = self.0.iter().map(|mode| mode.trim_start_matches("MPI_MODE_").to_lowercase());
+        f.write_str(&words.collect::<Vec<_>>().join(" + "))
+    }
 }
 
 /// Everything.
@@ -95,7 +145,7 @@ pub fn file(context: &Context<'_>, file: &File, lines: &mut Vec<Fact>) {
     if let Some(path) = &file.path {
         lines.push(field("path", path));
     }
-    lines.push(field("mode", &mode(file)));
+    lines.push(field("mode", &Mode::of(file).to_string()));
     context.one(lines, "communicator", file.communicator.as_ref());
     let datatype = |reference: &Option<_>, default: &str| {
         reference.as_ref().map_or_else(|| default.to_owned(), |r| context.refer(r))
