@@ -14,6 +14,7 @@ mod documented;
 mod exit;
 mod gdb_script;
 mod help;
+mod host_scope;
 mod inspect;
 mod metrics;
 mod procs;
@@ -21,7 +22,6 @@ mod ps;
 #[cfg(test)]
 mod published;
 mod queues;
-mod reach;
 mod render;
 mod report;
 mod run;

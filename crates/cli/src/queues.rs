@@ -1,7 +1,7 @@
 //! `mpiscope queues`: the messages of a job that were sent and not received, and the receives that wait.
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{Screen, Table, bytes, complain, or_dash, while_working};
 use crate::why;
 use anyhow::Result;
@@ -23,7 +23,7 @@ pub struct Options {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
     /// Everything as JSON (schema mpiscope.queues/1)
     #[arg(long)]
     json: bool,
@@ -35,7 +35,7 @@ const MOST_ENTRIES: usize = 40;
 /// Prints the queues.
 pub fn show(options: &Options) -> Result<ExitCode> {
     let (snapshot, errors) =
-        while_working("reading the ranks", || why::once(&options.targets, options.reach))?;
+        while_working("reading the ranks", || why::once(&options.targets, options.host_scope))?;
     let mut found = queues(&snapshot);
     found.not_seen.extend(errors);
     let mut screen = Screen::paged();

@@ -1,13 +1,13 @@
 //! `mpiscope save`: a job in one file.
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{self, Screen, complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
-use mpiscope_job::elsewhere::Elsewhere;
 use mpiscope_job::evidence::{self, Saved};
+use mpiscope_job::other_hosts::Elsewhere;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Options {
     #[arg(long)]
     stacks: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
 }
 
 /// Saves a job.
@@ -50,7 +50,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
     let folder = if options.file.as_os_str() == "-" { Some(tempfile::tempdir()?) } else { None };
     let file = folder.as_ref().map_or_else(|| options.file.clone(), |folder| folder.path().join("evidence"));
     let saved = while_working("saving the ranks", || {
-        let elsewhere = options.reach.join(&mut job, pause, options.stacks);
+        let elsewhere = options.host_scope.join(&mut job, pause, options.stacks);
         Ok::<_, anyhow::Error>(evidence::save(
             &job,
             pause,

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, Parts, discover};
-use mpiscope_job::elsewhere::announced;
 use mpiscope_job::evidence;
-use mpiscope_job::families::Families;
-use mpiscope_job::living;
+use mpiscope_job::live_process;
 use mpiscope_job::names::Locate;
+use mpiscope_job::other_hosts::announced;
+use mpiscope_job::process_tree::Families;
 use mpiscope_job::scheduler::{self, SlurmId};
 use mpiscope_job::symbols::FileSymbols;
 use std::collections::BTreeSet;
@@ -106,7 +106,7 @@ pub fn full_name(job: &Job) -> String {
 
 /// Why a process is in none of the jobs.
 fn no_job_of(pid: u32) -> String {
-    match living::may_read(pid) {
+    match live_process::may_read(pid) {
         Err(why) => why.to_string(),
         Ok(_) => format!("process {pid} runs without the layer, or has not called MPI yet; {START_ONE}"),
     }

@@ -1,7 +1,7 @@
 //! `mpiscope trace`: the calls of a job one by one, for other programs to look at.
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{self, complain, while_working};
 use crate::report::source::{self, Kind};
 use crate::selection;
@@ -34,7 +34,7 @@ pub struct Options {
     #[arg(long, exclusive = true)]
     schema: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ fn say(options: &Options, trace: &JobTrace) {
 }
 
 fn read(options: &Options) -> Result<Looked> {
-    Ok(match source::find("trace", &options.targets, options.reach)? {
+    Ok(match source::find("trace", &options.targets, options.host_scope)? {
         Kind::Job { job, errors: mut not_seen, .. } => {
             let mut looked = trace::of_job(&job);
             looked.errors.append(&mut not_seen);

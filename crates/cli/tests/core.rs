@@ -102,7 +102,7 @@ impl Cores {
         self.0.path().to_str().unwrap()
     }
 
-    fn told(&self) -> String {
+    fn printed(&self) -> String {
         let output = core(&[self.path()]);
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
         text(&output.stdout)
@@ -158,30 +158,33 @@ fn four() -> Cores {
 #[test]
 fn the_first_to_fail_is_the_one_whose_death_was_its_own_doing() {
     let cores = four();
-    let told = cores.told();
-    assert!(told.contains("4 core files: ranks [0-3] of 4"), "{told}");
-    let failed = told.lines().nth(2).unwrap();
-    assert_eq!(failed, "failed: rank 2 on samplehost: SIGSEGV, null pointer used (address 0x10)", "{told}");
+    let printed = cores.printed();
+    assert!(printed.contains("4 core files: ranks [0-3] of 4"), "{printed}");
+    let failed = printed.lines().nth(2).unwrap();
+    assert_eq!(
+        failed, "failed: rank 2 on samplehost: SIGSEGV, null pointer used (address 0x10)",
+        "{printed}"
+    );
     let first = &cores.json()["first"];
     assert_eq!((&first["rank"], &first["failed"]), (&2.into(), &"2".into()));
 }
 
 #[test]
 fn equal_ranks_share_a_row_and_the_verdict_names_everybody_who_waited_and_for_whom() {
-    let told = four().told();
+    let printed = four().printed();
     let row: Vec<&str> =
-        told.lines().find(|line| line.starts_with("[1,3]")).unwrap().split_whitespace().collect();
-    assert_eq!(row[..4], ["[1,3]", "samplehost", "SIGTERM", "-"], "{told}");
-    assert_eq!(row[4..10], ["MPI_Allreduce", "-", "-", "\"solver\"", "10", "INT"], "{told}");
+        printed.lines().find(|line| line.starts_with("[1,3]")).unwrap().split_whitespace().collect();
+    assert_eq!(row[..4], ["[1,3]", "samplehost", "SIGTERM", "-"], "{printed}");
+    assert_eq!(row[4..10], ["MPI_Allreduce", "-", "-", "\"solver\"", "10", "INT"], "{printed}");
     for wanted in [
         "\nranks [0-1,3] wait for rank 2, which has ended: it died of SIGSEGV\n",
         "  rank 0: in MPI_Recv at 0x1234, waiting for a message from rank 2 with tag 7 on \"solver\"\n",
         "  ranks [1,3]: in MPI_Allreduce at 0x1234, collective 1 on \"solver\", not entered by ranks [0,2]\n",
         "  rank 2: has ended: it died of SIGSEGV\n",
     ] {
-        assert!(told.contains(wanted), "no {wanted:?} in\n{told}");
+        assert!(printed.contains(wanted), "no {wanted:?} in\n{printed}");
     }
-    assert!(!told.contains("mpiscope core"), "what to try next is what is being read: {told}");
+    assert!(!printed.contains("mpiscope core"), "what to try next is what is being read: {printed}");
 }
 
 #[test]
@@ -189,9 +192,9 @@ fn of_two_that_failed_the_earlier_one_is_first_and_near_times_are_said_to_be_uns
     for (after, wanted) in [(700, "; 0.20 s before the next"), (501, "too near to be sure")] {
         let cores = four();
         cores.add("core.3", &rank(3), Some(Killer(libc::SIGABRT, -6, u64::from(std::process::id()))), after);
-        let told = cores.told();
-        let first = told.lines().nth(2).unwrap();
-        assert!(first.starts_with("first to fail: rank 2") && first.contains(wanted), "{told}");
+        let printed = cores.printed();
+        let first = printed.lines().nth(2).unwrap();
+        assert!(first.starts_with("first to fail: rank 2") && first.contains(wanted), "{printed}");
         assert_eq!(cores.json()["first"]["failed"], "[2-3]");
     }
 }
@@ -204,18 +207,21 @@ fn an_abort_is_the_cause_although_the_signal_came_from_outside() {
     aborting.abort(42);
     cores.add("core.1", &aborting, Some(TERM), 900);
     cores.add("core.0", &rank(0), Some(TERM), 0);
-    let told = cores.told();
-    assert!(told.contains("failed: rank 1 on samplehost: called MPI_Abort with code 42"), "{told}");
-    assert!(told.contains("not seen: ranks [2-3]: no file of it was given"), "{told}");
+    let printed = cores.printed();
+    assert!(printed.contains("failed: rank 1 on samplehost: called MPI_Abort with code 42"), "{printed}");
+    assert!(printed.contains("not seen: ranks [2-3]: no file of it was given"), "{printed}");
     assert_eq!(cores.json()["why"]["unseen"], "[2-3]");
 }
 
 #[test]
 fn ranks_that_waited_for_each_other_in_a_circle_are_a_deadlock_and_no_one_is_to_blame() {
     let cores = ring(Some(TERM));
-    let told = cores.told();
-    assert!(told.contains("\ndeadlock: 0 -> 1 -> 2 -> 3 -> 0 (4 ranks wait for each other)\n"), "{told}");
-    assert!(told.contains("\nnext: break the ring"), "{told}");
+    let printed = cores.printed();
+    assert!(
+        printed.contains("\ndeadlock: 0 -> 1 -> 2 -> 3 -> 0 (4 ranks wait for each other)\n"),
+        "{printed}"
+    );
+    assert!(printed.contains("\nnext: break the ring"), "{printed}");
     assert_eq!(cores.json()["why"]["cycle"], serde_json::json!(["0", "1", "2", "3"]));
 }
 
@@ -226,11 +232,11 @@ fn a_rank_that_died_outside_of_mpi_shows_its_last_call_and_where_that_was() {
     computing.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
     computing.leaves();
     cores.add("core.2", &computing, Some(SEGV), 500);
-    let told = cores.told();
-    let row = told.lines().find(|line| line.starts_with("2 ")).unwrap();
-    assert!(row.contains("  after MPI_Recv  ") && row.trim_end().ends_with("  0x1234"), "{told}");
-    assert!(told.contains("\n  last call: MPI_Recv at 0x1234\n"), "{told}");
-    assert!(told.contains("\n  rank 2: has ended: it died of SIGSEGV\n"), "{told}");
+    let printed = cores.printed();
+    let row = printed.lines().find(|line| line.starts_with("2 ")).unwrap();
+    assert!(row.contains("  after MPI_Recv  ") && row.trim_end().ends_with("  0x1234"), "{printed}");
+    assert!(printed.contains("\n  last call: MPI_Recv at 0x1234\n"), "{printed}");
+    assert!(printed.contains("\n  rank 2: has ended: it died of SIGSEGV\n"), "{printed}");
     let thread = &cores.json()["deaths"][2]["threads"][0];
     assert_eq!((&thread["call"], &thread["last_call"]["function"]), (&Value::Null, &"MPI_Recv".into()));
     assert_eq!((&thread["last_call"]["peer"]["rank"], &thread["last_call"]["tag"]), (&0.into(), &"7".into()));
@@ -242,12 +248,12 @@ fn a_rank_that_died_in_a_call_has_no_last_one_and_a_finalized_one_does_not_show_
     let receiving = rank(2);
     receiving.enters("MPI_Recv", [SOLVER, INT, 1], 0, 7);
     cores.add("core.2", &receiving, Some(SEGV), 500);
-    assert!(!cores.told().contains("last call"), "{}", cores.told());
+    assert!(!cores.printed().contains("last call"), "{}", cores.printed());
     assert_eq!(cores.json()["deaths"][2]["threads"][0]["last_call"], Value::Null);
     receiving.leaves();
     receiving.state(State::FINALIZED);
     cores.add("core.2", &receiving, Some(SEGV), 500);
-    assert!(!cores.told().contains("after MPI_Recv"), "{}", cores.told());
+    assert!(!cores.printed().contains("after MPI_Recv"), "{}", cores.printed());
 }
 
 #[test]
@@ -260,9 +266,12 @@ fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others()
         started(&waiting, 0xac00_0001, RequestKind::COLLECTIVE, "MPI_Ibcast");
         cores.add(&format!("core.{r}"), &waiting, Some(TERM), 300);
     }
-    let told = cores.told();
-    assert!(told.contains("\n  ranks [0-1,3]: MPI_Ibarrier on \"solver\"\n"), "{told}");
-    assert!(told.contains("\n  ranks [0-1,3]: MPI_Ibcast root 2 on \"solver\" 3 x MPI_INT\n"), "{told}");
+    let printed = cores.printed();
+    assert!(printed.contains("\n  ranks [0-1,3]: MPI_Ibarrier on \"solver\"\n"), "{printed}");
+    assert!(
+        printed.contains("\n  ranks [0-1,3]: MPI_Ibcast root 2 on \"solver\" 3 x MPI_INT\n"),
+        "{printed}"
+    );
 }
 
 /// A receive from rank 2 under way.
@@ -296,11 +305,11 @@ fn a_rank_in_waitall_waits_for_the_peers_of_its_requests() {
     waiting.thread.waited[0].set(0xac00_0000);
     waiting.enters("MPI_Waitall", [0, 0, 1], 0, 0);
     cores.add("core.1", &waiting, Some(TERM), 300);
-    let told = cores.told();
+    let printed = cores.printed();
     let wait = "rank 1: in MPI_Waitall at 0x1234, waiting for a message from rank 2 with tag 9 on \"solver\"";
-    assert!(told.contains(wait), "{told}");
-    assert!(told.contains("  rank 1: receive from 2 tag 9 on \"solver\" 3 x MPI_INT"), "{told}");
-    assert!(told.contains("\nranks [0-1,3] wait for rank 2, which has ended"), "{told}");
+    assert!(printed.contains(wait), "{printed}");
+    assert!(printed.contains("  rank 1: receive from 2 tag 9 on \"solver\" 3 x MPI_INT"), "{printed}");
+    assert!(printed.contains("\nranks [0-1,3] wait for rank 2, which has ended"), "{printed}");
     let pending = &cores.json()["deaths"][1]["pending"][0];
     assert_eq!((&pending["tag"], &pending["peer"]["value"]), (&9.into(), &2.into()), "{pending}");
     assert_eq!((&pending["object"]["name"], &pending["object"]["kind"]), (&"solver".into(), &"comm".into()));
@@ -319,11 +328,11 @@ fn a_core_file_of_a_process_that_lived_on_is_no_problem_found() {
 }
 
 #[test]
-fn what_is_no_core_file_of_a_rank_is_told_and_the_others_are_still_read() {
+fn what_is_no_core_file_of_a_rank_is_reported_and_the_others_are_still_read() {
     let cores = four();
     let other = cores.0.path().join("notes.txt");
     std::fs::write(&other, "text").unwrap();
-    assert!(cores.told().contains("4 core files"), "a directory is searched for core files");
+    assert!(cores.printed().contains("4 core files"), "a directory is searched for core files");
     let file = cores.0.path().join("core.2");
     let output = core(&[file.to_str().unwrap(), other.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
@@ -389,7 +398,7 @@ fn names_of_programs_cannot_control_the_terminal() {
     sample.has_comm(SOLVER, "evil\u{1b}[2J", 2);
     sample.enters("MPI_Recv", [SOLVER, INT, 1], 1, 0);
     cores.add("core", &sample, Some(SEGV), 0);
-    assert!(!cores.told().contains('\u{1b}'));
+    assert!(!cores.printed().contains('\u{1b}'));
 }
 
 #[test]
@@ -400,12 +409,15 @@ fn a_rank_that_has_left_a_collective_is_not_waited_for_and_makes_no_deadlock() {
         cores.add(&format!("core.{r}"), &inside(r, "MPI_Reduce", 5, 0), Some(TERM), 300);
     }
     cores.add("core.3", &inside(3, "MPI_Barrier", 6, 0), Some(TERM), 300);
-    let told = cores.told();
-    assert!(told.contains("ranks [0-2]: in MPI_Reduce at 0x1234, collective 5 on \"solver\"\n"), "{told}");
+    let printed = cores.printed();
+    assert!(
+        printed.contains("ranks [0-2]: in MPI_Reduce at 0x1234, collective 5 on \"solver\"\n"),
+        "{printed}"
+    );
     let barrier =
         "rank 3: in MPI_Barrier at 0x1234, collective 6 on \"solver\", not entered by ranks [0-2]\n";
-    assert!(told.contains(barrier), "{told}");
-    assert!(!told.contains("deadlock"), "{told}");
+    assert!(printed.contains(barrier), "{printed}");
+    assert!(!printed.contains("deadlock"), "{printed}");
     assert_eq!(cores.json()["why"]["cycle"], serde_json::json!([]));
 }
 
@@ -433,9 +445,9 @@ fn another_function_or_root_under_the_same_number_is_a_mismatch() {
             let (function, root) = if r == 3 { (function, root) } else { ("MPI_Reduce", 0) };
             cores.add(&format!("core.{r}"), &inside(r, function, 5, root), Some(TERM), 300);
         }
-        let told = cores.told();
-        assert!(told.contains(&format!("\ncollective mismatch {wanted}\n")), "{told}");
-        assert!(!told.contains("deadlock"), "{told}");
+        let printed = cores.printed();
+        assert!(printed.contains(&format!("\ncollective mismatch {wanted}\n")), "{printed}");
+        assert!(!printed.contains("deadlock"), "{printed}");
     }
 }
 
@@ -471,8 +483,8 @@ fn a_rank_that_died_while_nobody_waited_is_what_the_verdict_says() {
     let cores = Cores::new();
     cores.add("core.0", &rank(0), Some(TERM), 0);
     cores.add("core.2", &rank(2), Some(SEGV), 500);
-    let told = cores.told();
-    assert!(told.contains("\nrank 2 has ended: it died of SIGSEGV; no rank waits for it\n"), "{told}");
+    let printed = cores.printed();
+    assert!(printed.contains("\nrank 2 has ended: it died of SIGSEGV; no rank waits for it\n"), "{printed}");
     let why = Command::new(MPISCOPE).args(["why", cores.path()]).output().unwrap();
     assert_eq!(why.status.code(), Some(1), "{}", text(&why.stdout));
 }
@@ -493,12 +505,12 @@ fn core_files_that_a_debugger_took_of_living_ranks_are_snapshots_and_nobody_fail
         );
     }
     let output = core(&[cores.path()]);
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "nobody died, but nobody could have gone on: {told}");
-    assert!(!told.contains("SIGSTOP") && !told.contains("first to"), "{told}");
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "nobody died, but nobody could have gone on: {printed}");
+    assert!(!printed.contains("SIGSTOP") && !printed.contains("first to"), "{printed}");
     assert!(
-        told.contains("deadlock: 0 -> 1 -> 2 -> 3 -> 0"),
-        "what they wait for is there all the same: {told}"
+        printed.contains("deadlock: 0 -> 1 -> 2 -> 3 -> 0"),
+        "what they wait for is there all the same: {printed}"
     );
     let postmortem = cores.json();
     assert_eq!((&postmortem["first"], &postmortem["deaths"][0]["signal"]), (&Value::Null, &Value::Null));
@@ -509,10 +521,10 @@ fn core_files_that_a_debugger_took_of_living_ranks_are_snapshots_and_nobody_fail
 fn a_fault_where_the_stack_ends_is_called_a_stack_overflow() {
     let cores = four();
     cores.add("core.2", &rank(2), Some(Killer(libc::SIGSEGV, 1, STACK_POINTER - 8)), 500);
-    let told = cores.told();
-    assert!(told.contains("SIGSEGV, stack overflow at 0x7ffcfffffff8"), "{told}");
+    let printed = cores.printed();
+    assert!(printed.contains("SIGSEGV, stack overflow at 0x7ffcfffffff8"), "{printed}");
     cores.add("core.2", &rank(2), Some(Killer(libc::SIGSEGV, 1, STACK_POINTER - (1 << 30))), 500);
-    assert!(!cores.told().contains("stack overflow"), "{}", cores.told());
+    assert!(!cores.printed().contains("stack overflow"), "{}", cores.printed());
 }
 
 #[test]
@@ -524,6 +536,6 @@ fn core_files_in_a_folder_for_each_rank_are_found() {
         std::fs::rename(cores.0.path().join(format!("core.{r}")), folder.join("core")).unwrap();
     }
     std::os::unix::fs::symlink(cores.0.path(), cores.0.path().join("host0/again")).unwrap();
-    let told = cores.told();
-    assert!(told.contains("  4 core files: ranks [0-3] of 4"), "{told}");
+    let printed = cores.printed();
+    assert!(printed.contains("  4 core files: ranks [0-3] of 4"), "{printed}");
 }

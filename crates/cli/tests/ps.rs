@@ -54,11 +54,11 @@ impl Job {
         let until = Instant::now() + Duration::from_secs(10);
         loop {
             let output = ps(&[&self.child.id().to_string()]);
-            let told = text(&output.stdout);
-            if wanted(&told) {
-                return (told, output.status.code());
+            let printed = text(&output.stdout);
+            if wanted(&printed) {
+                return (printed, output.status.code());
             }
-            assert!(Instant::now() < until, "never shown; last:\n{told}{}", text(&output.stderr));
+            assert!(Instant::now() < until, "never shown; last:\n{printed}{}", text(&output.stderr));
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -78,12 +78,12 @@ const FOUR_IN_RECV: &str = "trap 'kill $p' TERM
 #[test]
 fn equal_ranks_share_a_row_with_names_for_everything() {
     let job = Job::start(FOUR_IN_RECV, 4);
-    let (told, status) = job.shows(|told| told.contains("[0-3]") && told.contains("MPI_Recv"));
-    let words: Vec<&str> = told.lines().nth(1).unwrap().split_whitespace().collect();
+    let (printed, status) = job.shows(|printed| printed.contains("[0-3]") && printed.contains("MPI_Recv"));
+    let words: Vec<&str> = printed.lines().nth(1).unwrap().split_whitespace().collect();
     let wanted =
         ["[0-3]", "samplehost", "x4", "in", "call", "MPI_Recv", "ANY_SOURCE", "7", "WORLD", "100", "DOUBLE"];
-    assert_eq!(words.get(..wanted.len()), Some(&wanted[..]), "{told}");
-    assert_eq!((status, told.lines().count()), (Some(0), 2));
+    assert_eq!(words.get(..wanted.len()), Some(&wanted[..]), "{printed}");
+    assert_eq!((status, printed.lines().count()), (Some(0), 2));
 }
 
 #[test]
@@ -95,17 +95,17 @@ fn ranks_on_a_communicator_without_a_name_share_a_row_though_their_handles_diffe
         wait; wait"
     );
     let job = Job::start(&script, 4);
-    let (told, _) = job.shows(|told| told.contains("[0-1] ") && told.contains("[2-3] "));
+    let (printed, _) = job.shows(|printed| printed.contains("[0-1] ") && printed.contains("[2-3] "));
     for wanted in ["[0-1] id:3f2a91c0 (size 2)", "[2-3] id:3f2a91c1 (size 2)"] {
         let (ranks, comm) = wanted.split_once(' ').unwrap();
-        assert!(told.lines().any(|line| line.starts_with(ranks) && line.contains(comm)), "{told}");
+        assert!(printed.lines().any(|line| line.starts_with(ranks) && line.contains(comm)), "{printed}");
     }
 }
 
 #[test]
 fn json_has_every_rank_and_the_job_is_found_by_name_and_by_a_ranks_process() {
     let job = Job::start(FOUR_IN_RECV, 4);
-    job.shows(|told| told.contains("[0-3]") && told.contains("MPI_Recv"));
+    job.shows(|printed| printed.contains("[0-3]") && printed.contains("MPI_Recv"));
     let json = |target: &str| -> Value { serde_json::from_slice(&ps(&[target, "--json"]).stdout).unwrap() };
     let first = json(&job.child.id().to_string());
     mpiscope_testkit::schema::check(&first).unwrap();
@@ -128,26 +128,26 @@ fn a_rank_that_was_killed_is_shown_as_gone_and_is_a_problem() {
     let script = "trap 'kill $a' TERM; FAKE_SIZE=2 $RANK recv & a=$!
         FAKE_RANK=1 FAKE_SIZE=2 $RANK kill=9; wait; wait";
     let job = Job::start(script, 2);
-    let (told, status) =
-        job.shows(|told| told.contains("gone without MPI_Finalize") && told.contains("in call"));
-    assert_eq!(status, Some(1), "{told}");
-    let gone = told.lines().find(|line| line.contains("gone")).unwrap();
-    assert!(gone.starts_with("1 ") && gone.contains("MPI_Recv"), "{told}");
+    let (printed, status) =
+        job.shows(|printed| printed.contains("gone without MPI_Finalize") && printed.contains("in call"));
+    assert_eq!(status, Some(1), "{printed}");
+    let gone = printed.lines().find(|line| line.contains("gone")).unwrap();
+    assert!(gone.starts_with("1 ") && gone.contains("MPI_Recv"), "{printed}");
 }
 
 #[test]
 fn several_jobs_are_listed_when_none_was_named() {
     let jobs = [Job::start(FOUR_IN_RECV, 4), Job::start(FOUR_IN_RECV, 4)];
-    jobs.iter().for_each(|job| drop(job.shows(|told| told.contains("[0-3]"))));
+    jobs.iter().for_each(|job| drop(job.shows(|printed| printed.contains("[0-3]"))));
     let output = ps(&[]);
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0));
     for job in &jobs {
         let name = format!("{}-", job.child.id());
-        let line = told.lines().find(|line| line.starts_with(&name)).unwrap();
-        assert!(line.contains("[0-3]") && line.contains("./sample"), "{told}");
+        let line = printed.lines().find(|line| line.starts_with(&name)).unwrap();
+        assert!(line.contains("[0-3]") && line.contains("./sample"), "{printed}");
     }
-    assert!(told.contains("mpiscope ps JOB"));
+    assert!(printed.contains("mpiscope ps JOB"));
     let listed: Value = serde_json::from_slice(&ps(&["--json"]).stdout).unwrap();
     assert_eq!(listed["schema"], "mpiscope.jobs/1");
     mpiscope_testkit::schema::check(&listed).unwrap();
@@ -160,7 +160,7 @@ fn several_jobs_are_listed_when_none_was_named() {
 }
 
 #[test]
-fn a_target_that_is_nothing_is_told_with_the_next_thing_to_try() {
+fn a_target_that_is_nothing_is_reported_with_the_next_thing_to_try() {
     let output = ps(&["nosuchjob"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("nosuchjob: no such job, process or file"));
@@ -187,9 +187,12 @@ fn write(dir: &TempDir, bytes: &[u8]) -> PathBuf {
 fn a_saved_image_is_shown_like_a_living_rank() {
     let (dir, bytes) = saved();
     let output = ps(&[write(&dir, &bytes).to_str().unwrap()]);
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(told.contains("MPI_Ssend") && told.contains("\"solver\"") && told.contains("ANY_TAG"), "{told}");
+    assert!(
+        printed.contains("MPI_Ssend") && printed.contains("\"solver\"") && printed.contains("ANY_TAG"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -199,8 +202,8 @@ fn records_that_found_no_room_are_shown_with_their_kind_and_the_reason() {
     sample.writer.header().lost[Loss::REQUESTS.0 as usize].set(5);
     let (dir, _) = saved();
     let path = write(&dir, &sample.bytes());
-    let told = text(&ps(&[path.to_str().unwrap()]).stdout);
-    assert!(told.contains("lost on rank 2: 5 requests: the image could not grow"), "{told}");
+    let printed = text(&ps(&[path.to_str().unwrap()]).stdout);
+    assert!(printed.contains("lost on rank 2: 5 requests: the image could not grow"), "{printed}");
     let json: Value = serde_json::from_slice(&ps(&[path.to_str().unwrap(), "--json"]).stdout).unwrap();
     assert_eq!(json["ranks"][0]["losses"]["requests"], 5);
 }
@@ -213,8 +216,8 @@ fn a_rank_that_computes_shows_its_last_call_and_where_that_was() {
     let (dir, _) = saved();
     let path = write(&dir, &sample.bytes());
     let words = |path: &Path| -> Vec<String> {
-        let told = text(&ps(&[path.to_str().unwrap()]).stdout);
-        told.lines().nth(1).unwrap().split_whitespace().skip(3).map(str::to_owned).collect()
+        let printed = text(&ps(&[path.to_str().unwrap()]).stdout);
+        printed.lines().nth(1).unwrap().split_whitespace().skip(3).map(str::to_owned).collect()
     };
     let seen = words(&path);
     assert_eq!(seen[..8], ["computing", "after", "MPI_Waitall", "-", "-", "-", "-", "-"], "{seen:?}");
@@ -230,12 +233,12 @@ fn a_rank_that_computes_shows_its_last_call_and_where_that_was() {
 fn an_image_of_the_first_version_is_read_and_has_no_last_call() {
     let (dir, mut bytes) = saved();
     bytes[offset_of!(Header, version)] = 1;
-    let told = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
-    assert!(told.contains("MPI_Ssend") && told.contains("\"solver\""), "{told}");
+    let printed = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
+    assert!(printed.contains("MPI_Ssend") && printed.contains("\"solver\""), "{printed}");
     let mut bytes = Sample::new("first", 0, 1).bytes();
     bytes[offset_of!(Header, version)] = 1;
-    let told = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
-    assert!(told.contains("computing") && !told.contains("after"), "{told}");
+    let printed = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
+    assert!(printed.contains("computing") && !printed.contains("after"), "{printed}");
 }
 
 #[test]
@@ -252,9 +255,9 @@ fn a_damaged_image_is_a_clear_error_and_never_a_crash() {
     damaged.push((version, "layout version 99"));
     for (bytes, wanted) in damaged {
         let output = ps(&[write(&dir, &bytes).to_str().unwrap()]);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{wanted}: {told}");
-        assert!(told.contains(wanted) && text(&output.stdout).is_empty(), "{wanted}: {told}");
+        let printed = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wanted}: {printed}");
+        assert!(printed.contains(wanted) && text(&output.stdout).is_empty(), "{wanted}: {printed}");
     }
     for at in (0..4096).step_by(31) {
         let mut bytes = whole.clone();
@@ -305,16 +308,16 @@ fn the_image_in_a_core_file_is_found_wherever_its_mapping_begins() {
 #[test]
 fn a_core_file_of_something_else_and_a_program_are_told_apart() {
     let (dir, _) = saved();
-    let told = |path: &Path| {
+    let printed = |path: &Path| {
         let output = ps(&[path.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(2));
         text(&output.stderr)
     };
-    let core = told(&write(&dir, &core_file(&[7; 8192])));
+    let core = printed(&write(&dir, &core_file(&[7; 8192])));
     assert!(core.contains("no image of mpiscope is in it") && core.contains("coredump_filter"), "{core}");
-    let program = told(Path::new(MPISCOPE));
+    let program = printed(Path::new(MPISCOPE));
     assert!(program.contains("core") && !program.contains("coredump_filter"), "{program}");
-    let cut = told(&write(&dir, &core_file(&[7; 8192])[..80]));
+    let cut = printed(&write(&dir, &core_file(&[7; 8192])[..80]));
     assert!(cut.starts_with("mpiscope: "), "{cut}");
 }
 
@@ -343,8 +346,8 @@ fn a_communicator_that_is_being_freed_keeps_its_name_and_identity() {
     comm.head.seq.write(|| comm.head.life.set(Life::MARKED.0));
     sample.enters("MPI_Barrier", [0x8400_0001, DOUBLE, 8], 3, 4);
     let path = write(&dir, &sample.bytes());
-    let told = text(&ps(&[path.to_str().unwrap()]).stdout);
-    assert!(told.contains("\"parting\""), "{told}");
+    let printed = text(&ps(&[path.to_str().unwrap()]).stdout);
+    assert!(printed.contains("\"parting\""), "{printed}");
     let json: Value = serde_json::from_slice(&ps(&[path.to_str().unwrap(), "--json"]).stdout).unwrap();
     let object = &json["ranks"][0]["threads"][0]["call"]["object"];
     assert_eq!((&object["kind"], &object["name"]), (&"comm".into(), &"parting".into()), "{object}");
@@ -360,7 +363,7 @@ fn a_barrier_shows_no_left_over_arguments_of_earlier_calls() {
     let (dir, _) = saved();
     let sample = Sample::new("w", 0, 1);
     sample.enters("MPI_Barrier", [WORLD, DOUBLE, 8], 3, 4);
-    let told = text(&ps(&[write(&dir, &sample.bytes()).to_str().unwrap()]).stdout);
-    let words: Vec<&str> = told.lines().nth(1).unwrap().split_whitespace().skip(3).take(8).collect();
-    assert_eq!(words, ["in", "call", "MPI_Barrier", "-", "-", "WORLD", "-", "-"], "{told}");
+    let printed = text(&ps(&[write(&dir, &sample.bytes()).to_str().unwrap()]).stdout);
+    let words: Vec<&str> = printed.lines().nth(1).unwrap().split_whitespace().skip(3).take(8).collect();
+    assert_eq!(words, ["in", "call", "MPI_Barrier", "-", "-", "WORLD", "-", "-"], "{printed}");
 }

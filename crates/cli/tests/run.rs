@@ -142,8 +142,8 @@ fn the_report_has_every_rank_with_its_counts_and_standard_output_is_the_programs
     let output = run.go();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(text(&output.stdout), "output of the program\n".repeat(4));
-    let told = text(&output.stderr);
-    assert!(told.lines().count() <= 20 && told.contains("4 ranks on 1 host: samplehost [0-3]"), "{told}");
+    let shown = text(&output.stderr);
+    assert!(shown.lines().count() <= 20 && shown.contains("4 ranks on 1 host: samplehost [0-3]"), "{shown}");
     let report = run.report();
     assert_eq!(report["schema"], "mpiscope.report/1");
     assert_eq!((&report["abi"], &report["size"]), (&"mpich".into(), &4.into()));
@@ -186,10 +186,10 @@ fn libc_signal(name: &str) -> i32 {
 #[test]
 fn a_killed_rank_is_in_the_report_with_the_call_it_was_in() {
     let mut run = Run::whole("FAKE_SIZE=2 $RANK finalize & FAKE_RANK=1 FAKE_SIZE=2 $RANK kill=9; wait");
-    let told = text(&run.go().stderr);
+    let shown = text(&run.go().stderr);
     // How it ended the kernel says from Linux 6.15 on.
-    let end = told.lines().find(|line| line.contains("rank 1: ended without MPI_Finalize")).unwrap();
-    assert!(end.ends_with(", last seen in MPI_Recv"), "{told}");
+    let end = shown.lines().find(|line| line.contains("rank 1: ended without MPI_Finalize")).unwrap();
+    assert!(end.ends_with(", last seen in MPI_Recv"), "{shown}");
     let report = run.report();
     assert_eq!(
         (&report["ranks"][0]["finalized"], &report["ranks"][1]["finalized"]),
@@ -201,15 +201,15 @@ fn a_killed_rank_is_in_the_report_with_the_call_it_was_in() {
 #[test]
 fn a_rank_that_was_killed_between_two_calls_is_in_the_report_with_the_one_before() {
     let mut run = Run::whole("$RANK kill-later=9; true");
-    let told = text(&run.go().stderr);
-    let end = told.lines().find(|line| line.contains("rank 0: ended without MPI_Finalize")).unwrap();
-    assert!(end.ends_with(", last call MPI_Recv"), "{told}");
+    let shown = text(&run.go().stderr);
+    let end = shown.lines().find(|line| line.contains("rank 0: ended without MPI_Finalize")).unwrap();
+    assert!(end.ends_with(", last call MPI_Recv"), "{shown}");
     let rank = &run.report()["ranks"][0];
     assert_eq!((&rank["in_call"], &rank["last_call"]), (&Value::Null, &"MPI_Recv".into()));
 }
 
 #[test]
-fn an_abort_is_told_with_its_code() {
+fn an_abort_is_reported_with_its_code() {
     let mut run = Run::whole("$RANK abort=3");
     let output = run.go();
     assert_eq!(output.status.code(), Some(3));
@@ -220,8 +220,8 @@ fn an_abort_is_told_with_its_code() {
 fn nobody_called_mpi_is_one_clear_sentence_with_the_next_thing_to_try() {
     let mut run = Run::whole("$RANK silent");
     let output = run.go();
-    let told = text(&output.stderr);
-    assert!(told.contains("no process called MPI under the layer") && told.contains("ldd"), "{told}");
+    let shown = text(&output.stderr);
+    assert!(shown.contains("no process called MPI under the layer") && shown.contains("ldd"), "{shown}");
     assert_eq!((output.status.code(), &run.report()["ranks"]), (Some(0), &Value::Array(Vec::new())));
 }
 
@@ -235,13 +235,13 @@ fn wrappers_give_one_report_for_all_ranks_of_the_host_and_know_how_each_ended() 
          done; wait",
     );
     let output = run.go();
-    let told = text(&output.stderr);
-    assert_eq!(told.matches("mpiscope: ").count(), 1, "{told}");
+    let shown = text(&output.stderr);
+    assert_eq!(shown.matches("mpiscope: ").count(), 1, "{shown}");
     assert_eq!(text(&output.stdout), "output of the program\n".repeat(3));
-    assert!(told.contains(
+    assert!(shown.contains(
         "rank 1: ended without MPI_Finalize, killed by signal 11 (SIGSEGV), last seen in MPI_Recv"
     ));
-    assert!(told.contains("rank 2: never called MPI, exit status 0"), "{told}");
+    assert!(shown.contains("rank 2: never called MPI, exit status 0"), "{shown}");
     let report = run.report();
     assert_eq!(report["ranks"].as_array().unwrap().len(), 2);
     assert_eq!(report["silent"][0]["rank"], 2);
@@ -269,9 +269,9 @@ fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_stays() 
          sleep 0.5; kill -9 $a $b; wait",
     );
     let started = Instant::now();
-    let told = text(&run.go().stderr);
+    let shown = text(&run.go().stderr);
     assert!(started.elapsed() < Duration::from_secs(5));
-    assert!(told.contains("ranks [0-1]: ended without MPI_Finalize, last seen in MPI_Recv"), "{told}");
+    assert!(shown.contains("ranks [0-1]: ended without MPI_Finalize, last seen in MPI_Recv"), "{shown}");
     assert_eq!(run.report()["ranks"].as_array().unwrap().len(), 2);
 }
 
@@ -279,8 +279,8 @@ fn a_launcher_that_kills_its_ranks_still_gets_the_report_and_no_process_stays() 
 fn ranks_that_never_come_do_not_keep_the_launcher_waiting() {
     let mut run = Run::ranks("PMI_RANK=0 PMI_SIZE=9 MPI_LOCALNRANKS=9 $MPISCOPE run $RANK finalize");
     let started = Instant::now();
-    let told = text(&run.go().stderr);
-    assert!(told.contains("1 of 9 ranks on 1 host: samplehost 0"), "{told}");
+    let shown = text(&run.go().stderr);
+    assert!(shown.contains("1 of 9 ranks on 1 host: samplehost 0"), "{shown}");
     assert!(started.elapsed() < Duration::from_secs(10));
 }
 
@@ -295,7 +295,7 @@ fn a_signal_to_run_reaches_the_program() {
 }
 
 #[test]
-fn a_missing_layer_is_told_before_the_program_runs() {
+fn a_missing_layer_is_reported_before_the_program_runs() {
     let mut run = Run::new().args(&["run", "echo", "x"]);
     run.command.env("MPISCOPE_LAYER", "/no/such/libmpiscope.so");
     let output = run.go();
@@ -330,12 +330,12 @@ fn a_launcher_around_says_how_each_rank_ended_and_who_was_first() {
     let mut run = Run::whole(
         "$RANK recv & a=$!; FAKE_RANK=1 $RANK recv & b=$!; sleep 0.5; kill -9 $b; sleep 0.3; kill -9 $a; wait; true",
     );
-    let told = text(&run.go().stderr);
+    let shown = text(&run.go().stderr);
     // Older kernels do not say how a process ended whose parent was quicker.
-    if told.contains("killed by signal") {
-        assert!(told.contains("killed by signal 9 (SIGKILL)"), "{told}");
+    if shown.contains("killed by signal") {
+        assert!(shown.contains("killed by signal 9 (SIGKILL)"), "{shown}");
     }
-    assert!(told.contains("first to end: rank 1, 0."), "{told}");
+    assert!(shown.contains("first to end: rank 1, 0."), "{shown}");
     let first = run.report()["first_end"]["before_s"].as_f64().unwrap();
     assert!(first > 0.1, "{first}");
 }

@@ -36,13 +36,13 @@ fn a_ring_has_the_last_calls_in_order_and_counts_the_others() {
     ring(&writer, 0, 3);
     ring(&writer, 5, 1000);
     let kept = read(&image(&writer, &memory)).unwrap();
-    let told: Vec<_> = kept
+    let output: Vec<_> = kept
         .iter()
         .map(|kept| {
             (kept.thread, kept.gone, kept.calls.iter().map(|call| call.began.get()).collect::<Vec<_>>())
         })
         .collect();
-    assert_eq!(told, [(0, 0, vec![0, 1, 2]), (5, 936, (5936..6000).collect())]);
+    assert_eq!(output, [(0, 0, vec![0, 1, 2]), (5, 936, (5936..6000).collect())]);
 }
 
 #[test]

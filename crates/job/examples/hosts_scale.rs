@@ -5,9 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use mpiscope_job::discover::discover;
-use mpiscope_job::elsewhere::{Elsewhere, announced};
 use mpiscope_job::evidence::{self, Manifest};
 use mpiscope_job::names::NoSymbols;
+use mpiscope_job::other_hosts::{Elsewhere, announced};
 use mpiscope_job::rankset::RankSet;
 use mpiscope_job::sample::Sample;
 use serde_json::Value;

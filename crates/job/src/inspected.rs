@@ -5,7 +5,7 @@ use crate::discover::JobImage;
 use crate::evidence::Symbols;
 use crate::image_source::{Bytes, open_file};
 use crate::leaks::{self, Count, Site};
-use crate::living::{self, Living};
+use crate::live_process::{self, Living};
 use crate::names::Locate;
 use crate::objects::memory::{FilesAndMemory, Memory};
 use crate::objects::{FileContext, Kind, ProcessContext, Reader};
@@ -37,7 +37,7 @@ impl Inspected {
     ///
     /// # Errors
     /// When its image cannot be read.
-    pub fn of_job(reader: &living::Reader, found: &JobImage) -> Result<Option<Self>, Error> {
+    pub fn of_job(reader: &live_process::Reader, found: &JobImage) -> Result<Option<Self>, Error> {
         let Some(Living { image, process, alive, outer_pid }) = reader.read(found)? else { return Ok(None) };
         let memory = outer_pid.map_or(Memory::None, |pid| Memory::Process(pid, OnceCell::new()));
         let kept = found.symbols().cloned();

@@ -17,9 +17,9 @@ pub mod of_job;
 mod peers;
 pub mod sections;
 
-use crate::course::Followed;
-use crate::course::windows::Windows;
 use crate::leaks::{self, Leak, Site};
+use crate::monitor::Followed;
+use crate::monitor::windows::Windows;
 use crate::names::Locate;
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::questions::findings::{self, Finding};

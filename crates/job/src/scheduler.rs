@@ -1,6 +1,6 @@
 //! Slurm, as far as jobs are found by its ids: which processes belong to one, which hosts it has.
 
-use crate::bounded;
+use crate::time_limit;
 use std::env;
 use std::fs;
 use std::process::Command;
@@ -111,7 +111,7 @@ impl std::fmt::Display for SlurmId {
 }
 
 fn said(command: &mut Command) -> Option<String> {
-    let outcome = bounded::run(command, PATIENCE).ok().filter(bounded::Outcome::success)?;
+    let outcome = time_limit::run(command, PATIENCE).ok().filter(time_limit::Outcome::success)?;
     String::from_utf8(outcome.stdout).ok()
 }
 

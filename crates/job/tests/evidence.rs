@@ -1,9 +1,9 @@
 //! Evidence files: what is read from one is what was there, and a damaged one is an error.
 
 use mpiscope_job::discover::{Job, JobImage, discover};
-use mpiscope_job::elsewhere::Elsewhere;
 use mpiscope_job::evidence::{self, Evidence};
 use mpiscope_job::names::NoSymbols;
+use mpiscope_job::other_hosts::Elsewhere;
 use mpiscope_job::questions::observation::live::look;
 use mpiscope_job::questions::why::{snapshot, verdict};
 use mpiscope_job::rank::{Rank, SymbolContext};

@@ -35,15 +35,15 @@ fn images() -> Vec<String> {
     names
 }
 
-/// Everything that is told of objects; how many there were.
+/// Everything that is reported of objects; how many there were.
 fn read_all(image: &Image<Bytes>) -> usize {
     let Ok(process) = Process::read(image, None) else { return 0 };
     let _seconds = TickClock::new(&image.header().unwrap().clock, None).end_ns();
     let Ok(reader) = Reader::new(image, &ImageOnly) else { return 0 };
-    let mut told = 0;
+    let mut objects_seen = 0;
     for kind in Kind::ALL {
         let objects = reader.objects(*kind).unwrap_or_default();
-        told += objects.len();
+        objects_seen += objects.len();
         for object in &objects {
             let common = object.common();
             assert!(serde_json::to_string(object).is_ok());
@@ -56,7 +56,7 @@ fn read_all(image: &Image<Bytes>) -> usize {
     }
     let _ = leaks::sites(image, &process, &FileSymbols::default());
     let _ = reader.queues();
-    told
+    objects_seen
 }
 
 /// Reads an image with damage; what went wrong.

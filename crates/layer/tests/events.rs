@@ -92,44 +92,44 @@ fn heard(text: &str) -> Result<Ledger> {
 fn same_messages(
     what: &str,
     heard: &BTreeMap<Place, Vec<Message>>,
-    told: &BTreeMap<Place, Vec<Message>>,
+    output: &BTreeMap<Place, Vec<Message>>,
 ) -> Result<()> {
-    for ((comm, peer), told) in told {
+    for ((comm, peer), output) in output {
         let heard = heard.get(&(*comm, *peer)).map_or(&[][..], Vec::as_slice);
-        let differs = heard.iter().zip(told).position(|(heard, told)| heard != told);
+        let differs = heard.iter().zip(output).position(|(heard, output)| heard != output);
         ensure!(
-            heard == told.as_slice(),
-            "{what}, communicator {comm:#x}, peer {peer}: {} heard, {} told, the first that differs is {differs:?}",
+            heard == output.as_slice(),
+            "{what}, communicator {comm:#x}, peer {peer}: {} heard, {} output, the first that differs is {differs:?}",
             heard.len(),
-            told.len()
+            output.len()
         );
     }
-    let more: Vec<_> = heard.keys().filter(|place| !told.contains_key(place)).collect();
+    let more: Vec<_> = heard.keys().filter(|place| !output.contains_key(place)).collect();
     ensure!(more.is_empty(), "{what}: heard of {more:?}, which the program did not do");
     Ok(())
 }
 
-fn compare(told: &Ledger, heard: &Ledger) -> Result<()> {
-    same_messages("sent", &heard.sent, &told.sent)?;
-    same_messages("received", &heard.received, &told.received)?;
+fn compare(output: &Ledger, heard: &Ledger) -> Result<()> {
+    same_messages("sent", &heard.sent, &output.sent)?;
+    same_messages("received", &heard.received, &output.received)?;
     let total = |messages: &BTreeMap<_, Vec<_>>| messages.values().map(Vec::len).sum::<usize>() as u64;
     let sum = |ledger: &Ledger, word: &str| ledger.counts.get(word).map_or(0, |count| count.1);
     let number = |word: &str| heard.counts.get(word).map_or(0, |count| count.0);
     ensure!(sum(heard, "dropped") == 0, "{} events were dropped", sum(heard, "dropped"));
-    for (what, heard, told) in [
-        ("partitions ready", sum(heard, "ready"), sum(told, "ready")),
-        ("partitions arrived", number("arrived").cast_signed(), sum(told, "arrived")),
-        ("cancelled receives", number("cancelled").cast_signed(), sum(told, "cancelled")),
-        ("receives matched", number("matched").cast_signed(), total(&told.received).cast_signed()),
+    for (what, heard, output) in [
+        ("partitions ready", sum(heard, "ready"), sum(output, "ready")),
+        ("partitions arrived", number("arrived").cast_signed(), sum(output, "arrived")),
+        ("cancelled receives", number("cancelled").cast_signed(), sum(output, "cancelled")),
+        ("receives matched", number("matched").cast_signed(), total(&output.received).cast_signed()),
         ("requests completed", number("completed").cast_signed(), number("started").cast_signed()),
     ] {
-        ensure!(heard == told, "{what}: heard {heard}, told {told}");
+        ensure!(heard == output, "{what}: heard {heard}, output {output}");
     }
     // A receive is posted unless a probe has matched its message.
     let (posted, matched) = (number("posted"), number("matched") + number("cancelled"));
     ensure!(posted <= matched && posted > 0, "{posted} receives posted, {matched} matched or cancelled");
     let sent = number("sent");
-    ensure!(sent == total(&told.sent), "{sent} sends completed of {}", total(&told.sent));
+    ensure!(sent == total(&output.sent), "{sent} sends completed of {}", total(&output.sent));
     Ok(())
 }
 
@@ -147,7 +147,7 @@ fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: boo
     let layer = paths::libmpiscope().context("no libmpiscope.so; run `cargo build -p mpiscope-layer`")?;
     let mut command = library.launch(ranks);
     command.arg("env").arg(format!("LD_PRELOAD={} {}", at("recorder.so").display(), layer.display()));
-    command.arg(format!("TRAFFIC_OUT={}", at("told").display()));
+    command.arg(format!("TRAFFIC_OUT={}", at("output").display()));
     command.arg(format!("EVENT_RECORD={}", at("heard").display()));
     command.arg(at("traffic")).args([seed.to_string(), rounds.to_string()]);
     if threads {
@@ -157,9 +157,9 @@ fn check(library: &Library, ranks: usize, seed: u64, rounds: usize, threads: boo
     ensure!(outcome.success() && !outcome.stderr.contains("mpiscope:"), "{}", outcome.describe());
     for rank in 0..ranks {
         let read = |name: &str| read(&at(&format!("{name}.{rank}")));
-        let (told, heard) = (truth(&read("told")?)?, heard(&read("heard")?)?);
-        ensure!(!told.sent.is_empty(), "rank {rank} sent nothing: the test is empty");
-        compare(&told, &heard).with_context(|| format!("rank {rank} of {ranks}"))?;
+        let (output, heard) = (truth(&read("output")?)?, heard(&read("heard")?)?);
+        ensure!(!output.sent.is_empty(), "rank {rank} sent nothing: the test is empty");
+        compare(&output, &heard).with_context(|| format!("rank {rank} of {ranks}"))?;
     }
     Ok(())
 }
@@ -234,15 +234,15 @@ fn events_of_the_library_pass_through_with_time_source_level_and_losses() {
 
 #[test]
 fn a_ledger_that_differs_in_one_message_is_refused() {
-    let told = truth("send 1 0 5 10\nsend 1 0 5 11\nrecv 2 1 7 3").expect("a ledger");
+    let output = truth("send 1 0 5 10\nsend 1 0 5 11\nrecv 2 1 7 3").expect("a ledger");
     let same = heard("send 1 0 5 10\nsend 1 0 5 11\nrecv 2 1 7 3 99").expect("a record");
-    same_messages("sent", &same.sent, &told.sent).expect("the same");
-    same_messages("received", &same.received, &told.received).expect("the same");
+    same_messages("sent", &same.sent, &output.sent).expect("the same");
+    same_messages("received", &same.received, &output.received).expect("the same");
     for other in
         ["send 1 0 5 10", "send 1 0 5 11\nsend 1 0 5 10", "send 1 0 5 10\nsend 1 0 5 11\nsend 9 0 5 11"]
     {
         let other = heard(other).expect("a record");
-        assert!(same_messages("sent", &other.sent, &told.sent).is_err());
+        assert!(same_messages("sent", &other.sent, &output.sent).is_err());
     }
 }
 

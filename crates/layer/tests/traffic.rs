@@ -97,15 +97,15 @@ fn message_of(entry: &Entry, handles: &HashMap<u64, u64>) -> Message {
     (handle, entry.peer.get().cast_signed(), entry.tag.get().cast_signed(), entry.bytes.get())
 }
 
-fn same(what: &str, seen: u64, told: u64) -> Result<()> {
-    ensure!(seen == told, "{what}: the image says {seen}, the program {told}");
+fn same(what: &str, seen: u64, expected: u64) -> Result<()> {
+    ensure!(seen == expected, "{what}: the image says {seen}, the program {expected}");
     Ok(())
 }
 
 fn histogram(what: &str, classes: &[W64], messages: &[Message]) -> Result<()> {
     for (class, word) in classes.iter().enumerate() {
-        let told = messages.iter().filter(|m| size_class(m.3) == class).count() as u64;
-        same(&format!("messages {what} of size class {class}"), word.get(), told)?;
+        let expected = messages.iter().filter(|m| size_class(m.3) == class).count() as u64;
+        same(&format!("messages {what} of size class {class}"), word.get(), expected)?;
     }
     Ok(())
 }
@@ -140,40 +140,40 @@ fn compare(truth: &Truth, seen: &Seen) -> Result<()> {
 }
 
 fn compare_peers(truth: &Truth, seen: &Seen) -> Result<()> {
-    let mut told: BTreeMap<(u64, i32), [u64; 4]> = BTreeMap::new();
+    let mut expected: BTreeMap<(u64, i32), [u64; 4]> = BTreeMap::new();
     for (at, list) in [(0, &truth.sent), (2, &truth.received)] {
         for (comm, peer, _, bytes) in list {
-            let counts = told.entry((*comm, *peer)).or_default();
+            let counts = expected.entry((*comm, *peer)).or_default();
             counts[at] += 1;
             counts[at + 1] += bytes;
         }
     }
     for (handle, peers) in &seen.peers {
         for (rank, peer) in peers.iter().enumerate() {
-            let told = told.remove(&(*handle, rank as i32)).unwrap_or_default();
+            let expected = expected.remove(&(*handle, rank as i32)).unwrap_or_default();
             let names = ["sent", "bytes sent", "received", "bytes received"];
             let words = [&peer.sent, &peer.sent_bytes, &peer.received, &peer.received_bytes];
-            for ((name, word), told) in names.iter().zip(words).zip(told) {
-                same(&format!("{name}, communicator {handle:#x}, peer {rank}"), word.get(), told)?;
+            for ((name, word), expected) in names.iter().zip(words).zip(expected) {
+                same(&format!("{name}, communicator {handle:#x}, peer {rank}"), word.get(), expected)?;
             }
             same(&format!("receives posted from {rank}"), peer.posted.get(), 0)?;
         }
     }
-    ensure!(told.is_empty(), "the image has no record of the peers {:?}", told.keys());
+    ensure!(expected.is_empty(), "the image has no record of the peers {:?}", expected.keys());
     Ok(())
 }
 
 fn compare_ledgers(truth: &Truth, seen: &Seen) -> Result<()> {
     let handles: HashMap<u64, u64> = seen.comms.iter().map(|(h, c)| (c.head.identity.get(), *h)).collect();
-    for (what, entries, told) in
+    for (what, entries, expected) in
         [("send", &seen.sent, &truth.sent), ("receive", &seen.received, &truth.received)]
     {
-        same(&format!("entries of the ledger, {what}"), entries.len() as u64, told.len() as u64)?;
-        for (place, (entry, told)) in entries.iter().zip(told).enumerate() {
+        same(&format!("entries of the ledger, {what}"), entries.len() as u64, expected.len() as u64)?;
+        for (place, (entry, expected)) in entries.iter().zip(expected).enumerate() {
             let seen = message_of(entry, &handles);
             ensure!(
-                seen == *told,
-                "{what} {place}: the image says {seen:?}, the program {told:?}; {entry:?}"
+                seen == *expected,
+                "{what} {place}: the image says {seen:?}, the program {expected:?}; {entry:?}"
             );
             ensure!(entry.posted.get() != 0, "{what} {place} has no time");
         }

@@ -93,9 +93,9 @@ fn a_look_at_a_thousand_requests_takes_few_questions_and_says_who_called_and_how
         .segment(IMAGE, image())
         .with_symbol("mpiscope_image", VARIABLE);
     let process = Process::new(Arc::new(Counting { memory, reads: Arc::clone(&reads) }), 0);
-    let told =
+    let output =
         queues::dump(plugin.with_file_name("libmpiscope_queues.so").as_os_str(), &process).expect("queues");
-    let [solver, idle] = told.communicators.as_slice() else { panic!("{told:?}") };
+    let [solver, idle] = output.communicators.as_slice() else { panic!("{output:?}") };
     let receives = solver.receives.as_ref().expect("receives can be seen");
     assert_eq!(receives.len() as u64, REQUESTS);
     assert!(receives[0].text.iter().any(|line| line == "called before 0x401234"), "{:?}", receives[0]);

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_is_told_with_its_own_way_out() {
+    fn each_reason_is_reported_with_its_own_way_out() {
         let own = Facts { users: Some((5, 5)), scope: None, same_namespace: true };
         let told = |facts| advice(77, facts);
         assert!(told(own).contains("dumpable"));

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_too_many_too_few_or_under_a_wrong_name_is_told() {
+    fn a_call_too_many_too_few_or_under_a_wrong_name_is_reported() {
         let report = report(r#""MPI_Send":{"count":3},"PMPI_Finalize":{"count":1}"#);
         let wrong = differences(&report, &said(SAID));
         assert_eq!(wrong.len(), 3, "{wrong:?}");
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_is_missing_is_told() {
+    fn a_rank_that_is_missing_is_reported() {
         let wrong = differences(&report(""), &said("PID 8\nRANK 1\nEXPECT MPI_Send 1\n"));
         assert_eq!(wrong, ["rank 1 (pid Some(8)) is not in the report"]);
     }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_in_words() {
+    fn types_are_reported_in_words() {
         let told = |form: Value| type_of(&form);
         assert_eq!(told(json!({ "type": ["integer", "null"] })), "integer or null");
         assert_eq!(

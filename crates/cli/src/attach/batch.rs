@@ -7,7 +7,7 @@ use crate::render::{Screen, complain};
 use crate::{exit, procs};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::acquire::{Entry, Hosts, Remote, SystemHosts};
-use mpiscope_job::living::may_read;
+use mpiscope_job::live_process::may_read;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;

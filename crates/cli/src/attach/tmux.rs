@@ -26,7 +26,7 @@ pub fn open(chosen: &[Entry], debugger: &Debugger, held: bool) -> Result<()> {
     }
     for entry in &here {
         // Says why it is forbidden before a screen full of debuggers says only that it is.
-        mpiscope_job::living::may_read(entry.place.pid)?;
+        mpiscope_job::live_process::may_read(entry.place.pid)?;
     }
     let inside = std::env::var_os("TMUX").is_some();
     if let ([only], false) = (here.as_slice(), held || inside) {

@@ -11,7 +11,7 @@ mod side;
 mod stats;
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{Screen, complain, while_working};
 use anyhow::Result;
 use compare::Comparison;
@@ -39,7 +39,7 @@ pub struct Options {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
 }
 
 fn part(text: &str) -> Result<f64, String> {
@@ -50,9 +50,9 @@ fn part(text: &str) -> Result<f64, String> {
 /// Compares and shows.
 pub fn diff(options: &Options) -> Result<ExitCode> {
     let (a, b) = while_working("reading the runs", || {
-        let a = Side::read(&options.before, options.reach)?;
+        let a = Side::read(&options.before, options.host_scope)?;
         let Some(after) = &options.after else { anyhow::bail!("name two sides: mpiscope diff A B") };
-        Ok((a, Side::read(after, options.reach)?))
+        Ok((a, Side::read(after, options.host_scope)?))
     })?;
     let found = Comparison::new(&a, &b, options.chance);
     let mut screen = Screen::paged();

@@ -1,7 +1,7 @@
 //! Collecting the processes and objects that the user asked for.
 
 use super::describe::{self, Fact, Summary};
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, JobImage};
@@ -9,7 +9,7 @@ use mpiscope_job::inspected::Inspected;
 use mpiscope_job::leaks::{Count, Site};
 use mpiscope_job::objects::{Kind, Object, Outline, by_handle};
 use mpiscope_job::symbols::FileSymbols;
-use mpiscope_job::{Error, Process, RankSet, Worlds, living, worlds};
+use mpiscope_job::{Error, Process, RankSet, Worlds, live_process, worlds};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// What the user wants to see.
 pub struct Wanted {
     /// Which hosts are asked.
-    pub reach: Reach,
+    pub host_scope: HostScope,
     /// Only these ranks.
     pub ranks: Option<RankSet>,
     /// Only this kind.
@@ -121,10 +121,10 @@ impl Inspection {
 pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
     let mut found = Inspection::default();
     if targets.is_empty() {
-        one(None, wanted.reach, &mut found)?;
+        one(None, wanted.host_scope, &mut found)?;
     }
     for name in targets {
-        one(Some(name), wanted.reach, &mut found)?;
+        one(Some(name), wanted.host_scope, &mut found)?;
     }
     worlds::settle(&mut found.looks.iter_mut().map(|look| &mut look.inspected.process).collect::<Vec<_>>());
     let worlds = Worlds::of(found.looks.iter().map(|look| &look.process));
@@ -152,10 +152,10 @@ pub fn look(targets: &[String], wanted: &Wanted) -> Result<Inspection> {
     Ok(found)
 }
 
-fn one(name: Option<&str>, reach: Reach, found: &mut Inspection) -> Result<()> {
+fn one(name: Option<&str>, host_scope: HostScope, found: &mut Inspection) -> Result<()> {
     match selection::find(name)? {
         Target::Job(mut job) => {
-            let elsewhere = reach.join(&mut job, Duration::ZERO, false);
+            let elsewhere = host_scope.join(&mut job, Duration::ZERO, false);
             found.problems.extend(elsewhere.not_seen);
             all(&job, name, found);
         }
@@ -182,7 +182,7 @@ fn all(job: &Job, name: Option<&str>, found: &mut Inspection) {
     let is_named = |image: &JobImage, process: &Process| {
         Some(process.pid) == pid || one_alone.is_some_and(|pid| holds(image, pid))
     };
-    let (mut read, reader) = (Vec::new(), living::Reader::default());
+    let (mut read, reader) = (Vec::new(), live_process::Reader::default());
     for image in &job.images {
         match Inspected::of_job(&reader, image) {
             Ok(Some(inspected)) => read.push((image, inspected)),

@@ -15,7 +15,7 @@ mod list;
 mod shared;
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{Block, Screen, complain, or_dash, while_working};
 use anyhow::{Result, bail};
 use collect::{Look, Wanted};
@@ -52,7 +52,7 @@ pub struct Options {
     #[arg(long, conflicts_with_all = ["handle", "freed"])]
     leaks: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -82,7 +82,7 @@ pub fn inspect(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::from(exit::FINE));
     }
     let wanted = Wanted {
-        reach: options.reach,
+        host_scope: options.host_scope,
         ranks: options.rank.clone(),
         kind: options.kind,
         handle: options.handle.clone(),

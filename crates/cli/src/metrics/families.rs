@@ -1,7 +1,7 @@
 //! Numbers with names and units by the conventions of OpenMetrics: base units, counters end in `_total`, ratios are 0 to 1.
 
 use anyhow::Result;
-use mpiscope_job::glance::Glance;
+use mpiscope_job::snapshot::JobSnapshot;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -78,7 +78,7 @@ impl Families {
     }
 
     /// Those of a job.
-    pub fn add(&self, job: &str, seen: &Glance) {
+    pub fn add(&self, job: &str, seen: &JobSnapshot) {
         let report = &seen.report;
         let own: Labels = vec![("job".to_owned(), job.to_owned())];
         let set = |family: &Real, value: f64| {
@@ -170,7 +170,7 @@ mod tests {
     fn names_have_base_units_counters_end_in_total_and_values_of_the_job_are_escaped() {
         let report = JobReport::new("./a \"b\"\n".into(), Vec::new());
         let families = Families::new();
-        families.add("j-1", &Glance { report, statuses: Vec::new(), silent: 0, errors: Vec::new() });
+        families.add("j-1", &JobSnapshot { report, statuses: Vec::new(), silent: 0, errors: Vec::new() });
         let text = families.text().unwrap();
         for line in [
             "# TYPE mpiscope_mpi_seconds counter",

@@ -4,14 +4,14 @@ mod families;
 mod serve;
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
 use families::Families;
 use mpiscope_job::discover::{Job, discover};
-use mpiscope_job::glance::glance;
-use mpiscope_job::living::Reader;
+use mpiscope_job::live_process::Reader;
+use mpiscope_job::snapshot;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub struct Options {
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "file", value_parser = serve::address)]
     listen: Option<std::net::SocketAddr>,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -70,8 +70,8 @@ fn text(options: &Options) -> Result<(String, Vec<String>)> {
     let families = Families::new();
     let mut errors = Vec::new();
     for mut job in jobs(options.target.as_deref())? {
-        let elsewhere = options.reach.join(&mut job, Duration::ZERO, false);
-        let found = glance(&job, &Reader::default(), &*job.symbols());
+        let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, false);
+        let found = snapshot::take(&job, &Reader::default(), &*job.symbols());
         errors.extend(elsewhere.not_seen);
         errors.extend(found.errors.iter().cloned());
         if !found.report.ranks.is_empty() {

@@ -3,21 +3,21 @@
 pub mod rows;
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, JobImage};
-use mpiscope_job::each_image::each_image;
 use mpiscope_job::evidence::Symbols;
 use mpiscope_job::names::Locate;
+use mpiscope_job::parallel_images::each_image;
 use mpiscope_job::process_file::{AtDeath, ProcessFile};
 use mpiscope_job::questions::observation::Context;
 use mpiscope_job::questions::observation::live::{self, Places};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::stacks::{self, Stacks};
 use mpiscope_job::{Process, RankSet, Worlds};
-use mpiscope_job::{living, losses, worlds};
+use mpiscope_job::{live_process, losses, worlds};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub struct Options {
     #[arg(long)]
     stacks: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
 }
 
 /// What names the form of [`Report`].
@@ -89,7 +89,7 @@ pub struct JobLine {
 pub fn ps(options: &Options) -> Result<ExitCode> {
     let report = match selection::find(options.target.as_deref())? {
         Target::Job(mut job) => while_working("reading the ranks", || {
-            let elsewhere = options.reach.join(&mut job, Duration::ZERO, options.stacks);
+            let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, options.stacks);
             let mut report = look(&job);
             report.errors.extend(elsewhere.not_seen);
             report.stacks = options.stacks.then(|| stacks::merge(&stacks::of_job(&job, &*job.symbols())));
@@ -129,10 +129,11 @@ pub fn ps(options: &Options) -> Result<ExitCode> {
 fn look(job: &Job) -> Report {
     let mut report = empty(&job.name);
     let symbols = job.symbols();
-    let (reader, places) = (living::Reader::default(), Places::default());
+    let (reader, places) = (live_process::Reader::default(), Places::default());
     let mut processes = Vec::new();
-    let kept =
-        |found: &JobImage, own: &Symbols| status(found, &living::Reader::default(), &Places::default(), own);
+    let kept = |found: &JobImage, own: &Symbols| {
+        status(found, &live_process::Reader::default(), &Places::default(), own)
+    };
     let seen = each_image(job, kept, |found| status(found, &reader, &places, &*symbols));
     for (found, seen) in job.images.iter().zip(seen) {
         match seen {
@@ -160,7 +161,7 @@ fn look(job: &Job) -> Report {
 /// What a rank does; nothing of a process that has not called MPI.
 fn status(
     found: &JobImage,
-    reader: &living::Reader,
+    reader: &live_process::Reader,
     places: &Places,
     symbols: &dyn Locate,
 ) -> Result<Option<(RankStatus, Process)>, mpiscope_job::Error> {

@@ -14,7 +14,7 @@ pub mod summary;
 mod timeline;
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{Block, Screen, complain, while_working};
 use anyhow::{Context, Result};
 use sections::Section;
@@ -46,7 +46,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "summary"])]
     html: Option<PathBuf>,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
 }
 
 /// Shows the report.
@@ -54,7 +54,7 @@ pub fn report(options: &Options) -> Result<ExitCode> {
     if options.summary && options.targets.len() > 1 {
         return summaries(options);
     }
-    let source = while_working("reading the ranks", || read(&options.targets, options.reach))?;
+    let source = while_working("reading the ranks", || read(&options.targets, options.host_scope))?;
     if let Some(path) = &options.html {
         let page = html::page(&source, &options.section);
         std::fs::write(path, page).with_context(|| format!("--html {}", path.display()))?;
@@ -82,7 +82,7 @@ fn summaries(options: &Options) -> Result<ExitCode> {
     let mut screen = Screen::stdout();
     let mut worst = exit::FINE;
     for target in &options.targets {
-        match read(std::slice::from_ref(target), options.reach) {
+        match read(std::slice::from_ref(target), options.host_scope) {
             Ok(source) => {
                 screen.json(&summary::Summary::of(&source))?;
                 worst = worst.max(status(&source));

@@ -1,14 +1,14 @@
 //! What a report is made of: a running job, the folder of a run, evidence files, saved images or core files.
 
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::run::question;
 use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::{self, Evidence};
+use mpiscope_job::parallel;
 use mpiscope_job::report::JobReport;
 use mpiscope_job::report::of_job::{Ends, Looked, of_files, of_job, of_running};
-use mpiscope_job::side_by_side;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,8 +39,8 @@ pub enum Kind {
 }
 
 /// Reads what the user means.
-pub fn read(targets: &[String], reach: Reach) -> Result<Source> {
-    match find("report", targets, reach)? {
+pub fn read(targets: &[String], host_scope: HostScope) -> Result<Source> {
+    match find("report", targets, host_scope)? {
         Kind::Job { job, ends: None, errors } => {
             // Asked before the ranks are read: what comes after belongs to the next look.
             let followed = question::ask(&job);
@@ -55,15 +55,15 @@ pub fn read(targets: &[String], reach: Reach) -> Result<Source> {
 }
 
 /// Finds what the user means; `verb` is what was called.
-pub fn find(verb: &str, targets: &[String], reach: Reach) -> Result<Kind> {
+pub fn find(verb: &str, targets: &[String], host_scope: HostScope) -> Result<Kind> {
     match targets {
-        [] => live(verb, None, reach),
-        [one] if !one.contains('/') && !Path::new(one).exists() => live(verb, Some(one), reach),
+        [] => live(verb, None, host_scope),
+        [one] if !one.contains('/') && !Path::new(one).exists() => live(verb, Some(one), host_scope),
         paths => kept(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()),
     }
 }
 
-fn live(verb: &str, name: Option<&str>, reach: Reach) -> Result<Kind> {
+fn live(verb: &str, name: Option<&str>, host_scope: HostScope) -> Result<Kind> {
     let mut job = match selection::find(name)? {
         Target::Job(job) => job,
         Target::Jobs(jobs) => {
@@ -72,7 +72,7 @@ fn live(verb: &str, name: Option<&str>, reach: Reach) -> Result<Kind> {
         }
         Target::File(path) => bail!("{}: not a running job", path.display()),
     };
-    let elsewhere = reach.join(&mut job, Duration::ZERO, false);
+    let elsewhere = host_scope.join(&mut job, Duration::ZERO, false);
     Ok(Kind::Job { job: Box::new(job), ends: None, errors: elsewhere.not_seen })
 }
 
@@ -110,7 +110,7 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
         return Ok(Kind::Files(files));
     }
     let (mut whole, mut errors) = (Job::default(), Vec::new());
-    for (number, found) in side_by_side::work(&files, |path| opened(path)).into_iter().enumerate() {
+    for (number, found) in parallel::work(&files, |path| opened(path)).into_iter().enumerate() {
         let found = found?;
         errors.extend(found.manifest.not_seen);
         if number == 0 {

@@ -3,7 +3,7 @@
 
 use super::sections::windows::share;
 use maud::{Markup, html};
-use mpiscope_job::course::windows::{Window, Windows};
+use mpiscope_job::monitor::windows::{Window, Windows};
 
 /// Ranks that have a row of their own.
 const MOST_ROWS: usize = 64;

@@ -3,7 +3,7 @@
 //! The ranks are neither stopped nor slowed, and do nothing for it. What a look costs is measured, and the next one waits ninety-nine
 //! times as long. Who waits for whose message is looked at more rarely, since it takes longer, by the same rule.
 
-use mpiscope_job::course::{Follow, Followed};
+use mpiscope_job::monitor::{Follow, Followed};
 use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

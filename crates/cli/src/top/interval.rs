@@ -4,9 +4,9 @@ use crate::ps::rows::call_cells;
 use crate::render::duration;
 use crate::report::sections::name_of;
 use mpiscope_job::RankReport;
-use mpiscope_job::glance::{Glance, Letter};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::report::{Efficiencies, FunctionReport};
+use mpiscope_job::snapshot::{JobSnapshot, Letter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ pub struct Rank {
 
 impl Interval {
     /// From a look to a later one.
-    pub fn between(job: &str, before: &Glance, after: &Glance, seconds: f64) -> Self {
+    pub fn between(job: &str, before: &JobSnapshot, after: &JobSnapshot, seconds: f64) -> Self {
         let report = &after.report;
         let known: BTreeMap<_, &RankReport> =
             before.report.ranks.iter().map(|rank| (key(rank), rank)).collect();

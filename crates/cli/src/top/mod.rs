@@ -1,7 +1,7 @@
 //! `mpiscope top`: a job while it runs.
 //!
 //! ```text
-//! sampler (a thread) ──► Glance, again and again ──► Interval (what happened between two) ─┬─► View: strip, places, sort, filter ──► screen
+//! sampler (a thread) ──► JobSnapshot, again and again ──► Interval (what happened between two) ─┬─► View: strip, places, sort, filter ──► screen
 //!                                                                                           ├─► text   (--once)
 //!                                                                                           └─► JSON lines (--json)
 //! ```
@@ -21,7 +21,7 @@ mod text;
 mod view;
 
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{Screen, complain};
 use anyhow::{Result, bail};
 use interval::Interval;
@@ -53,7 +53,7 @@ pub struct Options {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -68,7 +68,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// Watches a job.
 pub fn top(options: &Options) -> Result<ExitCode> {
     let pause = Duration::from_secs_f64(options.interval);
-    let mut sampler = Sampler::begin(options.target.as_deref(), options.reach, pause)?;
+    let mut sampler = Sampler::begin(options.target.as_deref(), options.host_scope, pause)?;
     let until = options.limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let mut view = View::new(sampler.job().to_owned());
     let plain = options.once || !std::io::stdout().is_terminal();

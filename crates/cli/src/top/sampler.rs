@@ -1,13 +1,13 @@
 //! Looks at a job again and again, in a thread of its own: hosts that answer late do not hold up the keys.
 
 use super::interval::Interval;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::selection::{self, Target};
 use crate::why;
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
-use mpiscope_job::glance::{Glance, glance};
-use mpiscope_job::living::Reader;
+use mpiscope_job::live_process::Reader;
+use mpiscope_job::snapshot::{self, JobSnapshot};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -31,13 +31,14 @@ pub struct Sampler {
 
 impl Sampler {
     /// Finds the job and begins.
-    pub fn begin(target: Option<&str>, reach: Reach, pause: Duration) -> Result<Self> {
+    pub fn begin(target: Option<&str>, host_scope: HostScope, pause: Duration) -> Result<Self> {
         let job = job(target)?;
         let name = job.name.clone();
         // An interval that nobody has taken yet is enough.
         let (sender, intervals) = sync_channel(1);
         let (stop, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let work = Work { name: name.clone(), again: again(&job), reach, pause, stop: Arc::clone(&stop) };
+        let work =
+            Work { name: name.clone(), again: again(&job), host_scope, pause, stop: Arc::clone(&stop) };
         let ended = Arc::clone(&over);
         thread::Builder::new().name("looks".into()).spawn(move || {
             work.go(job, &sender);
@@ -102,7 +103,7 @@ fn again(job: &Job) -> String {
 struct Work {
     name: String,
     again: String,
-    reach: Reach,
+    host_scope: HostScope,
     pause: Duration,
     stop: Arc<AtomicBool>,
 }
@@ -142,17 +143,17 @@ impl Work {
         }
     }
 
-    fn look(&self, mut job: Job) -> Glance {
-        let elsewhere = self.reach.join(&mut job, Duration::ZERO, false);
+    fn look(&self, mut job: Job) -> JobSnapshot {
+        let elsewhere = self.host_scope.join(&mut job, Duration::ZERO, false);
         let symbols = job.symbols();
-        let mut found = glance(&job, &Reader::default(), &*symbols);
+        let mut found = snapshot::take(&job, &Reader::default(), &*symbols);
         found.errors.extend(elsewhere.not_seen);
         found
     }
 
     fn ask(&self) -> Option<String> {
         let mut job = self.find()?;
-        let _not_seen = self.reach.join(&mut job, Duration::ZERO, false);
+        let _not_seen = self.host_scope.join(&mut job, Duration::ZERO, false);
         let symbols = job.symbols();
         why::twice(&job, APART, &*symbols).ok().map(|found| found.verdict)
     }

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_holds_one_value_and_the_most_common_one_is_told() {
+    fn a_rank_holds_one_value_and_the_most_common_one_is_reported() {
         let mut item = Item { kind: "cvar".into(), ..Item::default() };
         for (value, from, rank) in
             [("1", "default", 0), ("2", "written", 1), ("2", "written", 2), ("2", "written", 0)]

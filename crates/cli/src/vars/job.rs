@@ -9,7 +9,7 @@ use super::{Options, output};
 use crate::render::{complain, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
-use mpiscope_job::living::{self, Living};
+use mpiscope_job::live_process::{self, Living};
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::{observation::Observation, why};
 use mpiscope_job::variables::{LONGEST_NAME, Variables, bound};
@@ -58,9 +58,9 @@ fn ranks(options: &Options) -> Result<Vec<Rank>> {
     let mut ranks = Vec::new();
     match selection::find(options.target.as_deref())? {
         Target::Job(mut job) => {
-            let elsewhere = options.reach.join(&mut job, Duration::ZERO, false);
+            let elsewhere = options.host_scope.join(&mut job, Duration::ZERO, false);
             elsewhere.not_seen.iter().for_each(|why| complain("vars", why));
-            let reader = living::Reader::default();
+            let reader = live_process::Reader::default();
             for found in &job.images {
                 // A process that ended since has nothing to show.
                 let read = reader.read(found);

@@ -12,7 +12,7 @@ pub mod output;
 mod provenance;
 mod query;
 
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -43,7 +43,7 @@ pub struct Options {
     #[arg(long)]
     categories: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
     /// Print everything as JSON
     #[arg(long)]
     json: bool,

@@ -4,7 +4,7 @@ pub mod output;
 
 use crate::core::files;
 use crate::exit;
-use crate::reach::Reach;
+use crate::host_scope::HostScope;
 use crate::render::{Screen, while_working};
 use crate::selection::{self, Target};
 use anyhow::{Result, bail};
@@ -41,7 +41,7 @@ pub struct Options {
     #[arg(long)]
     stacks: bool,
     #[command(flatten)]
-    reach: Reach,
+    host_scope: HostScope,
     /// Everything as JSON (schema mpiscope.why/1)
     #[arg(long)]
     json: bool,
@@ -91,10 +91,10 @@ struct Judged {
 
 fn judge(options: &Options) -> Result<Judged> {
     let pause = Duration::from_secs_f64(options.seconds);
-    let (reach, stacks) = (options.reach, options.stacks);
+    let (host_scope, stacks) = (options.host_scope, options.stacks);
     match options.targets.as_slice() {
-        [] => everywhere(job(None)?, pause, reach, stacks),
-        [one] if !is_path(one) => everywhere(job(Some(one))?, pause, reach, stacks),
+        [] => everywhere(job(None)?, pause, host_scope, stacks),
+        [one] if !is_path(one) => everywhere(job(Some(one))?, pause, host_scope, stacks),
         [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one), stacks),
         paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
     }
@@ -118,11 +118,11 @@ fn job(name: Option<&str>) -> Result<Job> {
 
 /// Two looks at a job on all its hosts, and what follows from them. Other hosts are asked once, also for their stacks; those here are
 /// taken after both looks.
-fn everywhere(mut job: Job, pause: Duration, reach: Reach, stacks: bool) -> Result<Judged> {
+fn everywhere(mut job: Job, pause: Duration, host_scope: HostScope, stacks: bool) -> Result<Judged> {
     let began = Instant::now();
     let mut before = look(&job, &*job.symbols()).observations;
     // Other hosts look twice, while this one waits.
-    let elsewhere = reach.join(&mut job, pause, stacks);
+    let elsewhere = host_scope.join(&mut job, pause, stacks);
     before.extend(elsewhere.before);
     settle(&mut before);
     thread::sleep(pause.saturating_sub(began.elapsed()));
@@ -150,11 +150,11 @@ pub fn before_its_end(job: &Job, still: Duration, symbols: &dyn Locate) -> Resul
 }
 
 /// One look at what a user names: a job, an evidence file, core files or saved images.
-pub fn once(targets: &[String], reach: Reach) -> Result<(Snapshot, Vec<String>)> {
+pub fn once(targets: &[String], host_scope: HostScope) -> Result<(Snapshot, Vec<String>)> {
     let paths = || targets.iter().map(PathBuf::from).collect::<Vec<_>>();
     let look = match targets {
-        [] => live(None, reach)?,
-        [one] if !is_path(one) => live(Some(one), reach)?,
+        [] => live(None, host_scope)?,
+        [one] if !is_path(one) => live(Some(one), host_scope)?,
         [one] if evidence::is_evidence(Path::new(one)) => {
             let Evidence { manifest, job, .. } = evidence::open(Path::new(one))?;
             let mut seen = look(&job, &*job.symbols());
@@ -169,9 +169,9 @@ pub fn once(targets: &[String], reach: Reach) -> Result<(Snapshot, Vec<String>)>
     Ok((snapshot(&look.observations, "it was not seen"), look.errors))
 }
 
-fn live(name: Option<&str>, reach: Reach) -> Result<Look> {
+fn live(name: Option<&str>, host_scope: HostScope) -> Result<Look> {
     let mut job = job(name)?;
-    let elsewhere = reach.join(&mut job, Duration::ZERO, false);
+    let elsewhere = host_scope.join(&mut job, Duration::ZERO, false);
     let mut seen = look(&job, &*job.symbols());
     seen.errors.extend(elsewhere.not_seen);
     Ok(seen)

@@ -21,19 +21,19 @@ pub fn one_command_in_all_ranks_shows_equal_stacks_once() {
     let pid = pids(dir.path(), 4).first().unwrap().to_string();
     // Where each thread stands in the polling loop is chance; the bottom of the stack is not.
     let output = mpiscope(&["attach", &pid, "--batch", "bt -2"]);
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told}{}", text(&output.stderr));
-    assert!(told.contains("ranks [0-3] (4 processes)"), "{told}");
-    assert!(told.contains("0x… in main ("), "{told}");
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{printed}{}", text(&output.stderr));
+    assert!(printed.contains("ranks [0-3] (4 processes)"), "{printed}");
+    assert!(printed.contains("0x… in main ("), "{printed}");
     // The script is there, gdb does not warn of anything, and the layer is in no stack.
     let output =
         mpiscope(&["attach", &pid, "--batch", "python print('filter', 'mpiscope' in gdb.frame_filters)"]);
     assert!(text(&output.stdout).contains("filter True"), "{}", text(&output.stdout));
     let output = mpiscope(&["attach", &pid, "--batch", "bt"]);
-    let told = text(&output.stdout) + &text(&output.stderr);
+    let printed = text(&output.stdout) + &text(&output.stderr);
     assert!(
-        told.contains("in main (") && !told.contains("libmpiscope") && !told.contains("auto-load"),
-        "{told}"
+        printed.contains("in main (") && !printed.contains("libmpiscope") && !printed.contains("auto-load"),
+        "{printed}"
     );
     let output = mpiscope(&["attach", &pid, "--ranks", "1,3", "--batch", "info inferiors", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -107,7 +107,7 @@ pub fn a_process_that_is_in_a_debugger_already_is_named_with_it() {
     job.ends();
 }
 
-pub fn what_is_no_process_of_a_job_is_told_with_the_next_thing_to_try() {
+pub fn what_is_no_process_of_a_job_is_reported_with_the_next_thing_to_try() {
     let own = std::process::id().to_string();
     for (target, says) in
         [("999999999", "no process"), (own.as_str(), "belongs to no MPI job"), ("x", "process ids")]
@@ -118,7 +118,7 @@ pub fn what_is_no_process_of_a_job_is_told_with_the_next_thing_to_try() {
     }
 }
 
-pub fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
+pub fn a_process_of_another_user_is_reported_with_both_users_and_the_way_out() {
     let (layer, library) = (common::layer(), common::one());
     let _turn = common::alone();
     let dir = folder();
@@ -138,10 +138,10 @@ pub fn a_process_of_another_user_is_told_with_both_users_and_the_way_out() {
         command.args(verb).current_dir("/").env("COLUMNS", "400").uid(65534).gid(65534);
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{verb:?}: {}", text(&output.stdout));
-        let told = text(&output.stderr);
+        let printed = text(&output.stderr);
         assert!(
-            told.contains("belongs to user 0 and you are user 65534") && told.contains("sudo"),
-            "{verb:?}: {told}"
+            printed.contains("belongs to user 0 and you are user 65534") && printed.contains("sudo"),
+            "{verb:?}: {printed}"
         );
     }
     go(dir.path(), 1);

@@ -144,17 +144,17 @@ impl Job {
     /// Ends it as people do: a launcher that waits for a host that it has lost may need to be told again, twice in a second.
     pub fn is_ended(&mut self, patience: Duration, limit: Duration) {
         let began = Instant::now();
-        let mut told = Instant::now();
+        let mut output = Instant::now();
         self.terminate();
         while self.child.try_wait().unwrap().is_none() {
             assert!(began.elapsed() < limit, "the job does not end within {} s", limit.as_secs());
-            if began.elapsed() > patience && told.elapsed() > Duration::from_millis(500) {
+            if began.elapsed() > patience && output.elapsed() > Duration::from_millis(500) {
                 eprintln!(
                     "the launcher has not ended after {} s: it is told again",
                     began.elapsed().as_secs()
                 );
                 self.terminate();
-                told = Instant::now();
+                output = Instant::now();
             }
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -244,7 +244,10 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
             text.contains(&format!("host {lost} ")) && text.contains(&format!("ranks {ranks} missing")),
             "{what}: {text}"
         );
-        let told = format!("host {lost} with ranks {ranks} has not answered for ");
-        assert!(!of_itself || text.contains(&told) && text.contains("after 9 s the job is ended"), "{text}");
+        let output = format!("host {lost} with ranks {ranks} has not answered for ");
+        assert!(
+            !of_itself || text.contains(&output) && text.contains("after 9 s the job is ended"),
+            "{text}"
+        );
     }
 }

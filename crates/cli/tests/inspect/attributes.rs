@@ -8,7 +8,7 @@ use mpiscope_job::sample::Sample;
 const KEY: i32 = 0x6440_0001;
 
 #[test]
-fn an_attribute_is_told_with_its_key_and_the_place_that_made_the_key() {
+fn an_attribute_is_reported_with_its_key_and_the_place_that_made_the_key() {
     let sample = Sample::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     let owner = comm(&sample, SOLVER, 1).head.uid.get();
@@ -27,8 +27,8 @@ fn an_attribute_is_told_with_its_key_and_the_place_that_made_the_key() {
             attribute.value.set(0x77);
         });
     }
-    let (told, _) = Saved::new(&[sample]).told(&["--handle", "solver"]);
+    let (printed, _) = Saved::new(&[sample]).printed(&["--handle", "solver"]);
     let known = "  attribute         key 1681915905 (0x64400001, made at 0x1234) = 0x77\n";
     let unseen = "  attribute         key 1681915906 (0x64400002) = 0x77\n";
-    assert!(told.contains(known) && told.contains(unseen), "{told}");
+    assert!(printed.contains(known) && printed.contains(unseen), "{printed}");
 }

@@ -36,24 +36,27 @@ fn datatype(combiner: Combiner, by: &str, args: [u64; 4], array: &[u64]) -> Save
 }
 
 #[test]
-fn the_arguments_of_a_distributed_array_are_told_in_words() {
+fn the_arguments_of_a_distributed_array_are_reported_in_words() {
     let sizes = [100, 200, 300];
     let (kinds, arguments, grid) = ([BLOCK, CYCLIC, NONE], [DEFAULT, 2, DEFAULT], [2, 2, 1]);
     let array = [sizes, kinds, arguments, grid].concat();
     let saved = datatype(Combiner::DARRAY, "MPI_Type_create_darray", [3, ORDER_FORTRAN, 4, 1], &array);
-    let (told, _) = saved.told(&["--handle", "0xcc000001"]);
+    let (printed, _) = saved.printed(&["--handle", "0xcc000001"]);
     let wanted = "darray(ndims 3, order MPI_ORDER_FORTRAN, size 4, rank 1, gsizes 100 200 300, \
                   distribs block cyclic none, dargs dflt_darg 2 dflt_darg, psizes 2 2 1)";
-    assert!(told.contains(wanted), "{told}");
+    assert!(printed.contains(wanted), "{printed}");
 }
 
 #[test]
 fn a_built_in_type_of_two_parts_has_a_type_map_and_one_of_a_single_part_none() {
     let saved = datatype(Combiner::CONTIGUOUS, "MPI_Type_contiguous", [3, 0, 0, 0], &[]);
-    let (told, _) = saved.told(&["--handle", "MPI_2INT"]);
-    assert!(told.contains("  type map          no holes\n") && told.contains("  2 x MPI_INT\n"), "{told}");
-    let (told, _) = saved.told(&["--handle", "MPI_INT"]);
-    assert!(told.contains("4 bytes") && !told.contains("type map"), "{told}");
+    let (printed, _) = saved.printed(&["--handle", "MPI_2INT"]);
+    assert!(
+        printed.contains("  type map          no holes\n") && printed.contains("  2 x MPI_INT\n"),
+        "{printed}"
+    );
+    let (printed, _) = saved.printed(&["--handle", "MPI_INT"]);
+    assert!(printed.contains("4 bytes") && !printed.contains("type map"), "{printed}");
 }
 
 /// What is said of the type in a list, or of it alone.
@@ -68,8 +71,8 @@ fn a_list_tells_how_long_a_type_is_and_the_object_alone_or_a_whole_list_has_all_
     let blocks: Vec<u64> = (0..BLOCKS).map(|_| 1).chain((0..BLOCKS).map(|i| 3 * i)).collect();
     let saved = datatype(Combiner::INDEXED, "MPI_Type_indexed", [BLOCKS, 0, 0, 0], &blocks);
     let length = |value: &Value| value.as_array().unwrap().len();
-    let lengths = |told: &Value| {
-        let (map, arrays) = (&told["type_map"], &told["arguments"]["arrays"]);
+    let lengths = |printed: &Value| {
+        let (map, arrays) = (&printed["type_map"], &printed["arguments"]["arrays"]);
         [&map["runs"], &map["holes"], &arrays[0][1], &arrays[1][1]].map(length)
     };
     let listed = of(&saved, &["--kind", "datatype"]);

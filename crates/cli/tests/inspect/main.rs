@@ -53,7 +53,7 @@ impl Saved {
     }
 
     /// What is told, with the exit status.
-    fn told(&self, args: &[&str]) -> (String, Option<i32>) {
+    fn printed(&self, args: &[&str]) -> (String, Option<i32>) {
         let output = self.inspect(args);
         (text(&output.stdout) + &text(&output.stderr), output.status.code())
     }
@@ -116,22 +116,22 @@ fn two() -> Saved {
 
 #[test]
 fn equal_counts_share_a_row_and_what_only_one_rank_has_stands_alone() {
-    let (told, status) = two().told(&[]);
-    assert_eq!(status, Some(0), "{told}");
+    let (printed, status) = two().printed(&[]);
+    assert_eq!(status, Some(0), "{printed}");
     let row = |kind: &str| {
-        let line = told.lines().find(|line| line.starts_with(kind)).unwrap_or_default();
+        let line = printed.lines().find(|line| line.starts_with(kind)).unwrap_or_default();
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(row("comm")[..3], ["comm", "[0-1]", "1"], "{told}");
-    assert_eq!(row("request")[..3], ["request", "1", "1"], "{told}");
+    assert_eq!(row("comm")[..3], ["comm", "[0-1]", "1"], "{printed}");
+    assert_eq!(row("request")[..3], ["request", "1", "1"], "{printed}");
 }
 
 #[test]
 fn an_object_of_several_ranks_is_one_line_whatever_its_handles_are() {
     let saved = two();
-    let (told, _) = saved.told(&["--kind", "comm"]);
-    let line = told.lines().find(|line| line.contains("solver")).unwrap();
-    assert!(line.starts_with("id:0abc1234  [0-1]  live   \"solver\": 4 processes"), "{told}");
+    let (printed, _) = saved.printed(&["--kind", "comm"]);
+    let line = printed.lines().find(|line| line.contains("solver")).unwrap();
+    assert!(line.starts_with("id:0abc1234  [0-1]  live   \"solver\": 4 processes"), "{printed}");
     let shared = &saved.json(&["--kind", "comm"])["shared"][0];
     assert_eq!((&shared["name"], &shared["ranks"]), (&"solver".into(), &"[0-1]".into()));
 }
@@ -149,11 +149,11 @@ fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
         sample
     });
     let saved = Saved::new(&samples);
-    let (told, status) = saved.told(&["--kind", "comm"]);
-    assert!(status == Some(0) && told.contains("more than 1000 lines: --json has all"), "{told}");
-    let rows: Vec<&str> = told.lines().filter(|line| line.contains("solver")).collect();
+    let (printed, status) = saved.printed(&["--kind", "comm"]);
+    assert!(status == Some(0) && printed.contains("more than 1000 lines: --json has all"), "{printed}");
+    let rows: Vec<&str> = printed.lines().filter(|line| line.contains("solver")).collect();
     assert_eq!(rows.len(), 1000);
-    assert!(rows.iter().all(|row| row.split_whitespace().nth(1) == Some("[0-2]")), "{told}");
+    assert!(rows.iter().all(|row| row.split_whitespace().nth(1) == Some("[0-2]")), "{printed}");
     let shared = &saved.json(&["--kind", "comm"])["shared"];
     assert_eq!(shared.as_array().map(Vec::len), Some(1200), "JSON has all");
 }
@@ -163,23 +163,27 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
     let saved = two();
     let negative = (SOLVER as u32).cast_signed().to_string();
     for handle in ["0x84000001", "0xffffffff84000001", "2214592513", &negative, "solver", "\"solver\""] {
-        let (told, status) = saved.told(&["--rank", "0", "--handle", handle]);
+        let (printed, status) = saved.printed(&["--rank", "0", "--handle", handle]);
         assert!(
-            status == Some(0) && told.contains("MPI_Comm \"solver\", handle 0x84000001"),
-            "{handle}: {told}"
+            status == Some(0) && printed.contains("MPI_Comm \"solver\", handle 0x84000001"),
+            "{handle}: {printed}"
         );
     }
-    let (told, status) = saved.told(&["--rank", "0", "--kind", "comm", "--fortran", "--handle", &negative]);
-    assert!(status == Some(0) && told.contains("\"solver\""), "{told}");
-    let (told, status) = saved.told(&["--handle", "id:0abc1234"]);
-    assert!(status == Some(0) && told.contains("the same object on ranks [0-1]"), "{told}");
-    assert!(told.contains("0x84000001") && told.contains("0x84000002"), "each rank's own handle: {told}");
-    let (told, _) = saved.told(&["--handle", "MPI_COMM_WORLD", "--rank", "1"]);
-    assert!(told.contains("MPI_COMM_WORLD") && told.contains("predefined"), "{told}");
+    let (printed, status) =
+        saved.printed(&["--rank", "0", "--kind", "comm", "--fortran", "--handle", &negative]);
+    assert!(status == Some(0) && printed.contains("\"solver\""), "{printed}");
+    let (printed, status) = saved.printed(&["--handle", "id:0abc1234"]);
+    assert!(status == Some(0) && printed.contains("the same object on ranks [0-1]"), "{printed}");
+    assert!(
+        printed.contains("0x84000001") && printed.contains("0x84000002"),
+        "each rank's own handle: {printed}"
+    );
+    let (printed, _) = saved.printed(&["--handle", "MPI_COMM_WORLD", "--rank", "1"]);
+    assert!(printed.contains("MPI_COMM_WORLD") && printed.contains("predefined"), "{printed}");
 }
 
 #[test]
-fn objects_of_one_process_each_that_look_alike_are_told_once() {
+fn objects_of_one_process_each_that_look_alike_are_reported_once() {
     let samples = [0, 1, 2].map(|rank| {
         let sample = Sample::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
@@ -187,10 +191,16 @@ fn objects_of_one_process_each_that_look_alike_are_told_once() {
         request.tag.set(if rank == 2 { 43 } else { 42 });
         sample
     });
-    let (told, _) = Saved::new(&samples).told(&["--handle", "0xac000000"]);
-    assert!(told.starts_with("alike on ranks [0-1]:\nMPI_Request, handle 0xac000000, live\n"), "{told}");
-    assert_eq!(told.matches("from 3 tag 42").count(), 1, "{told}");
-    assert!(told.contains("\nrank 2: MPI_Request, handle") && told.contains("from 3 tag 43"), "{told}");
+    let (printed, _) = Saved::new(&samples).printed(&["--handle", "0xac000000"]);
+    assert!(
+        printed.starts_with("alike on ranks [0-1]:\nMPI_Request, handle 0xac000000, live\n"),
+        "{printed}"
+    );
+    assert_eq!(printed.matches("from 3 tag 42").count(), 1, "{printed}");
+    assert!(
+        printed.contains("\nrank 2: MPI_Request, handle") && printed.contains("from 3 tag 43"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -204,13 +214,13 @@ fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_p
         sample
     });
     let saved = Saved::new(&samples);
-    let (text, _) = saved.told(&["--kind", "request"]);
+    let (text, _) = saved.printed(&["--kind", "request"]);
     let rows: Vec<String> = text
         .lines()
         .filter(|line| line.contains("from 3 tag"))
         .map(|line| line.split_whitespace().nth(1).unwrap_or_default().to_owned())
         .collect();
-    let (json, _) = saved.told(&["--kind", "request", "--json"]);
+    let (json, _) = saved.printed(&["--kind", "request", "--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     let alike: Vec<(&str, &str)> = json["alike"]
         .as_array()
@@ -227,15 +237,15 @@ fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_p
 }
 
 #[test]
-fn the_colour_of_a_split_is_told_also_if_it_is_zero() {
+fn the_colour_of_a_split_is_reported_also_if_it_is_zero() {
     let sample = Sample::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     comm(&sample, SOLVER, 1);
     comm(&sample, SOLVER + 1, 2).head.made_by.set(sample.number("MPI_Comm_split") as u16 + 1);
     let saved = Saved::new(&[sample]);
-    assert!(!saved.told(&["--handle", "0x84000001"]).0.contains("colour"));
-    let (told, _) = saved.told(&["--handle", "0x84000002"]);
-    assert!(told.contains("  colour            0\n"), "{told}");
+    assert!(!saved.printed(&["--handle", "0x84000001"]).0.contains("colour"));
+    let (printed, _) = saved.printed(&["--handle", "0x84000002"]);
+    assert!(printed.contains("  colour            0\n"), "{printed}");
 }
 
 #[test]
@@ -249,18 +259,21 @@ fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
         request.object.set(unnamed.head.handle.get());
         sample
     });
-    let (told, _) = Saved::new(&samples).told(&["--kind", "request"]);
+    let (printed, _) = Saved::new(&samples).printed(&["--kind", "request"]);
     let line =
         "differs  [0-1]  live   receive from 3 tag 42 on id:77aa0000 10 x MPI_INT, completion not yet seen";
-    assert!(told.lines().any(|told| told == line), "{told}");
-    assert!(told.contains("handles differ where it says so: those of one rank with --rank N"), "{told}");
+    assert!(printed.lines().any(|printed| printed == line), "{printed}");
+    assert!(
+        printed.contains("handles differ where it says so: those of one rank with --rank N"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn a_request_tells_what_it_waits_for() {
-    let (told, _) = two().told(&["--handle", "0xac000000", "--rank", "1"]);
+    let (printed, _) = two().printed(&["--handle", "0xac000000", "--rank", "1"]);
     for wanted in ["receive (point-to-point)", "from 3 tag 42", "10 x MPI_INT", "completion not yet seen"] {
-        assert!(told.contains(wanted), "no {wanted:?}: {told}");
+        assert!(printed.contains(wanted), "no {wanted:?}: {printed}");
     }
 }
 
@@ -278,16 +291,19 @@ fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_
         });
     }
     let saved = Saved::new(&[sample]);
-    let (told, _) = saved.told(&["--kind", "request"]);
-    assert!(told.contains("MPI_Ibarrier on \"solver\", completion not yet seen"), "{told}");
-    assert!(told.contains("MPI_Ibcast root 3 on \"solver\" 10 x MPI_INT, completion not yet seen"), "{told}");
-    let (told, _) = saved.told(&["--handle", "0xac000000"]);
-    assert!(told.contains("operation         MPI_Ibarrier (collective)"), "{told}");
+    let (printed, _) = saved.printed(&["--kind", "request"]);
+    assert!(printed.contains("MPI_Ibarrier on \"solver\", completion not yet seen"), "{printed}");
+    assert!(
+        printed.contains("MPI_Ibcast root 3 on \"solver\" 10 x MPI_INT, completion not yet seen"),
+        "{printed}"
+    );
+    let (printed, _) = saved.printed(&["--handle", "0xac000000"]);
+    assert!(printed.contains("operation         MPI_Ibarrier (collective)"), "{printed}");
     for wrong in ["MPI_INT", "buffer", "peer", "tag"] {
-        assert!(!told.contains(wrong), "{wrong:?} in {told}");
+        assert!(!printed.contains(wrong), "{wrong:?} in {printed}");
     }
-    let (told, _) = saved.told(&["--handle", "MPI_INT"]);
-    assert!(told.contains("request 0xac000001") && !told.contains("request 0xac000000"), "{told}");
+    let (printed, _) = saved.printed(&["--handle", "MPI_INT"]);
+    assert!(printed.contains("request 0xac000001") && !printed.contains("request 0xac000000"), "{printed}");
     let request = &saved.json(&["--handle", "0xac000000"])["ranks"][0]["objects"][0];
     assert!(request.get("datatype").is_none() && request.get("peer").is_none(), "{request}");
 }
@@ -305,27 +321,27 @@ fn a_handle_that_stood_for_several_requests_tells_nothing_that_was_one_of_thems(
         request.outstanding.set(2);
     });
     let saved = Saved::new(&[sample]);
-    let (told, _) = saved.told(&["--kind", "request"]);
-    assert!(told.contains("standard send, complete, the last of 3 with this handle"), "{told}");
-    let (told, _) = saved.told(&["--handle", "0xac000000"]);
+    let (printed, _) = saved.printed(&["--kind", "request"]);
+    assert!(printed.contains("standard send, complete, the last of 3 with this handle"), "{printed}");
+    let (printed, _) = saved.printed(&["--handle", "0xac000000"]);
     assert!(
-        told.contains("3 requests so far, all complete at start; 2 not completed by the program"),
-        "{told}"
+        printed.contains("3 requests so far, all complete at start; 2 not completed by the program"),
+        "{printed}"
     );
     for wrong in ["tag", "MPI_INT", "peer"] {
-        assert!(!told.contains(wrong), "{wrong:?} in {told}");
+        assert!(!printed.contains(wrong), "{wrong:?} in {printed}");
     }
 }
 
 #[test]
 fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
     let saved = two();
-    let (told, status) = saved.told(&["--leaks"]);
-    assert_eq!(status, Some(1), "{told}");
-    assert!(told.contains("  2 communicators, MPI_Comm_dup at 0x1234 (ranks [0-1])"), "{told}");
-    assert!(told.contains("  1 request, MPI_Irecv at 0x1234 (rank 1)"), "{told}");
-    let (told, status) = saved.told(&["--leaks", "--kind", "win"]);
-    assert!(status == Some(0) && told.contains("everything that was made has been freed"), "{told}");
+    let (printed, status) = saved.printed(&["--leaks"]);
+    assert_eq!(status, Some(1), "{printed}");
+    assert!(printed.contains("  2 communicators, MPI_Comm_dup at 0x1234 (ranks [0-1])"), "{printed}");
+    assert!(printed.contains("  1 request, MPI_Irecv at 0x1234 (rank 1)"), "{printed}");
+    let (printed, status) = saved.printed(&["--leaks", "--kind", "win"]);
+    assert!(status == Some(0) && printed.contains("everything that was made has been freed"), "{printed}");
     assert_eq!(saved.json(&["--leaks"])["leaks"][0]["count"], 2);
 }
 
@@ -336,13 +352,13 @@ fn freed_objects_are_shown_when_asked_for_and_say_so() {
     receive(&sample, RECEIVE, Life::FREED);
     receive(&sample, RECEIVE + 1, Life::MARKED);
     let saved = Saved::new(&[sample]);
-    let (told, _) = saved.told(&["--kind", "request"]);
-    assert!(told.contains("marked for freeing") && !told.contains("0xac000000"), "{told}");
-    let (told, _) = saved.told(&["--kind", "request", "--freed"]);
-    assert!(told.lines().any(|l| l.starts_with("0xac000000") && l.contains("freed  ")), "{told}");
-    let (told, status) = saved.told(&["--handle", "0xac000000"]);
-    assert!(status == Some(0) && told.contains("handle 0xac000000, freed"), "{told}");
-    assert_eq!(saved.told(&["--leaks"]).1, Some(0), "what is freed is no leak");
+    let (printed, _) = saved.printed(&["--kind", "request"]);
+    assert!(printed.contains("marked for freeing") && !printed.contains("0xac000000"), "{printed}");
+    let (printed, _) = saved.printed(&["--kind", "request", "--freed"]);
+    assert!(printed.lines().any(|l| l.starts_with("0xac000000") && l.contains("freed  ")), "{printed}");
+    let (printed, status) = saved.printed(&["--handle", "0xac000000"]);
+    assert!(status == Some(0) && printed.contains("handle 0xac000000, freed"), "{printed}");
+    assert_eq!(saved.printed(&["--leaks"]).1, Some(0), "what is freed is no leak");
 }
 
 #[test]
@@ -355,11 +371,11 @@ fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
     });
     let saved = Saved::new(&samples);
     let line = "  no longer known on ranks [0-2]: 40 to 42 freed objects";
-    assert!(!saved.told(&[]).0.contains("40"));
-    let (told, _) = saved.told(&["--freed"]);
-    assert_eq!(told.matches(line).count(), 1, "{told}");
-    let (told, _) = saved.told(&["--handle", "0x84000077"]);
-    assert_eq!(told.matches(line).count(), 1, "{told}");
+    assert!(!saved.printed(&[]).0.contains("40"));
+    let (printed, _) = saved.printed(&["--freed"]);
+    assert_eq!(printed.matches(line).count(), 1, "{printed}");
+    let (printed, _) = saved.printed(&["--handle", "0x84000077"]);
+    assert_eq!(printed.matches(line).count(), 1, "{printed}");
 }
 
 #[test]
@@ -370,39 +386,42 @@ fn objects_that_found_no_room_are_shown_for_all_ranks_with_the_reason() {
         sample.writer.header().lost[Loss::OBJECTS.0 as usize].set(2);
         sample
     });
-    let (told, _) = Saved::new(&samples).told(&[]);
-    assert!(told.contains("  lost on ranks [0-1]: 4 objects: the image could not grow"), "{told}");
+    let (printed, _) = Saved::new(&samples).printed(&[]);
+    assert!(printed.contains("  lost on ranks [0-1]: 4 objects: the image could not grow"), "{printed}");
 }
 
 #[test]
 fn what_cannot_be_seen_is_said_and_never_shown_as_nothing() {
     let sample = Sample::new("look", 0, 4);
-    let (told, status) = Saved::new(&[sample]).told(&[]);
-    assert!(status == Some(2) && told.contains("cannot see rank 0: objects are not recorded"), "{told}");
+    let (printed, status) = Saved::new(&[sample]).printed(&[]);
+    assert!(
+        status == Some(2) && printed.contains("cannot see rank 0: objects are not recorded"),
+        "{printed}"
+    );
     let sample = Sample::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     sample.state(State::STARTED);
-    let (told, status) = Saved::new(&[sample]).told(&["--kind", "comm"]);
-    assert!(status == Some(2) && told.contains("has not been through MPI_Init yet"), "{told}");
-    assert!(!told.contains("no comm"), "{told}");
+    let (printed, status) = Saved::new(&[sample]).printed(&["--kind", "comm"]);
+    assert!(status == Some(2) && printed.contains("has not been through MPI_Init yet"), "{printed}");
+    assert!(!printed.contains("no comm"), "{printed}");
 }
 
 #[test]
 fn a_handle_of_nothing_and_of_another_kind_is_status_2_with_the_reason() {
     let saved = two();
-    let (told, status) = saved.told(&["--rank", "0", "--kind", "comm", "--handle", "77"]);
-    assert!(status == Some(2) && told.contains("no comm has the handle 0x4d"), "{told}");
-    let (told, status) = saved.told(&["--rank", "0", "--kind", "datatype", "--handle", "0x84000001"]);
-    assert!(status == Some(2) && told.contains("it is the handle of a comm"), "{told}");
-    let (told, status) = saved.told(&["--rank", "0", "--handle", "77"]);
-    assert!(status == Some(2) && told.contains("no object has the handle 77"), "{told}");
-    let (told, status) = saved.told(&["--handle", "nobody"]);
-    assert!(status == Some(2) && told.contains("no object has the handle or name nobody"), "{told}");
-    let (told, status) = saved.told(&["--rank", "7"]);
-    assert!(status == Some(2) && told.contains("ranks that are: [0-1]"), "{told}");
-    assert_eq!(saved.told(&["--kind", "thread"]).1, Some(2));
-    assert_eq!(saved.told(&["--rank", "x"]).1, Some(2));
-    assert_eq!(saved.told(&["/no/such/file"]).1, Some(0), "the other files are still shown");
+    let (printed, status) = saved.printed(&["--rank", "0", "--kind", "comm", "--handle", "77"]);
+    assert!(status == Some(2) && printed.contains("no comm has the handle 0x4d"), "{printed}");
+    let (printed, status) = saved.printed(&["--rank", "0", "--kind", "datatype", "--handle", "0x84000001"]);
+    assert!(status == Some(2) && printed.contains("it is the handle of a comm"), "{printed}");
+    let (printed, status) = saved.printed(&["--rank", "0", "--handle", "77"]);
+    assert!(status == Some(2) && printed.contains("no object has the handle 77"), "{printed}");
+    let (printed, status) = saved.printed(&["--handle", "nobody"]);
+    assert!(status == Some(2) && printed.contains("no object has the handle or name nobody"), "{printed}");
+    let (printed, status) = saved.printed(&["--rank", "7"]);
+    assert!(status == Some(2) && printed.contains("ranks that are: [0-1]"), "{printed}");
+    assert_eq!(saved.printed(&["--kind", "thread"]).1, Some(2));
+    assert_eq!(saved.printed(&["--rank", "x"]).1, Some(2));
+    assert_eq!(saved.printed(&["/no/such/file"]).1, Some(0), "the other files are still shown");
 }
 
 #[test]
@@ -446,14 +465,14 @@ fn the_json_has_the_published_form() {
     let hint = "`mpiscope inspect --schema` is another: write it there, if fields were only added";
     assert!(text(&output.stdout) == published, "share/mpiscope.inspect.3.schema.json: {hint}");
     let schema: Value = serde_json::from_str(&published).unwrap();
-    let told = two().json(&["--kind", "comm"]);
-    assert_eq!(told["schema"], "mpiscope.inspect/3");
+    let printed = two().json(&["--kind", "comm"]);
+    assert_eq!(printed["schema"], "mpiscope.inspect/3");
     // What ranks share is joined by its fields, not by what a text would say of it.
-    let merged = &told["shared"][0]["merged"];
+    let merged = &printed["shared"][0]["merged"];
     assert!(merged["agreed"]["size"].is_u64() && merged["agreed"]["kind"] == "comm", "{merged:#}");
     let differs = merged["differs"].as_object().unwrap();
     assert!(differs.values().flat_map(|all| all.as_array().unwrap()).all(|one| one["ranks"].is_string()));
-    let object = told["ranks"][0]["objects"][0].as_object().unwrap();
+    let object = printed["ranks"][0]["objects"][0].as_object().unwrap();
     let known = [fields(&schema, "Communicator"), vec!["brief".to_owned()]].concat();
     let unknown: Vec<&String> = object.keys().filter(|key| !known.contains(key)).collect();
     assert!(unknown.is_empty(), "{unknown:?} are not in the schema");

@@ -2,10 +2,10 @@
 
 use super::images::{self, ImageEntry};
 use super::{Acquired, Error, Users};
-use crate::bounded::{self, Outcome};
-use crate::families::Families;
+use crate::process_tree::Families;
 use crate::scheduler::{self, SlurmId};
 use crate::shell::quoted;
+use crate::time_limit::{self, Outcome};
 use mpiscope_target::{Files, Live, Target, procfs};
 use serde::de::DeserializeOwned;
 use std::env;
@@ -174,7 +174,7 @@ impl Remote {
             }
         };
         let limit = self.limit.saturating_add(longer);
-        let outcome = bounded::run(&mut command, limit);
+        let outcome = time_limit::run(&mut command, limit);
         let outcome = outcome.map_err(|e| fail(format!("{}: {e}", command.get_program().display())))?;
         match outcome.status {
             Some(_) => Ok(outcome),

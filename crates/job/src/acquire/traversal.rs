@@ -3,7 +3,7 @@
 use super::images;
 use super::mpi2dd::{self, Block};
 use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
-use crate::side_by_side;
+use crate::parallel;
 use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -319,7 +319,7 @@ impl<'a> Walk<'a> {
         }
         self.asked.extend(new.iter().map(|(host, _)| host.clone()));
         let (hosts, users) = (self.hosts, &self.users);
-        let answers = side_by_side::ask(&new, |(host, pids)| hosts.ask(host, pids, users));
+        let answers = parallel::ask(&new, |(host, pids)| hosts.ask(host, pids, users));
         for ((host, _), answer) in new.iter().zip(answers) {
             match answer {
                 Ok(found) => self.take_in(host, found),

@@ -10,12 +10,12 @@ use super::{
 use crate::Error;
 use crate::acquire::Entry;
 use crate::clock::Moment;
-use crate::course::Followed;
 use crate::discover::{Job, JobImage};
-use crate::elsewhere::{Elsewhere, NONE_HERE};
 use crate::host_identity::HostIdentity;
+use crate::monitor::Followed;
 use crate::names::Locate;
 use crate::objects::{FileContext, Kind, Reader};
+use crate::other_hosts::{Elsewhere, NONE_HERE};
 use crate::placement::Placement;
 use crate::process::Process;
 use crate::questions::observation::Observation;

@@ -59,11 +59,11 @@ impl Facts {
     /// Reads them; what is damaged or not recorded is empty.
     pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let call_sites = sites::of_rank(rank).unwrap_or_default();
-        Self { files: files(rank), call_sites, ..Self::glance(rank, placement) }
+        Self { files: files(rank), call_sites, ..Self::snapshot(rank, placement) }
     }
 
     /// The same without files and call sites.
-    pub fn glance<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
+    pub fn snapshot<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let image = rank.image();
         let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();
         let traffic = totals.first().map(|snapshot| &snapshot.value);

@@ -1,7 +1,7 @@
 //! Whose launcher a command is: what it says of itself.
 
 use super::{Check, Family, Result};
-use crate::bounded;
+use crate::time_limit;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub fn launcher(command: &Path) -> Launcher {
         check: Check::of(NAME, Result::Problem, found, remedy),
     };
     let shown = command.display();
-    match bounded::run(Command::new(command).arg("--version"), PATIENCE) {
+    match time_limit::run(Command::new(command).arg("--version"), PATIENCE) {
         Err(why) => unknown(
             format!("{shown} cannot be started: {why}"),
             "name the mpirun of the program's MPI library",

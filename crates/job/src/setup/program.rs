@@ -1,7 +1,7 @@
 //! Whether the layer can come between a program and its MPI library.
 
 use super::{Check, Family, Result};
-use crate::bounded;
+use crate::time_limit;
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSymbol};
 use std::fs;
@@ -125,7 +125,7 @@ fn calls_a_library(elf: &ElfFile64<'_, Endianness>) -> bool {
 
 /// Asks the program's own loader which libraries it would load; those that are not found are a problem.
 fn listed(path: &Path, loader: &Path, found: &mut Program) -> String {
-    let listed = bounded::run(Command::new(loader).arg("--list").arg(path), PATIENCE);
+    let listed = time_limit::run(Command::new(loader).arg("--list").arg(path), PATIENCE);
     let text = match &listed {
         Ok(outcome) => String::from_utf8_lossy(&outcome.stdout).into_owned(),
         Err(_) => String::new(),

@@ -20,7 +20,7 @@ pub use tree::{Node, Stacks, merge};
 
 use crate::core::{Frame, walk_from};
 use crate::discover::{Job, JobImage};
-use crate::living;
+use crate::live_process;
 use crate::names::Locate;
 use crate::objects::ProcessContext;
 use crate::process::{Process, ThreadFacts};
@@ -68,7 +68,7 @@ pub struct Taken {
 /// moment, one thread at a time.
 #[must_use]
 pub fn of_job(job: &Job, symbols: &dyn Locate) -> Vec<Taken> {
-    let (reader, places) = (living::Reader::default(), Places::default());
+    let (reader, places) = (live_process::Reader::default(), Places::default());
     let of = |found: &JobImage| {
         let living = reader.read(found).ok().flatten()?;
         let process = &living.process;
@@ -194,7 +194,7 @@ fn refusal(pid: u32, why: &std::io::Error) -> String {
         (_, Some(tracer)) if tracer != "0" => {
             format!("process {tracer} traces it already, as a debugger does")
         }
-        (std::io::ErrorKind::PermissionDenied, _) => match living::may_read(pid) {
+        (std::io::ErrorKind::PermissionDenied, _) => match live_process::may_read(pid) {
             Err(why) => why.to_string(),
             Ok(()) => "the system does not allow it to be traced".to_owned(),
         },

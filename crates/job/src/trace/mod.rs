@@ -20,7 +20,7 @@ pub use arrows::{End, Message};
 pub use mpiscope_image::trace::{size, window};
 
 use crate::discover::Job;
-use crate::living::Reader;
+use crate::live_process::Reader;
 use crate::names::Locate;
 use crate::process::Process;
 use crate::process_file::ProcessFile;

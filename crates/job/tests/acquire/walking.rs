@@ -178,7 +178,7 @@ fn a_rank_that_has_ended_stays_in_the_list_and_is_marked() {
 }
 
 #[test]
-fn a_damaged_table_costs_what_it_names_and_is_told() {
+fn a_damaged_table_costs_what_it_names_and_is_reported() {
     let mut fake = two_jobs("a");
     fake.processes.get_mut(&("a".to_owned(), 20)).unwrap().int(0, i32::MAX);
     let found = acquire(&fake, Start::Pids(vec![10]), true).unwrap();

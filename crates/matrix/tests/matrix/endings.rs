@@ -36,9 +36,9 @@ const ENDINGS: [(&str, &[&str], After); 8] = [
     ("an_abort_leaves_a_report", &["abort-one", "7"], After::Aborted),
     ("an_exit_without_finalize_leaves_a_report", &["no-finalize", "0"], After::Unfinished),
     ("a_failing_exit_without_finalize_leaves_a_report", &["no-finalize", "5"], After::Unfinished),
-    ("a_crash_before_init_is_told", &["crash-before-init"], After::Sentence),
-    ("an_exit_before_init_is_told", &["exit-before-init", "3"], After::Sentence),
-    ("a_program_without_mpi_is_told", &["never-mpi", "0"], After::Sentence),
+    ("a_crash_before_init_is_reported", &["crash-before-init"], After::Sentence),
+    ("an_exit_before_init_is_reported", &["exit-before-init", "3"], After::Sentence),
+    ("a_program_without_mpi_is_reported", &["never-mpi", "0"], After::Sentence),
 ];
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {

@@ -80,7 +80,7 @@ fn with_tool(library: &Library, pair: &Pair, dir: &Path) -> Result<String> {
     build(library, &paths::programs().join(format!("{app}.c")), &binary, &[])?;
     let mut command = library.launch(ranks);
     command.arg("env").arg(format!("MESSAGE_LOG_DIR={}", dir.display()));
-    command.arg(format!("TRAFFIC_OUT={}", dir.join("told").display()));
+    command.arg(format!("TRAFFIC_OUT={}", dir.join("output").display()));
     if wrapped {
         let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
         command.arg(format!("MPISCOPE_LAYER={}", layer()?.display()));
@@ -98,8 +98,8 @@ fn with_tool(library: &Library, pair: &Pair, dir: &Path) -> Result<String> {
 type Message = (String, i64, i64, u64);
 
 /// What a rank of the random traffic did on MPI_COMM_WORLD, in no order.
-fn told(dir: &Path, rank: usize) -> Result<BTreeMap<Message, usize>> {
-    let text = fs::read_to_string(dir.join(format!("told.{rank}")))?;
+fn output(dir: &Path, rank: usize) -> Result<BTreeMap<Message, usize>> {
+    let text = fs::read_to_string(dir.join(format!("output.{rank}")))?;
     let world = text.lines().find_map(|line| line.strip_prefix("comm world ")?.split(' ').next());
     let world = world.context("the ledger does not name the world")?;
     let mut messages = BTreeMap::new();
@@ -132,7 +132,7 @@ fn message_logger(library: &Library) -> Result<()> {
             *logged.entry(message).or_default() += 1;
             count += 1;
         }
-        ensure!(logged == told(dir.path(), rank)?, "rank {rank}: the log differs from the ledger:\n{text}");
+        ensure!(logged == output(dir.path(), rank)?, "rank {rank}: the log differs from the ledger:\n{text}");
         let last = format!("# {count} messages, 0 events dropped");
         ensure!(text.lines().last() == Some(last.as_str()), "{:?}, not {last:?}", text.lines().last());
     }
@@ -158,7 +158,7 @@ fn live_histogram(library: &Library) -> Result<()> {
     let pair = Pair { tool: "live_histogram", app: "traffic", ranks: 2, arguments, wrapped: true };
     let stderr = with_tool(library, &pair, dir.path())?;
     let mut expected: BTreeMap<u64, usize> = BTreeMap::new();
-    for ((what, _, _, bytes), count) in told(dir.path(), 0)? {
+    for ((what, _, _, bytes), count) in output(dir.path(), 0)? {
         if what == "recv" {
             *expected.entry(if bytes == 0 { 1 } else { (bytes + 1).next_power_of_two() }).or_default() +=
                 count;

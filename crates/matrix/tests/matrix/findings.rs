@@ -120,8 +120,8 @@ fn one(subject: &Subject, library: &Library, expected: &Expected) -> Result<()> 
         let line = expected.line.map(|line| format!("broken.c:{line}"));
         let shown = finding.line.as_deref().unwrap_or_default();
         ensure!(line.as_ref().is_none_or(|line| shown.ends_with(line)), "not at {line:?}: {finding:#?}");
-        let told = outcome.stderr.contains(&finding.sentence) || expected.kind == "not-freed";
-        ensure!(told, "the report for people does not say it: {}", outcome.describe());
+        let said = outcome.stderr.contains(&finding.sentence) || expected.kind == "not-freed";
+        ensure!(said, "the report for people does not say it: {}", outcome.describe());
     }
     let others: Vec<_> =
         found.iter().filter(|f| f.kind != expected.kind && f.kind != "not-freed" && !expected.dies).collect();

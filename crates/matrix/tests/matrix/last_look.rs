@@ -117,7 +117,7 @@ fn check(subject: &Subject, library: &Library, signal: Signal) -> Result<()> {
     if signal != Signal::USR1 {
         job.finish()?;
     }
-    let told = job.stderr();
-    ensure!(told.matches(SAID).count() == 1, "said more than once\n{told}");
+    let printed = job.stderr();
+    ensure!(printed.matches(SAID).count() == 1, "said more than once\n{printed}");
     Ok(())
 }

@@ -38,7 +38,7 @@ fn random_traffic(library: &Library) -> Result<()> {
     let mut command = Command::new(&mpiscope);
     command.args(["run", "--quiet", "--out"]).arg(&out);
     library.set_environment(&mut command);
-    command.env("TRAFFIC_OUT", dir.path().join("told"));
+    command.env("TRAFFIC_OUT", dir.path().join("ledger"));
     command.arg(&library.mpirun).args(library.launch_arguments(RANKS)).arg(&binary).args(["11", "3"]);
     let outcome = run::bounded(&mut command, LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
@@ -51,9 +51,12 @@ fn random_traffic(library: &Library) -> Result<()> {
         sites(&written),
         sites(&report)
     );
-    let (told, sizes) = told(dir.path())?;
+    let (ledger, sizes) = ledger(dir.path())?;
     let shown = shown(&report)?;
-    ensure!(told.len() > RANKS && shown == told, "the matrix is {shown:?}, and the program says {told:?}");
+    ensure!(
+        ledger.len() > RANKS && shown == ledger,
+        "the matrix is {shown:?}, and the program says {ledger:?}"
+    );
     let classes = report["sections"]["messages"]["sizes"].as_array().context("no sizes")?;
     let class = |class: &Value| Some((class["from"].as_u64()?, class["received"].as_u64()?));
     let received: BTreeMap<u64, u64> = classes.iter().filter_map(class).filter(|(_, n)| *n > 0).collect();
@@ -88,10 +91,10 @@ fn shown(report: &Value) -> Result<Matrix> {
 }
 
 /// What all ranks say of their messages, and how many they received by the least size of the class.
-pub fn told(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
+pub fn ledger(dir: &Path) -> Result<(Matrix, BTreeMap<u64, u64>)> {
     let (mut matrix, mut sizes) = (Matrix::new(), BTreeMap::new());
     for rank in 0..RANKS {
-        let text = fs::read_to_string(dir.join(format!("told.{rank}")))?;
+        let text = fs::read_to_string(dir.join(format!("ledger.{rank}")))?;
         let named = |line: &str| {
             let (name, rest) = line.strip_prefix("comm ")?.split_once(' ')?;
             Some((rest.split_once(' ')?.0.to_owned(), name.to_owned()))

@@ -13,7 +13,7 @@ use mpiscope_testkit::trials::checked;
 use mpiscope_testkit::{paths, run};
 use serde_json::Value;
 
-use crate::reported::{RANKS, told};
+use crate::reported::{RANKS, ledger};
 use crate::subject::LIMIT;
 use crate::tool::build;
 
@@ -52,7 +52,7 @@ fn traced(library: &Library, dir: &Path, size: &str) -> Result<Vec<Value>> {
     let mut command = Command::new(&mpiscope);
     command.args(["run", "--quiet", size, "--out"]).arg(&out);
     library.set_environment(&mut command);
-    command.env("TRAFFIC_OUT", dir.join("told"));
+    command.env("TRAFFIC_OUT", dir.join("ledger"));
     let arguments = library.launch_arguments(RANKS);
     command.arg(&library.mpirun).args(arguments).arg(dir.join("traffic")).args(["11", "3"]);
     let outcome = run::bounded(&mut command, LIMIT)?;
@@ -67,18 +67,18 @@ fn traced(library: &Library, dir: &Path, size: &str) -> Result<Vec<Value>> {
 fn windows(library: &Library) -> Result<()> {
     let dir = tempfile::tempdir()?;
     build(library, &paths::programs().join("trace_window.c"), &dir.path().join("program"), &[])?;
-    let (lines, told) = limited(library, dir.path(), &["--trace-window=0.3,1.3"], "1600")?;
+    let (lines, ledger) = limited(library, dir.path(), &["--trace-window=0.3,1.3"], "1600")?;
     let [from, until] = [300_000_000, 1_300_000_000_u64];
     let start = lines[0]["start_unix_ns"].as_u64().context("no start")?;
     for call in of(&lines, "call") {
         let at = |name: &str| Some(start + call[name].as_u64()?);
         let rank = call["rank"].as_u64().context("no rank")?;
-        let [before, behind, _] = told.get(&rank).with_context(|| format!("rank {rank} says nothing"))?;
+        let [before, behind, _] = ledger.get(&rank).with_context(|| format!("rank {rank} says nothing"))?;
         // The first call of the rank begins between the two. Clocks of a process are read one after the other.
         let slack = 5_000_000;
         let in_time =
             at("end_ns") >= Some(before + from - slack) && at("begin_ns") < Some(behind + until + slack);
-        ensure!(in_time, "not in the window: {call}, {told:?}, {start}");
+        ensure!(in_time, "not in the window: {call}, {ledger:?}, {start}");
     }
     let ranks = |lines: &[Value], function: &str| -> Vec<u64> {
         let calls = of(lines, "call").filter(|call| call["function"] == function);
@@ -108,16 +108,16 @@ fn limited(library: &Library, dir: &Path, options: &[&str], argument: &str) -> R
     command.arg(&library.mpirun).args(library.launch_arguments(RANKS)).arg(dir.join("program")).arg(argument);
     let outcome = run::bounded(&mut command, LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
-    let told = outcome.stdout.lines().filter_map(|line| {
+    let ledger = outcome.stdout.lines().filter_map(|line| {
         let mut numbers = line.split_whitespace().map(str::parse);
         Some((numbers.next()?.ok()?, [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?]))
     });
-    let told = told.collect();
+    let ledger = ledger.collect();
     let outcome =
         run::bounded(Command::new(&mpiscope).args(["trace", "--format", "jsonl"]).arg(&out), LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
     let lines = outcome.stdout.lines().map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<_>>()?;
-    Ok((lines, told))
+    Ok((lines, ledger))
 }
 
 fn of<'a>(lines: &'a [Value], event: &'a str) -> impl Iterator<Item = &'a Value> {
@@ -150,8 +150,8 @@ fn archive(lines: &[Value], dir: &Path) -> Result<()> {
         outcome.describe()
     );
     let (sent, received) = (printed(&["MPI_SEND", "MPI_ISEND"]), printed(&["MPI_RECV", "MPI_IRECV"]));
-    let told = of(lines, "message").filter(|message| !message["end_ns"].is_null()).count();
-    ensure!((sent, received) == (of(lines, "message").count(), told), "{sent} sent, {received} received");
+    let ledger = of(lines, "message").filter(|message| !message["end_ns"].is_null()).count();
+    ensure!((sent, received) == (of(lines, "message").count(), ledger), "{sent} sent, {received} received");
     let collectives =
         of(lines, "call").filter(|call| call["function"] == "MPI_Barrier" || call["function"] == "MPI_Bcast");
     let (begun, ended) = (printed(&["MPI_COLLECTIVE_BEGIN"]), printed(&["MPI_COLLECTIVE_END"]));
@@ -179,9 +179,9 @@ fn messages(lines: &[Value], dir: &Path) -> Result<()> {
         let late = number("end_ns")? + 1_000_000;
         ensure!(number("begin_ns")? <= late, "received before it was sent: {message}");
     }
-    let (told, _) = told(dir)?;
-    let told: BTreeMap<_, _> = told.into_iter().map(|(key, [.., n, bytes])| (key, [n, bytes])).collect();
-    ensure!(found == told, "the trace has {found:?}, and the program says {told:?}");
+    let (ledger, _) = ledger(dir)?;
+    let ledger: BTreeMap<_, _> = ledger.into_iter().map(|(key, [.., n, bytes])| (key, [n, bytes])).collect();
+    ensure!(found == ledger, "the trace has {found:?}, and the program says {ledger:?}");
     Ok(())
 }
 

@@ -121,8 +121,8 @@ fn of_library(_: &Subject, library: &Library) -> Result<()> {
     let counted = all.iter().filter(|item| item["kind"] == "cvar").count();
     ensure!(counted > 300, "{counted} control variables");
     for item in all.iter().filter(|item| item["kind"] == "cvar" || item["kind"] == "pvar") {
-        let told = ["values", "needs", "problem"].iter().filter(|key| !item[**key].is_null()).count();
-        ensure!(told == 1, "a value, or what it needs, or why not: {item}");
+        let output = ["values", "needs", "problem"].iter().filter(|key| !item[**key].is_null()).count();
+        ensure!(output == 1, "a value, or what it needs, or why not: {item}");
     }
     has(named(all, "cvar", setting.name)?, setting.default, "default", None)?;
     named(all, "enumeration", "mpiscope_function")?;

@@ -98,7 +98,7 @@ fn agree(job: &Job, stage: &str, rank: usize, report: &Value) -> Result<()> {
     let (before, after) = (inside(job, stage, rank, "")?, inside(job, stage, rank, ".after")?);
     let outside = outside(report, rank)?;
     let (mut compared, mut wrong) = (0, Vec::new());
-    for (key, told) in &before {
+    for (key, output) in &before {
         // The most that ever lived is known to tools inside only.
         if key.0 == "mpiscope_live_objects_high" {
             continue;
@@ -107,11 +107,11 @@ fn agree(job: &Job, stage: &str, rank: usize, report: &Value) -> Result<()> {
             wrong.push(format!("{key:?} is not seen from outside"));
             continue;
         };
-        let later = after.get(key).unwrap_or(told);
-        if !same(told, later, seen) {
+        let later = after.get(key).unwrap_or(output);
+        if !same(output, later, seen) {
             wrong.push(format!(
                 "{key:?}: inside {}, then {}; outside {}",
-                brief(told),
+                brief(output),
                 brief(later),
                 brief(seen)
             ));

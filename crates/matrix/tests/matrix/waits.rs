@@ -92,9 +92,9 @@ fn check_many(subject: &Subject, library: &Library) -> Result<()> {
     let running: report::Report = serde_json::from_value(json(&["report", "--json", &job.target()])?)?;
     job.signal("go")?;
     job.finish()?;
-    let told = fs::read_to_string(job.path().join("stdout"))?;
-    let words: Vec<&str> = told.split_whitespace().collect();
-    let [count, seconds, line] = words[..] else { anyhow::bail!("not understood: {told}") };
+    let output = fs::read_to_string(job.path().join("stdout"))?;
+    let words: Vec<&str> = output.split_whitespace().collect();
+    let [count, seconds, line] = words[..] else { anyhow::bail!("not understood: {output}") };
     let (count, known, line): (u64, f64, _) =
         (count.parse()?, seconds.parse()?, format!("waits_many.c:{line}"));
     let report = report::read(&job.path().join("out"))?;

@@ -351,7 +351,7 @@ fn on_drops(registry: &Registry, handle: RegistrationWord, log: &Log<String>, na
 }
 
 #[test]
-fn losses_are_told_before_the_next_event_of_the_source_to_whomever_that_goes() {
+fn losses_are_reported_before_the_next_event_of_the_source_to_whomever_that_goes() {
     let registry = fixture();
     let other_source = registry.add_source(SourceSpec::new("two", 1, || 0)).unwrap();
     let log: Log<String> = Log::default();
@@ -493,7 +493,7 @@ fn the_last_finalize_frees_registrations() {
 }
 
 #[test]
-fn the_provider_is_told_of_registrations() {
+fn the_provider_is_reported_of_registrations() {
     let registry = Registry::new();
     let log: Log<(u64, bool)> = Log::default();
     let inner = log.clone();

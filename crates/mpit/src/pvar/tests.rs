@@ -143,7 +143,7 @@ fn all_handles_ignores_what_is_read_only() {
 }
 
 #[test]
-fn freed_foreign_and_other_sessions_handles_are_told_and_not_followed() {
+fn freed_foreign_and_other_sessions_handles_are_reported_and_not_followed() {
     let (registry, session, handle) = registry_with(counter("c"), AtomicU64::new(0));
     let other = registry.pvar_session_create().unwrap();
     let mut buffer = [0; 8];
@@ -292,7 +292,7 @@ fn the_object_is_ignored_if_the_variable_is_bound_to_nothing() {
 }
 
 #[test]
-fn the_provider_is_told_of_the_first_start_and_the_last_stop() {
+fn the_provider_is_reported_of_the_first_start_and_the_last_stop() {
     let instrument =
         Arc::new(PerObject { interest: AtomicU32::new(0), wanted: AtomicBool::new(false) });
     let registry = Registry::new();

@@ -72,8 +72,8 @@ pub fn everything(target: Arc<dyn Target>, running: &Running, plugins: &Plugins)
         answers.insert("other kind".into(), says("datatype", running.value("mine", "comm")?));
         answers.insert("no address".into(), says("status", 8));
         let numbered = handles.from_fortran("file", 4711);
-        let told = numbered.map_or_else(|error| error.to_string(), |handle| format!("{handle:#x}"));
-        answers.insert("no number".into(), json!(told));
+        let output = numbered.map_or_else(|error| error.to_string(), |handle| format!("{handle:#x}"));
+        answers.insert("no number".into(), json!(output));
     }
     let dump = queues::dump(plugins.queues.as_os_str(), &process)?;
     answers.insert("queues".into(), serde_json::to_value(dump)?);

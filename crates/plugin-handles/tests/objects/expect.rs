@@ -52,7 +52,7 @@ pub fn everything(library: &Library, running: &mut Running, plugins: &Plugins) -
     }
     ensure!(wrong.is_empty(), "{}\n{:#}", wrong.join("\n"), said.answers);
     let live = said.answers;
-    let told = inspected::inspect(&pid.to_string(), running)?;
+    let output = inspected::inspect(&pid.to_string(), running)?;
     // What is left out here and below is a trial of its own that is ignored, see `main`.
     let gdb = match trials::gdb() {
         None => Some(inspected::gdb(&["-p".into(), pid.to_string().into()], running)?),
@@ -65,7 +65,7 @@ pub fn everything(library: &Library, running: &mut Running, plugins: &Plugins) -
     let also_dead = gdb.is_some() && ["mpich-5.0", "openmpi-5.0"].contains(&library.name.as_str());
     let dead_gdb = if also_dead { Some(inspected::gdb(&files, running)?) } else { None };
     let gdb: Vec<_> = gdb.into_iter().chain(dead_gdb).collect();
-    let inspect = [told, inspected::inspect(&core.display().to_string(), running)?];
+    let inspect = [output, inspected::inspect(&core.display().to_string(), running)?];
     items::check(library, running, &Answers { inspect, plugin: [live, dead], gdb })
 }
 

@@ -80,9 +80,9 @@ pub fn gdb(files: &[OsString], running: &Running) -> Result<BTreeMap<String, Str
     command.args(files).env("MPISCOPE", paths::mpiscope().context("no mpiscope command")?);
     let outcome = run::bounded(&mut command, LIMIT)?;
     ensure!(!outcome.timed_out, "gdb does not end: {}", outcome.describe());
-    let told = outcome.stdout.split(MARK).skip(1).filter_map(|part| {
+    let output = outcome.stdout.split(MARK).skip(1).filter_map(|part| {
         let (name, text) = part.split_once('\n')?;
         Some((name.to_owned(), text.to_owned()))
     });
-    Ok(told.collect())
+    Ok(output.collect())
 }

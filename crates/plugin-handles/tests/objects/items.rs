@@ -246,7 +246,7 @@ pub fn complete() -> Result<()> {
         let found = (count("information"), count("bonus"));
         ensure!(found == (information, bonus), "{kind}: {found:?}, not {:?}", (information, bonus));
     }
-    let told = rows.iter().any(|row| row.results.values().any(|result| result == "="));
-    ensure!(told, "nothing is told on any library");
+    let output = rows.iter().any(|row| row.results.values().any(|result| result == "="));
+    ensure!(output, "nothing is told on any library");
     Ok(())
 }

@@ -143,9 +143,9 @@ impl Phase {
         let handle = format!("{:#x}", running.value("mine", "comm")?);
         command.args(["inspect", &running.pid()?.to_string(), "--kind", "comm", "--handle", &handle]);
         let outcome = run::bounded(&mut command, LIMIT)?;
-        let told = format!("{}{}", outcome.stdout, outcome.stderr);
-        let told: Vec<&str> = told.split_whitespace().collect();
-        let right = outcome.code() == self.status && told.join(" ").contains(self.words);
+        let output = format!("{}{}", outcome.stdout, outcome.stderr);
+        let output: Vec<&str> = output.split_whitespace().collect();
+        let right = outcome.code() == self.status && output.join(" ").contains(self.words);
         ensure!(right, "wanted {} and {:?}: {}", self.status, self.words, outcome.describe());
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::render::{Block, Table, bytes, duration};
 use mpiscope_job::Members;
-use mpiscope_job::course::windows::Growth;
+use mpiscope_job::monitor::windows::Growth;
 use mpiscope_job::placement::Placement;
 use mpiscope_job::report::JobReport;
 use mpiscope_job::report::sections::Memory;

@@ -1,7 +1,7 @@
 //! The run in windows of time.
 
 use crate::render::{Block, Table, duration};
-use mpiscope_job::course::windows::{Window, Windows};
+use mpiscope_job::monitor::windows::{Window, Windows};
 use mpiscope_job::report::JobReport;
 
 /// Rows of the table: of more windows, those that follow each other stand in one row.

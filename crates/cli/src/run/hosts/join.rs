@@ -2,19 +2,19 @@
 
 use super::FromHost;
 use mpiscope_job::clock::Moment;
-use mpiscope_job::course::Followed;
+use mpiscope_job::clock_offset::{HostClock, Offset};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::Evidence;
-use mpiscope_job::living::Reader;
-use mpiscope_job::offset::{HostClock, Offset};
+use mpiscope_job::live_process::Reader;
+use mpiscope_job::monitor::Followed;
+use mpiscope_job::parallel;
 use mpiscope_job::report::{Observed, of_job};
-use mpiscope_job::side_by_side;
 use mpiscope_job::{JobReport, RankSet};
 use std::path::Path;
 
 /// The processes of other hosts, and what could not be had.
 pub fn observed(others: &[FromHost]) -> (Vec<Observed>, Vec<String>) {
-    let hosts = side_by_side::work(others, of_host);
+    let hosts = parallel::work(others, of_host);
     let (processes, problems): (Vec<_>, Vec<_>) = hosts.into_iter().unzip();
     (processes.into_iter().flatten().collect(), problems.concat())
 }

@@ -23,8 +23,8 @@ pub mod shared;
 pub mod uplink;
 pub mod wrapped;
 
+use mpiscope_job::clock_offset::HostClock;
 use mpiscope_job::evidence::Evidence;
-use mpiscope_job::offset::HostClock;
 use std::time::Duration;
 
 /// Where a host finds the process that reports: `PORT ADDRESS…`.

@@ -6,7 +6,7 @@ use super::message::{self, Identity, Message};
 use super::sealed::{Sealed, Secret, Side};
 use super::{PLACE, SECRET, patience};
 use mpiscope_job::clock::Moment;
-use mpiscope_job::elsewhere::announced::{self, Announcement};
+use mpiscope_job::other_hosts::announced::{self, Announcement};
 use std::env;
 use std::fs::File;
 use std::io;

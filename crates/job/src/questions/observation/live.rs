@@ -3,9 +3,9 @@
 use super::read::{Context, observe};
 use super::{Observation, Stage, Thread};
 use crate::discover::{Job, JobImage};
-use crate::each_image::each_image;
 use crate::evidence::{About, Symbols};
 use crate::names::Locate;
+use crate::parallel_images::each_image;
 use crate::process::Process;
 use crate::python;
 use crate::rank::{Rank, SymbolContext};

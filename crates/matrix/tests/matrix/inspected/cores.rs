@@ -27,13 +27,13 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
         let computes = ranks.iter().any(last);
         Ok(computes && sits(0, "MPI_Recv") && sits(1, "MPI_Allreduce") && sits(3, "MPI_Allreduce"))
     })?;
-    let told = text(&["ps", &target])?;
-    let row = told.lines().find(|line| line.starts_with("2 ")).unwrap_or_default();
+    let output = text(&["ps", &target])?;
+    let row = output.lines().find(|line| line.starts_with("2 ")).unwrap_or_default();
     // It looks for a file and sleeps, in turns.
     let outside = ["computing", "sleeping"]
         .iter()
         .any(|doing| row.contains(&format!("  {doing}  after MPI_Allgather  ")));
-    ensure!(outside && row.contains("  inspected.c:"), "{told}");
+    ensure!(outside && row.contains("  inspected.c:"), "{output}");
     job.signal("go")?;
     let dirs: Vec<_> = (0..4).map(|rank| job.path().join(rank.to_string())).collect();
     let written = |rank: usize| dirs.get(rank).and_then(|dir| core_in(dir)).is_some();
@@ -55,7 +55,7 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
 fn postmortem(files: &[String]) -> Result<()> {
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     let outcome = mpiscope(&words(&[&["core"][..], &files].concat()))?;
-    let told = &outcome.stdout;
+    let output = &outcome.stdout;
     ensure!(outcome.code() == 1, "{}", outcome.describe());
     for wanted in [
         "4 core files: ranks [0-3] of 4",
@@ -71,7 +71,7 @@ fn postmortem(files: &[String]) -> Result<()> {
         ", not entered by ranks [0,2], for ",
         "  rank 2: has ended: it died of SIGSEGV\n",
     ] {
-        ensure!(told.contains(wanted), "no {wanted:?} in\n{told}{}", outcome.stderr);
+        ensure!(output.contains(wanted), "no {wanted:?} in\n{output}{}", outcome.stderr);
     }
     let postmortem = json(&[&["core", "--json"][..], &files].concat())?;
     ensure!(

@@ -110,12 +110,12 @@ fn gdb(library: &Library, commands: &[String], files: &[OsString], launched: boo
     Ok(format!("{}\n{}", outcome.stdout, outcome.stderr))
 }
 
-fn all(told: &str, which: &str) -> Result<()> {
+fn all(shown: &str, which: &str) -> Result<()> {
     for wanted in ANSWERS {
-        ensure!(told.contains(wanted), "{which}: no {wanted:?} in\n{told}");
+        ensure!(shown.contains(wanted), "{which}: no {wanted:?} in\n{shown}");
     }
-    ensure!(!told.contains('\x1b'), "{which}: a name controls the terminal:\n{told:?}");
-    ensure!(!told.contains("auto-load"), "{which}: gdb warns of the layer:\n{told}");
-    ensure!(!told.contains("Traceback") && !told.contains("Python Exception"), "{which}:\n{told}");
+    ensure!(!shown.contains('\x1b'), "{which}: a name controls the terminal:\n{shown:?}");
+    ensure!(!shown.contains("auto-load"), "{which}: gdb warns of the layer:\n{shown}");
+    ensure!(!shown.contains("Traceback") && !shown.contains("Python Exception"), "{which}:\n{shown}");
     Ok(())
 }

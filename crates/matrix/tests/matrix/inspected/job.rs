@@ -76,7 +76,7 @@ impl Job {
         self.child.id().to_string()
     }
 
-    fn told(&self) -> String {
+    fn output(&self) -> String {
         let text = |name: &str| std::fs::read_to_string(self.path().join(name)).unwrap_or_default();
         format!("--- stdout\n{}\n--- stderr\n{}", text("stdout"), text("stderr"))
     }
@@ -94,9 +94,9 @@ impl Job {
             }
             if let Some(status) = self.child.try_wait()? {
                 self.ended = true;
-                bail!("the job ended ({status}) before {what}\n{}", self.told());
+                bail!("the job ended ({status}) before {what}\n{}", self.output());
             }
-            ensure!(Instant::now() < end, "no end of waiting for {what}\n{}", self.told());
+            ensure!(Instant::now() < end, "no end of waiting for {what}\n{}", self.output());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -129,7 +129,7 @@ impl Job {
     pub fn finish(&mut self) -> Result<()> {
         let end = Instant::now() + LIMIT;
         while self.child.try_wait()?.is_none() {
-            ensure!(Instant::now() < end, "the job does not end\n{}", self.told());
+            ensure!(Instant::now() < end, "the job does not end\n{}", self.output());
             std::thread::sleep(Duration::from_millis(20));
         }
         self.ended = true;

@@ -65,14 +65,14 @@ pub fn check(subject: &Subject, library: &Library) -> Result<()> {
     job.all_ready()?;
     let target = job.target();
     for (kind, wanted) in LISTED {
-        let told = text(&["inspect", &target, "--kind", kind])?;
-        let found = told.lines().any(|line| line.contains(wanted));
-        ensure!(found, "no {wanted:?} in the list of {kind}:\n{told}");
+        let output = text(&["inspect", &target, "--kind", kind])?;
+        let found = output.lines().any(|line| line.contains(wanted));
+        ensure!(found, "no {wanted:?} in the list of {kind}:\n{output}");
     }
     for (name, wanted) in SHOWN {
-        let told = text(&["inspect", &target, "--rank", "1", "--handle", name])?;
+        let output = text(&["inspect", &target, "--rank", "1", "--handle", name])?;
         for part in wanted {
-            ensure!(told.contains(part), "{name}: no {part:?} in\n{told}");
+            ensure!(output.contains(part), "{name}: no {part:?} in\n{output}");
         }
     }
     requests(&target)?;
@@ -92,14 +92,14 @@ fn rank(answer: &Value, rank: u64) -> &Value {
 }
 
 fn requests(target: &str) -> Result<()> {
-    let told = text(&["inspect", target, "--kind", "request"])?;
+    let output = text(&["inspect", target, "--kind", "request"])?;
     for rank in 0..4 {
         let peer = (rank + 1) % 4;
         for wanted in [
             format!("receive from {peer} tag 42 on \"solver\" 10 x MPI_INT, completion not yet seen"),
             format!("standard send to {peer} tag 43 on \"solver\" 3 x MPI_INT, persistent, not started"),
         ] {
-            ensure!(told.contains(&wanted), "no {wanted:?} in\n{told}");
+            ensure!(output.contains(&wanted), "no {wanted:?} in\n{output}");
         }
     }
     Ok(())
@@ -119,9 +119,9 @@ fn file(target: &str, job: &Job, library: &Library) -> Result<()> {
     let numbered = library.family == Family::OpenMpi;
     ensure!(file["fortran_unasked"] == !numbered && file["fortran"].is_null() != numbered, "{file}");
     let handle = file["handle"].as_str().unwrap_or_default();
-    let told = text(&["inspect", target, "--rank", "2", "--kind", "file", "--handle", handle])?;
-    ensure!(told.contains("in Fortran        none yet: nobody asked") != numbered, "{told}");
-    ensure!(told.contains("data access       0 reads of 0 bytes, 0 writes of 0 bytes"), "{told}");
+    let output = text(&["inspect", target, "--rank", "2", "--kind", "file", "--handle", handle])?;
+    ensure!(output.contains("in Fortran        none yet: nobody asked") != numbered, "{output}");
+    ensure!(output.contains("data access       0 reads of 0 bytes, 0 writes of 0 bytes"), "{output}");
     Ok(())
 }
 
@@ -153,8 +153,8 @@ fn handles(target: &str) -> Result<()> {
     let comms = rank(&listed, 0)["objects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let solver = comms.iter().find(|comm| comm["name"] == "solver").unwrap_or(&Value::Null);
     let handle = solver["handle"].as_str().unwrap_or_default();
-    let told = text(&["inspect", target, "--rank", "0", "--kind", "comm", "--handle", handle])?;
-    ensure!(told.starts_with("MPI_Comm \"solver\""), "{told}");
+    let output = text(&["inspect", target, "--rank", "0", "--kind", "comm", "--handle", handle])?;
+    ensure!(output.starts_with("MPI_Comm \"solver\""), "{output}");
     let wrong = mpiscope(&words(&["inspect", target, "--kind", "datatype", "--handle", handle]))?;
     let said = wrong.stdout.contains("is no datatype; it is the handle of a comm");
     ensure!(wrong.code() == 2 && said, "{}", wrong.describe());
@@ -168,10 +168,10 @@ fn handles(target: &str) -> Result<()> {
 }
 
 fn freed(target: &str) -> Result<()> {
-    let told = text(&["inspect", target, "--kind", "comm", "--freed", "--rank", "0"])?;
+    let output = text(&["inspect", target, "--kind", "comm", "--freed", "--rank", "0"])?;
     ensure!(
-        told.lines().any(|line| line.contains("freed  ")),
-        "the freed communicator is not there:\n{told}"
+        output.lines().any(|line| line.contains("freed  ")),
+        "the freed communicator is not there:\n{output}"
     );
     Ok(())
 }

@@ -61,8 +61,8 @@ fn kind(target: &str, kind: &str, naming: &str, count: impl Fn(Owner) -> usize) 
     ensure!(taken.len() == known.len(), "more than was made: {known:?}");
     let several = taken.len() - OWNERS.iter().filter(|o| o.1.len() == 1).map(|o| count(*o)).sum::<usize>();
     let shared = answer["shared"].as_array().context("nothing is shared")?;
-    let told = shared.iter().filter(|one| taken.contains(one["identity"].as_str().unwrap_or_default()));
-    ensure!(told.count() == several, "{shared:#?}");
+    let output = shared.iter().filter(|one| taken.contains(one["identity"].as_str().unwrap_or_default()));
+    ensure!(output.count() == several, "{shared:#?}");
     Ok(())
 }
 

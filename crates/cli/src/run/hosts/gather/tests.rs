@@ -1,8 +1,8 @@
 use super::super::message::Identity;
 use super::*;
 use mpiscope_job::discover::discover;
-use mpiscope_job::elsewhere::Elsewhere;
 use mpiscope_job::names::NoSymbols;
+use mpiscope_job::other_hosts::Elsewhere;
 use mpiscope_job::sample::Sample;
 use std::io::Write;
 

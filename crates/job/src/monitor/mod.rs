@@ -15,8 +15,8 @@ mod places;
 pub mod windows;
 
 use crate::clock::{Moment, TickClock};
+use crate::clock_offset::HostClock;
 use crate::names::Locate;
-use crate::offset::HostClock;
 use crate::questions::observation::Observation;
 use crate::waits::{Spent, Stood, Sum, Time, Waits};
 use follow::{Follower, Stand};

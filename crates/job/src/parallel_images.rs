@@ -2,7 +2,7 @@
 
 use crate::discover::{Job, JobImage};
 use crate::evidence::Symbols;
-use crate::side_by_side;
+use crate::parallel;
 
 /// So many images are looked at by one thread before it takes others: those of one host lie in one file.
 const AT_A_TIME: usize = 8;
@@ -20,7 +20,7 @@ pub fn each_image<A: Send>(
     let look = |part: &&[(&JobImage, &Symbols)]| -> Vec<A> {
         part.iter().map(|(image, symbols)| kept(image, symbols)).collect()
     };
-    let mut seen = side_by_side::work(&parts, look).into_iter().flatten();
+    let mut seen = parallel::work(&parts, look).into_iter().flatten();
     let one = |image| if JobImage::symbols(image).is_some() { seen.next() } else { Some(here(image)) };
     job.images.iter().filter_map(one).collect()
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::offset::{HostClock, Offset};
+use crate::clock_offset::{HostClock, Offset};
 
 const S: u64 = 1_000_000_000;
 

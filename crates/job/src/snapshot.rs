@@ -1,7 +1,7 @@
 //! One quick look at all ranks of a job, to be taken again and again: for views that go on while it runs.
 
 use crate::discover::{Job, JobImage};
-use crate::living::{Living, Reader};
+use crate::live_process::{Living, Reader};
 use crate::names::Locate;
 use crate::placement::Placement;
 use crate::process::Process;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// A look.
 #[derive(Debug)]
-pub struct Glance {
+pub struct JobSnapshot {
     /// Times and counts until now.
     pub report: JobReport,
     /// What each rank does, in the order of the ranks of the report.
@@ -26,7 +26,7 @@ pub struct Glance {
 
 /// Looks at a job.
 #[must_use]
-pub fn glance(job: &Job, reader: &Reader, symbols: &dyn Locate) -> Glance {
+pub fn take(job: &Job, reader: &Reader, symbols: &dyn Locate) -> JobSnapshot {
     let (mut observed, mut seen) = (Vec::new(), Vec::new());
     let (mut silent, mut errors) = (0, Vec::new());
     for found in &job.images {
@@ -53,13 +53,13 @@ pub fn glance(job: &Job, reader: &Reader, symbols: &dyn Locate) -> Glance {
         let status = statuses.remove(&(rank.world.clone(), rank.host.clone(), rank.pid))?;
         Some(RankStatus { world_number: rank.world_number, ..status })
     };
-    Glance { statuses: report.ranks.iter().filter_map(status).collect(), report, silent, errors }
+    JobSnapshot { statuses: report.ranks.iter().filter_map(status).collect(), report, silent, errors }
 }
 
 fn one(found: &JobImage, living: Living, symbols: &dyn Locate) -> Observed {
     let kept = found.about().and_then(|about| about.placement.as_deref().cloned());
     let placement = kept.or_else(|| living.outer_pid.and_then(Placement::of));
-    let facts = living.look(symbols, |rank| Facts::glance(rank, placement));
+    let facts = living.look(symbols, |rank| Facts::snapshot(rank, placement));
     let Living { process, outer_pid, alive, .. } = living;
     let ended_ns = (!alive).then(|| process.clock.end_ns());
     observed(process, facts, outer_pid, ended_ns)

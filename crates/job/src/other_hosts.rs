@@ -17,8 +17,8 @@ pub use parts::NONE_HERE;
 use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, same_host};
 use crate::discover::{Job, JobImage};
 use crate::evidence::{self, Evidence};
+use crate::parallel;
 use crate::questions::observation::Observation;
-use crate::side_by_side;
 use mpiscope_target::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -47,7 +47,7 @@ pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -
     let asked = places(job, hosts);
     let remote = hosts.remote();
     let job_name = job.name.clone();
-    let answers = side_by_side::ask(&asked, |(host, pids)| {
+    let answers = parallel::ask(&asked, |(host, pids)| {
         let whom = pids.first().map_or_else(|| job_name.clone(), u32::to_string);
         let bytes = remote.output(host, &words(&whom, pause, stacks), pause);
         open(host, &bytes.map_err(|why| why.to_string())?)
@@ -115,9 +115,8 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
             .map(|(host, pids)| (host, pids.iter().copied().collect()))
             .collect();
         let owner = Users::only(job.owner);
-        for told in side_by_side::ask(&directories, |(host, pids)| hosts.ask(host, pids, &owner))
-            .into_iter()
-            .flatten()
+        for told in
+            parallel::ask(&directories, |(host, pids)| hosts.ask(host, pids, &owner)).into_iter().flatten()
         {
             let own = told.processes.into_iter().map(|entry| entry.place);
             own.chain(told.elsewhere).for_each(|place| add(&mut places, place));

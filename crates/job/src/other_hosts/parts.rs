@@ -4,7 +4,7 @@ use super::{Elsewhere, open, words};
 use crate::acquire::SystemHosts;
 use crate::discover::{Job, Parts};
 use crate::evidence::Evidence;
-use crate::side_by_side;
+use crate::parallel;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub const NONE_HERE: &str = "no process of the job is here";
 pub fn join(job: &mut Job, parts: &Parts, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let mut elsewhere = Elsewhere::default();
     let remote = hosts.remote();
-    let answers = side_by_side::ask(&parts.hosts, |host| {
+    let answers = parallel::ask(&parts.hosts, |host| {
         let bytes = remote.output(host, &words(&parts.name, pause, stacks), pause);
         open(host, &bytes.map_err(|why| why.to_string())?)
     });

@@ -2,19 +2,19 @@
 
 use crate::procs;
 use mpiscope_job::discover::Job;
-use mpiscope_job::elsewhere::{self, Elsewhere};
+use mpiscope_job::other_hosts::{self, Elsewhere};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::time::Duration;
 
 /// What verbs that look at running jobs have in common.
 #[derive(clap::Args, Clone, Copy)]
-pub struct Reach {
+pub struct HostScope {
     /// Do not ask other hosts
     #[arg(long)]
     here: bool,
 }
 
-impl Reach {
+impl HostScope {
     /// Adds the job's ranks on other hosts, unless the user does not want that or the job is in a file; those look twice, `pause` apart.
     /// A file says what was not seen when it was written.
     pub fn join(self, job: &mut Job, pause: Duration, stacks: bool) -> Elsewhere {
@@ -23,7 +23,7 @@ impl Reach {
         }
         open_as_many_files_as_allowed();
         let hosts = procs::system().started_by(job.slurm());
-        elsewhere::join(job, &hosts, pause, stacks)
+        other_hosts::join(job, &hosts, pause, stacks)
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
         let not_seen = vec!["node7: no answer".to_owned()];
         let mut job = Job { not_seen, symbols: Some(Arc::default()), ..Job::default() };
         for here in [true, false] {
-            let elsewhere = Reach { here }.join(&mut job, Duration::ZERO, false);
+            let elsewhere = HostScope { here }.join(&mut job, Duration::ZERO, false);
             assert_eq!(elsewhere.not_seen, ["node7: no answer"]);
         }
     }

@@ -1,7 +1,7 @@
 //! The course of ranks on another host, joined with that of others: on one grid, by one clock.
 
 use super::{Course, FIRST_NS, Level, MOST, MOST_RANKS, Part, Track};
-use crate::offset::HostClock;
+use crate::clock_offset::HostClock;
 
 impl Course {
     /// Adds the ranks of another host; nothing it says is believed to be bounded. Without a clock its times are taken as they are.
