@@ -1,11 +1,15 @@
-"""Makes `mpiscope/mpit/_constants.py` from the tables of the ABIs: `python3 python/generate.py [--check]`."""
+"""Makes `mpiscope/mpit/_constants.py` from the tables of the ABIs, and `mpiscope/_answers.py` from the published forms of the JSON:
+`python3 python/generate.py [--check]`."""
 
 import sys
 from pathlib import Path
 
+import generate_answers
+
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = ROOT / "crates/mpi-abi/spec"
-TARGET = ROOT / "python/mpiscope/mpit/_constants.py"
+CONSTANTS = ROOT / "python/mpiscope/mpit/_constants.py"
+ANSWERS = ROOT / "python/mpiscope/_answers.py"
 COLUMNS = ("standard", "mpich", "openmpi")
 # What headers of Open MPI before 6 lack; include/mpiscope/mpi_t.h has the same values.
 LATER = {
@@ -91,9 +95,11 @@ def text():
 
 
 def main():
-    if "--check" in sys.argv[1:]:
-        sys.exit(0 if TARGET.read_text() == text() else f"{TARGET} is out of date: run python3 python/generate.py")
-    TARGET.write_text(text())
+    for target, made in ((CONSTANTS, text()), (ANSWERS, generate_answers.text())):
+        if "--check" not in sys.argv[1:]:
+            target.write_text(made)
+        elif not target.is_file() or target.read_text() != made:
+            sys.exit(f"{target} is out of date: run python3 python/generate.py")
 
 
 if __name__ == "__main__":

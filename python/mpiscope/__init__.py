@@ -16,15 +16,14 @@ What the command ``mpiscope`` shows, as objects::
 """
 
 from ._command import Error, command, version
+from ._record import Record, Rows
 from .jobs import Job, job, jobs, open_report, run, trace
 from .values import (
     Inspection,
     ProcessList,
     Queues,
     RankStatus,
-    Record,
     Report,
-    Rows,
     Status,
     ThreadStatus,
     Trace,

@@ -1,5 +1,6 @@
 """pandas, which is only needed for data frames."""
 
+import importlib
 from typing import Any
 
 
@@ -9,9 +10,8 @@ def pandas() -> Any:
     Raises ImportError with the way to get it if it is not there.
     """
     try:
-        import pandas as module
+        return importlib.import_module("pandas")
     except ModuleNotFoundError as missing:
         if missing.name != "pandas":
             raise
         raise ImportError("data frames need pandas: pip install 'mpiscope[pandas]'", name="pandas") from missing
-    return module

@@ -4,10 +4,11 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 from ._command import COULD_NOT_READ, Error, ask, command, tell
-from .values import Inspection, ProcessList, Queues, Report, Rows, Status, Trace, Variables, Verdict
+from ._record import Rows
+from .values import Inspection, ProcessList, Queues, Report, Status, Trace, Variables, Verdict
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -24,7 +25,7 @@ class Job:
     def __repr__(self) -> str:
         return f"Job({self.name!r})"
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> Dict[str, Any]:
         """The job by name, for `Rows.to_dicts`."""
         return {"job": self.name}
 
@@ -82,7 +83,7 @@ def _flag(name: str, wanted: bool) -> List[str]:
     return [name] if wanted else []
 
 
-def jobs() -> "Rows":
+def jobs() -> "Rows[Job]":
     """All jobs of this user that run under mpiscope on this host; root sees everybody's."""
     try:
         answer = ask("ps", ["--here"])
@@ -133,7 +134,7 @@ def run(program: Sequence[PathLike], options: Sequence[str] = (), out: Optional[
 
     with tempfile.TemporaryDirectory() as folder:
         kept = os.fspath(out) if out is not None else folder
-        words = [command(), "run", "--quiet", "--out", kept, *options, *map(os.fspath, program)]
+        words = [command(), "run", "--quiet", "--out", kept, *options, *[os.fspath(word) for word in program]]
         status = subprocess.call(words)
         report = open_report(kept) if (Path(kept) / "report.json").is_file() else None
     if report is None:

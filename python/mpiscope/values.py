@@ -1,15 +1,20 @@
 """What the command answers, as objects.
 
-Every class here is a `Record`: the fields of the JSON object are its attributes. Those that are declared are always there;
-a later version of the command may add others, which are attributes too.
+Every class here is a `Record`: the fields of the JSON object are its attributes. Their types stand in `mpiscope._answers`, which is made from
+the published forms of the JSON; a later version of the command may add others, which are attributes too.
 """
 
+from __future__ import annotations
+
 import json
-from typing import Any, Dict, Generic, Iterable, Iterator, List, Optional, Type, TypeVar
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
+from . import _answers
 from ._frames import pandas
+from ._record import Record, Rows
 
-T = TypeVar("T", bound="Record")
+# Lists are declared anew with the classes that have more than their fields: never written to, so a list of the more is one of the less.
+# mypy: disable-error-code="assignment"
 
 
 def rank_numbers(text: Optional[str]) -> List[int]:
@@ -28,102 +33,15 @@ def rank_numbers(text: Optional[str]) -> List[int]:
     return numbers
 
 
-class Record:
-    """An object of an answer.
-
-    >>> Record({"rank": 3, "call": {"function": "MPI_Recv"}}).call.function
-    'MPI_Recv'
-    """
-
-    #: Classes of fields that are objects or lists of objects.
-    _classes: Dict[str, Type["Record"]] = {}
-
-    def __init__(self, fields: Dict[str, Any]):
-        self._fields = fields
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_fields":
-            raise AttributeError(name)
-        try:
-            value = self._fields[name]
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {sorted(self._fields)}") from None
-        return _wrapped(value, self._classes.get(name, Record))
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._fields
-
-    def __dir__(self) -> Iterable[str]:
-        return [*super().__dir__(), *self._fields]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Record) and other._fields == self._fields
-
-    def __hash__(self) -> int:
-        return hash(repr(self._fields))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._fields!r})"
-
-    def to_dict(self) -> Dict[str, Any]:
-        """The object as the command printed it.
-
-        >>> Record({"rank": 3}).to_dict()
-        {'rank': 3}
-        """
-        return self._fields
-
-
-def _wrapped(value: Any, kind: Type[Record]) -> Any:
-    if isinstance(value, dict):
-        return kind(value)
-    if isinstance(value, list):
-        return Rows(_wrapped(one, kind) for one in value)
-    return value
-
-
-class Rows(List[T], Generic[T]):
-    """A list of records.
-
-    >>> Rows([Record({"rank": 0}), Record({"rank": 1})]).to_dicts()
-    [{'rank': 0}, {'rank': 1}]
-    """
-
-    def to_dicts(self) -> List[Dict[str, Any]]:
-        """All of them as the command printed them."""
-        return [one.to_dict() for one in self]
-
-    def to_pandas(self) -> Any:
-        """A data frame, a row for each; fields within fields are columns ``outer.inner``. Needs pandas."""
-        return pandas().json_normalize(self.to_dicts())
-
-
-class ThreadStatus(Record):
+class ThreadStatus(_answers.PsThreadStatus):
     """What a thread is doing."""
 
-    thread: int
-    tid: int
-    main: bool
-    #: The call that it is in, or made last.
-    call: Optional[Record]
-    #: Seconds since the call began or, outside of MPI, ended.
-    age_s: Optional[float]
 
-
-class RankStatus(Record):
+class RankStatus(_answers.PsRankStatus):
     """What a rank is doing."""
 
-    rank: Optional[int]
-    size: Optional[int]
-    host: str
-    pid: int
-    state: str
-    alive: bool
-    #: It is gone, or has aborted.
-    problem: bool
-    activity: str
-    threads: "Rows[ThreadStatus]"
-    _classes = {"threads": ThreadStatus}
+    threads: Rows[ThreadStatus]
+    _classes = {**_answers.PsRankStatus._classes, "threads": ThreadStatus}
 
     @property
     def main_thread(self) -> Optional[ThreadStatus]:
@@ -132,16 +50,11 @@ class RankStatus(Record):
         return mains[0] if mains else None
 
 
-class Status(Record):
+class Status(_answers.Ps):
     """What all ranks are doing (``mpiscope ps``)."""
 
-    job: str
-    #: Processes that have not called MPI.
-    silent: int
-    ranks: "Rows[RankStatus]"
-    #: What could not be read.
-    errors: List[str]
-    _classes = {"ranks": RankStatus}
+    ranks: Rows[RankStatus]
+    _classes = {**_answers.Ps._classes, "ranks": RankStatus}
 
     def __iter__(self) -> Iterator[RankStatus]:
         return iter(self.ranks)
@@ -156,20 +69,15 @@ class Status(Record):
         return rows
 
 
-class Verdict(Record):
-    """Why nothing happens (``mpiscope why``)."""
+class Verdict(_answers.Why):
+    """Why nothing happens (``mpiscope why``): the sentence in ``verdict``, a stable word for it in ``kind``.
 
-    #: The sentence.
-    verdict: str
-    #: A stable word, such as ``deadlock``.
-    kind: str
-    problem: bool
-    #: The ranks that cannot go on, as a set.
-    stuck: str
-    culprits: "Rows[Record]"
-    evidence: "Rows[Record]"
-    #: What to try.
-    next: str
+    >>> print(Verdict({"verdict": "deadlock: 0 -> 1 -> 0", "kind": "deadlock", "stuck": "[0-1]"}))
+    deadlock: 0 -> 1 -> 0
+    """
+
+    def __str__(self) -> str:
+        return self.verdict
 
     @property
     def stuck_ranks(self) -> List[int]:
@@ -177,16 +85,19 @@ class Verdict(Record):
         return rank_numbers(self.stuck)
 
 
-class Queues(Record):
+class QueueEntry(_answers.QueuesEntry):
+    """A message on its way, or a receive that waits."""
+
+    communicator: str
+
+
+class Queues(_answers.Queues):
     """Messages on their way and receives that wait (``mpiscope queues``)."""
 
-    communicators: "Rows[Record]"
-    not_seen: List[str]
-
-    def entries(self) -> "Rows[Record]":
+    def entries(self) -> Rows[QueueEntry]:
         """All entries, each with its communicator."""
         rows = [
-            Record({"communicator": one.communicator, **entry.to_dict()})
+            QueueEntry({"communicator": one.communicator, **entry.to_dict()})
             for one in self.communicators
             for entry in one.entries
         ]
@@ -205,9 +116,14 @@ class Trace(Record):
     start_unix_ns: int
     #: Older calls that are no longer known.
     gone: int
-    threads: "Rows[Record]"
-    calls: "Rows[Record]"
-    messages: "Rows[Record]"
+    threads: Rows[_answers.TraceThread]
+    calls: Rows[_answers.TraceCallLine]
+    messages: Rows[_answers.TraceMessageLine]
+    _classes = {
+        "threads": _answers.TraceThread,
+        "calls": _answers.TraceCallLine,
+        "messages": _answers.TraceMessageLine,
+    }
 
     @classmethod
     def of_lines(cls, lines: Iterable[str]) -> "Trace":
@@ -231,59 +147,59 @@ class Trace(Record):
         return frame
 
 
-class Inspection(Record):
+class InspectedObject(_answers.InspectOne):
+    """An MPI object of a rank. Which fields it has depends on its kind; the others are None."""
+
+    of_rank: Optional[int]
+    _classes = _answers.InspectOne._classes
+
+
+class Inspection(_answers.Inspect):
     """MPI objects (``mpiscope inspect``)."""
 
-    job: str
-    ranks: "Rows[Record]"
-
-    def objects(self) -> "Rows[Record]":
+    def objects(self) -> Rows[InspectedObject]:
         """All objects, each with the rank that has it (as ``of_rank``)."""
         found = [
-            Record({"of_rank": rank.rank, **one.to_dict()}) for rank in self.ranks for one in rank.objects
+            InspectedObject({"of_rank": rank.rank, **one.to_dict()})
+            for rank in self.ranks
+            for one in rank.objects
         ]
         return Rows(found)
 
 
-class Variables(Record):
+class Variables(_answers.Vars):
     """Variables of the MPI tool information interface (``mpiscope vars``)."""
 
-    job: Optional[str]
-    items: "Rows[Record]"
-
-    def __getitem__(self, name: str) -> Record:
+    def variable(self, name: str) -> _answers.VarsItem:
+        """The variable of this name."""
         for item in self.items:
             if item.name == name:
                 return item
         raise KeyError(name)
 
+    def __getitem__(self, name: str) -> Any:
+        """The variable of this name."""
+        return super().__getitem__(name) if name in self else self.variable(name)
 
-class ProcessList(Record):
+
+class ProcessList(_answers.Procs):
     """Processes of a job and of those that it is connected with (``mpiscope procs``)."""
 
-    processes: "Rows[Record]"
-    problems: List[str]
+
+class Calls(_answers.ReportCalls):
+    """The calls of a function by a rank."""
+
+    rank: Optional[int]
+    function: str
 
 
-class Report(Record):
+class Report(_answers.Report):
     """What a job did (``report.json`` of ``mpiscope run --out``)."""
 
-    command: str
-    library: str
-    size: Optional[int]
-    wall_s: float
-    mpi_share: Optional[float]
-    load_balance: Optional[float]
-    communication_efficiency: Optional[float]
-    parallel_efficiency: Optional[float]
-    bytes: int
-    lost: int
-    ranks: "Rows[Record]"
-    #: All ranks together, a record for each function.
-    functions: "Rows[Record]"
-    findings: "Rows[Record]"
+    #: The exit status of what `mpiscope.run` has run.
+    status: Optional[int]
 
-    def calls_by_rank(self) -> "Rows[Record]":
+    def calls_by_rank(self) -> Rows[Calls]:
         """Calls, time and bytes: a record for each function of each rank.
 
         >>> report = Report({"ranks": [{"rank": 1, "calls": {"MPI_Send": {"count": 2, "time_s": 0.5, "bytes": 8}}}]})
@@ -291,8 +207,8 @@ class Report(Record):
         [{'rank': 1, 'function': 'MPI_Send', 'count': 2, 'time_s': 0.5, 'bytes': 8}]
         """
         rows = [
-            Record({"rank": rank.rank, "function": function, **numbers})
+            Calls({"rank": rank.rank, "function": function, **numbers.to_dict()})
             for rank in self.ranks
-            for function, numbers in rank.to_dict()["calls"].items()
+            for function, numbers in rank.calls.items()
         ]
         return Rows(rows)

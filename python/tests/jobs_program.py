@@ -10,6 +10,8 @@ from pathlib import Path
 
 import mpiscope
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples/python/look_at_jobs.py"
+
 
 def until(what, condition):
     end = time.monotonic() + 60
@@ -66,6 +68,14 @@ def frames(job):
     assert len(job.queues().entries().to_pandas()) == 4
 
 
+def example(job):
+    """The program that shows how all this is used says of the job what is true."""
+    words = [sys.executable, str(EXAMPLE), str(job.name)]
+    text = subprocess.run(words, stdout=subprocess.PIPE, universal_newlines=True, check=True).stdout
+    assert "4 ranks" in text and "MPI_Recv (rank 3) at ring.c" in text and "deadlock: " in text, text
+    assert "posted: 3 -> 0 on MPI_COMM_WORLD" in text, text
+
+
 def end_of(ranks):
     """Not every launcher ends its ranks."""
     for pid in ranks:
@@ -85,6 +95,7 @@ def main():
             try:
                 job = until("all ranks wait", lambda: hangs(process))
                 running = ask(job)
+                example(job)
                 frames(job)
                 assert len(job.procs().processes) >= 4
                 so_far = job.report()
@@ -95,6 +106,7 @@ def main():
                 process.send_signal(signal.SIGTERM)
         end_of(ranks)
         kept = ask(saved)
+        example(saved)
         assert kept.verdict == running.verdict, (kept, running)
         assert saved.report().size == 4
         report = mpiscope.Job(out).report()

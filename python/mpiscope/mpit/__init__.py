@@ -129,7 +129,7 @@ class Tool:
         #: Sources of events.
         self.sources: "Table[Source]" = self._table("MPI_T_source_get_num", lambda at: Source(has, at))
 
-    def _table(self, function: str, make: Callable[[int], Any]) -> "Table":
+    def _table(self, function: str, make: Callable[[int], Any]) -> "Table[Any]":
         def number() -> int:
             if not self.library.has(function):
                 return 0

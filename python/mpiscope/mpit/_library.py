@@ -4,7 +4,7 @@ import ctypes
 import os
 import re
 from ctypes import byref, c_int
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._constants import CONSTANTS, DATATYPES, INFO_NULL
 
@@ -77,7 +77,7 @@ class Library:
         """The handle of no info object, to be passed."""
         return self._handle(INFO_NULL)
 
-    def _handle(self, row: Tuple) -> Any:
+    def _handle(self, row: Sequence[Any]) -> Any:
         if self.abi == "mpich":
             return ctypes.c_int(_signed(row[1]))
         if self.abi == "standard":
@@ -105,7 +105,7 @@ class Library:
 
 
 def _text(buffer: Any) -> str:
-    return buffer.value.decode("utf-8", "replace")
+    return str(buffer.value, "utf-8", "replace")
 
 
 def _signed(value: int) -> int:

@@ -89,7 +89,7 @@ class Variable:
 
     def _value(self, buffer: Any) -> Value:
         if self._ctype is ctypes.c_char:
-            return buffer.value.decode("utf-8", "replace")
+            return str(buffer.value, "utf-8", "replace")
         return buffer[0] if len(buffer) == 1 else list(buffer)
 
     def _filled(self, count: int, value: Value) -> Any:
@@ -260,9 +260,8 @@ class PvarSession:
 
     def handle(self, variable: Union[str, PerformanceVariable], object: Any = None) -> PvarHandle:
         """A handle of a variable, named or given, bound to an object of mpi4py if it has to be."""
-        if isinstance(variable, str):
-            variable = self._tool.pvars[variable]
-        return PvarHandle(self, variable, object)
+        found: PerformanceVariable = self._tool.pvars[variable] if isinstance(variable, str) else variable
+        return PvarHandle(self, found, object)
 
     def read(self, variable: Union[str, PerformanceVariable], object: Any = None) -> Value:
         """The value at this moment, of a variable that counts all the time."""
@@ -305,7 +304,7 @@ class Category:
     def _members(self, table: Any, function: str, count: int) -> List[Any]:
         indices = (c_int * max(count, 1))()
         self._tool.library.call(function, self.index, count, indices)
-        return table.present(indices[:count])
+        return list(table.present(indices[:count]))
 
     @property
     def cvars(self) -> List[ControlVariable]:

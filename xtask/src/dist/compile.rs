@@ -14,6 +14,7 @@ use crate::build;
 const OLDEST_GLIBC: &str = "2.17";
 /// Zig's compiler as the linker; it carries the symbol versions of every C library.
 const TOOLS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "auditwheel==6.8.2"];
+const TYPE_CHECKER: &str = "mypy==2.4.1";
 const PACKAGES: [&str; 4] =
     ["mpiscope-layer", "mpiscope", "mpiscope-plugin-handles", "mpiscope-plugin-queues"];
 
@@ -141,6 +142,17 @@ pub fn tools() -> Result<PathBuf> {
         std::fs::write(&mark, "")?;
     }
     Ok(folder)
+}
+
+/// mypy, for the types of the Python module.
+pub fn type_checker() -> Result<PathBuf> {
+    let folder = paths::target_dir().join("type-checker");
+    let mypy = folder.join("bin/mypy");
+    if !mypy.is_file() {
+        build::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        build::run(Command::new(folder.join("bin/pip")).args(["install", "--quiet", TYPE_CHECKER]))?;
+    }
+    Ok(mypy)
 }
 
 /// The search path with this folder first.

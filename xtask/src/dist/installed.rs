@@ -11,14 +11,14 @@ use mpiscope_testkit::mpi::{self, Library, Mpi4py};
 use mpiscope_testkit::paths;
 use mpiscope_testkit::run::bounded;
 
-use super::compile::{Architecture, How, Systems};
+use super::compile::{self, Architecture, How, Systems};
 use super::pages;
 use super::tree::VERSION;
 use crate::build;
 
 const LIMIT: Duration = Duration::from_secs(180);
 /// Modules whose examples are run.
-const DOCUMENTED: [&str; 2] = ["mpiscope.values", "mpiscope._command"];
+const DOCUMENTED: [&str; 3] = ["mpiscope.values", "mpiscope._record", "mpiscope._command"];
 
 pub fn run(out: &Path, how: How) -> Result<()> {
     let (wheel, archive) = packed(out, how)?;
@@ -28,6 +28,7 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     println!("installed in {:.1} s", began.elapsed().as_secs_f64());
     version(&venv.join("bin/mpiscope"), &venv)?;
     examples(&venv, work.path())?;
+    types(&venv)?;
     let unpacked = unpack(&archive, work.path())?;
     version(&unpacked.join("bin/mpiscope"), &unpacked)?;
     let (libraries, _) = mpi::survey();
@@ -113,6 +114,21 @@ fn examples(venv: &Path, work: &Path) -> Result<()> {
     build::run(python.current_dir(work).arg("-c").arg(script).args(DOCUMENTED))
 }
 
+/// The module and the programs that show how it is used, to a strict type checker.
+fn types(venv: &Path) -> Result<()> {
+    let Some(mpi4py) = mpi::mpi4py() else {
+        println!("types: skipped: mpi4py was not fetched");
+        return Ok(());
+    };
+    let mut mypy = Command::new(compile::type_checker()?);
+    mypy.args(["--strict", "--cache-dir=/dev/null", "--package", "mpiscope", "--python-executable"]);
+    mypy.arg(venv.join("bin/python")).env("MYPYPATH", &mpi4py.path);
+    build::run(&mut mypy)?;
+    let mut mypy = Command::new(compile::type_checker()?);
+    mypy.args(["--strict", "--cache-dir=/dev/null", "--python-executable"]).arg(venv.join("bin/python"));
+    build::run(mypy.env("MYPYPATH", &mpi4py.path).arg(paths::workspace().join("examples/python")))
+}
+
 /// A job that hangs, asked from Python and through both installations; the tool information interface with one to four
 /// ranks, bare and under the layer. Whether mpi4py runs on the library.
 fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bool> {
@@ -146,6 +162,11 @@ fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bo
             mpi4py.set_environment(library, command.current_dir(work));
             told(command, ": passed", ranks)?;
         }
+        let mut example = Command::new(venv.join("bin/mpiscope"));
+        example.args(["run", "--quiet"]).arg(&library.mpirun).args(library.launch_arguments(ranks));
+        example.arg(venv.join("bin/python")).arg(paths::workspace().join("examples/python/tool_interface.py"));
+        mpi4py.set_environment(library, example.current_dir(work));
+        told(&mut example, " with tag 7 at ", ranks)?;
     }
     println!("{}: jobs, and MPI_T with 1, 2 and 4 ranks, from what was installed", library.name);
     Ok(true)
