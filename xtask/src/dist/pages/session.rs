@@ -40,6 +40,7 @@ const MODULE: &str = r#"
 proc module-whatis {text} {}
 proc conflict {name} {}
 proc prepend-path {name folder} { puts "export $name='$folder':\$$name" }
+proc append-path {name folder} { puts "export $name=\$$name:'$folder'" }
 proc setenv {name value} { puts "export $name='$value'" }
 foreach folder [split $env(MODULEPATH) :] {
     foreach file [glob -nocomplain $folder/[lindex $argv 0] $folder/[lindex $argv 0]/*] {
