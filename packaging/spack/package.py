@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: (Apache-2.0 OR MIT)
 #
-# For a Spack repository: packages/mpiscope/package.py. Checked: it is read by Python; Spack itself was not at hand.
+# For a Spack repository: packages/mpiscope/package.py. How far it was checked: packaging/README.md.
 
 from spack.package import *
 

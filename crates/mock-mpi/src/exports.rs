@@ -145,6 +145,24 @@ macro_rules! export {
 }
 pub(crate) use export;
 
+/// What the header of MPICH calls `MPI_DUP_FN`: by it the ABI is known.
+#[unsafe(export_name = "MPIR_Dup_fn")]
+unsafe extern "C" fn dup_fn(
+    _object: c_int,
+    _keyval: c_int,
+    _extra: *mut c_void,
+    value: *mut c_void,
+    copy: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: the standard's attribute copy function: room for the value and for the flag.
+    unsafe {
+        *copy.cast::<*mut c_void>() = value;
+        *flag = 1;
+    }
+    SUCCESS
+}
+
 export! {
     "MPI_Init" "PMPI_Init" fn init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
         STATE.store(1, Ordering::SeqCst);

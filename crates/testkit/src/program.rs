@@ -91,7 +91,9 @@ impl Program {
         paths::programs().join(format!("{}.{ending}", self.name))
     }
 
-    fn is_fortran(&self) -> bool {
+    /// It is in Fortran.
+    #[must_use]
+    pub fn is_fortran(&self) -> bool {
         matches!(self.needs, Needs::Fortran | Needs::F08)
     }
 

@@ -164,7 +164,9 @@ fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bo
         }
         let mut example = Command::new(venv.join("bin/mpiscope"));
         example.args(["run", "--quiet"]).arg(&library.mpirun).args(library.launch_arguments(ranks));
-        example.arg(venv.join("bin/python")).arg(paths::workspace().join("examples/python/tool_interface.py"));
+        example
+            .arg(venv.join("bin/python"))
+            .arg(paths::workspace().join("examples/python/tool_interface.py"));
         mpi4py.set_environment(library, example.current_dir(work));
         told(&mut example, " with tag 7 at ", ranks)?;
     }

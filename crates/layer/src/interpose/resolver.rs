@@ -301,7 +301,9 @@ fn detect_abi() -> Option<AbiKind> {
         call_version(get, &mut version);
     }
     if version[0] <= 0 {
-        return Some(AbiKind::MPICH);
+        // Its header has this as MPI_DUP_FN, so every library of the ABI has it. Others are left alone: handles of theirs need not fit
+        // into an `int` (MPItrampoline, HPE MPT).
+        return symbol(c"MPIR_Dup_fn").map(|_| AbiKind::MPICH);
     }
     // Drafts of the standard ABI report version 1.0 too, but have other constants.
     let mut standard: [c_int; 2] = [0, 0];

@@ -18,8 +18,27 @@ use crate::skipped;
 use crate::subject::{Form, LIMIT, Subject, word};
 
 /// Together they have callbacks, files, windows, threads and handles of every kind.
-const LINKED: [&str; 8] =
-    ["p2p_modes", "collectives", "rma", "mpi_io", "threads", "callbacks", "attributes", "groups_comms"];
+const LINKED: [&str; 10] = [
+    "p2p_modes",
+    "collectives",
+    "rma",
+    "mpi_io",
+    "threads",
+    "callbacks",
+    "attributes",
+    "groups_comms",
+    "fortran_mpif",
+    "fortran_f08",
+];
+/// These are linked a second time, with all their calls by `PMPI_` names.
+const PROFILED: [&str; 2] = ["p2p_modes", "collectives"];
+
+/// By which names the program calls MPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Mpi,
+    Pmpi,
+}
 
 /// The trials of a library.
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
@@ -27,25 +46,35 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
     if library.family != Family::Mpich || library.bin.is_some() {
         return Vec::new();
     }
-    let trial = |program: Program| {
-        let name =
-            format!("{}::{}_with_the_library_linked_in_counts_every_call_once", library.name, program.name);
+    let trial = |(program, names): (Program, Names)| {
+        let by = if names == Names::Pmpi { "_by_pmpi_names" } else { "" };
+        let name = format!(
+            "{}::{}{by}_with_the_library_linked_in_counts_every_call_once",
+            library.name, program.name
+        );
         if !archive(library).is_file() {
             return skipped(name, "the library is not installed as an archive");
         }
+        if let Some(why) = program.needs.missing_in(library) {
+            return skipped(name, why);
+        }
         let (subject, library) = (Arc::clone(subject), Arc::clone(library));
-        checked(name, move || check(&subject, &library, &program))
+        checked(name, move || check(&subject, &library, &program, names))
     };
-    PROGRAMS.into_iter().filter(|program| LINKED.contains(&program.name)).map(trial).collect()
+    let of = |names, listed: &'static [&str]| {
+        let programs = PROGRAMS.into_iter().filter(move |program| listed.contains(&program.name));
+        programs.map(move |program| (program, names))
+    };
+    of(Names::Mpi, &LINKED).chain(of(Names::Pmpi, &PROFILED)).map(trial).collect()
 }
 
 fn archive(library: &Library) -> PathBuf {
     library.lib_dir().join("libmpich.a")
 }
 
-fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> {
+fn check(subject: &Subject, library: &Library, program: &Program, names: Names) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let binary = link(library, program, dir.path())?;
+    let binary = link(library, program, names, dir.path())?;
     let launch = |form| subject.launch(library, program.ranks, form, &[word(&binary)], &|_| {});
     // The bare run has the layer as well, which passes everything on.
     let run = || Ok((launch(Form::Bare)?, launch(Form::AroundLauncher)?));
@@ -56,22 +85,57 @@ fn check(subject: &Subject, library: &Library, program: &Program) -> Result<()> 
 }
 
 /// Links the program by the page's Makefile.
-fn link(library: &Library, program: &Program, dir: &Path) -> Result<PathBuf> {
+fn link(library: &Library, program: &Program, names: Names, dir: &Path) -> Result<PathBuf> {
     let page = fs::read_to_string(paths::workspace().join("docs/install.md"))?;
     let rules = page.split("```make\n").nth(1).and_then(|rest| rest.split("```").next());
     fs::write(dir.join("Makefile"), rules.context("docs/install.md has no Makefile")?)?;
+    let target = compile(library, program, dir)?;
     let layer = paths::libmpiscope().context("no libmpiscope.so")?;
-    let mut compile = Command::new(&library.compiler);
-    compile.args(["-g", "-O1", "-std=gnu11", "-pthread", "-c", "-I"]).arg(paths::programs());
-    compile.arg(program.source()).arg("-o").arg(dir.join("app.o"));
-    let mut make = Command::new("make");
-    make.current_dir(dir).arg("app").arg(format!("LIBMPICH={}", archive(library).display()));
-    make.arg(format!("MPISCOPE={}", layer.parent().unwrap_or(Path::new(".")).display()));
-    for command in [&mut compile, &mut make] {
-        let outcome = run::bounded(command, LIMIT)?;
-        ensure!(outcome.success(), "{command:?}: {}", outcome.describe());
+    let make = |target: &str| {
+        let mut make = Command::new("make");
+        make.current_dir(dir).arg(target).arg(format!("LIBMPICH={}", archive(library).display()));
+        make.arg(format!("MPISCOPE={}", layer.parent().unwrap_or(Path::new(".")).display()));
+        succeeds(&mut make)
+    };
+    if names == Names::Pmpi {
+        by_pmpi_names(dir)?;
+        make("app.seen.o")?;
+        fs::rename(dir.join("app.seen.o"), dir.join("app.o"))?;
     }
-    Ok(dir.join("app"))
+    make(target)?;
+    Ok(dir.join(target))
+}
+
+/// Compiles the program; the Makefile's target for it.
+fn compile(library: &Library, program: &Program, dir: &Path) -> Result<&'static str> {
+    let target = if program.is_fortran() { "fortran-app" } else { "app" };
+    let fortran = library.fortran.as_ref().filter(|_| program.is_fortran());
+    let mut compile = Command::new(fortran.map_or(&library.compiler, |fortran| &fortran.compiler));
+    compile.args(["-g", "-O1", "-pthread", "-c", "-I"]).arg(paths::programs());
+    compile.current_dir(dir).arg(program.source()).arg("-o").arg(format!("{target}.o"));
+    if fortran.is_none() {
+        compile.arg("-std=gnu11");
+    }
+    succeeds(&mut compile)?;
+    Ok(target)
+}
+
+/// Makes the calls of `app.o` calls by the `PMPI_` names.
+fn by_pmpi_names(dir: &Path) -> Result<()> {
+    let mut nm = Command::new("nm");
+    let listed = run::bounded(nm.current_dir(dir).args(["-u", "app.o"]), LIMIT)?;
+    let called = listed.stdout.split_whitespace().filter(|word| word.starts_with("MPI_"));
+    let names: String = called.map(|name| format!("{name} P{name}\n")).collect();
+    ensure!(!names.is_empty(), "app.o calls no MPI: {}", listed.describe());
+    fs::write(dir.join("pmpi.names"), names)?;
+    let mut objcopy = Command::new("objcopy");
+    succeeds(objcopy.current_dir(dir).args(["--redefine-syms=pmpi.names", "app.o"]))
+}
+
+fn succeeds(command: &mut Command) -> Result<()> {
+    let outcome = run::bounded(command, LIMIT)?;
+    ensure!(outcome.success(), "{command:?}: {}", outcome.describe());
+    Ok(())
 }
 
 fn doctor_says_so(library: &Library, binary: &Path) -> Result<()> {

@@ -12,7 +12,10 @@ use mpiscope_testkit::{paths, report, run};
 use crate::subject::{LIMIT, Subject};
 
 pub fn trials(_subject: &Arc<Subject>) -> Vec<Trial> {
-    vec![checked("mock::every_function_is_counted_once", check)]
+    vec![
+        checked("mock::every_function_is_counted_once", check),
+        checked("mock::a_library_of_an_unknown_abi_runs_as_without_the_layer", another_abi),
+    ]
 }
 
 fn check() -> Result<()> {
@@ -38,5 +41,29 @@ fn check() -> Result<()> {
     ensure!(report.abi.as_deref() == Some("mpich"), "the ABI is said to be {:?}", report.abi);
     let wrong = report::differences(&report, &report::expectations(&expect)?);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// MPItrampoline is such a library: it has the functions of MPI, and handles that do not fit into an `int`.
+fn another_abi() -> Result<()> {
+    let mpiscope = paths::mpiscope().context("no mpiscope command; run `cargo xtask test`")?;
+    let dir = tempfile::tempdir()?;
+    let (library, program) = (dir.path().join("libother.so"), dir.path().join("other"));
+    let source = paths::programs().join("other_abi.c");
+    let mut shared = Command::new("cc");
+    shared.args(["-shared", "-fPIC", "-DLIBRARY"]).arg(&source).arg("-o").arg(&library);
+    let mut linked = Command::new("cc");
+    linked.arg(&source).arg("-o").arg(&program).arg(&library);
+    for command in [&mut shared, &mut linked] {
+        let outcome = run::bounded(command, LIMIT)?;
+        ensure!(outcome.success(), "{}", outcome.describe());
+    }
+    let seen = run::bounded(Command::new(mpiscope).arg("run").arg(&program), LIMIT)?;
+    ensure!(seen.success() && seen.stdout == "rank 0, barrier 0\n", "{}", seen.describe());
+    ensure!(
+        seen.stderr.contains("follows an MPI ABI that this version does not know"),
+        "{}",
+        seen.describe()
+    );
     Ok(())
 }
