@@ -471,6 +471,8 @@ class DiffRuns(Record):
 class Inspect(Record):
     """What is behind handles: the answer of ``mpiscope inspect --json``."""
 
+    #: Objects of one rank each that look alike: the text has one line for them. At most 1000 are compared.
+    alike: Rows[InspectAlikeForm]
     #: What could not be read.
     errors: List[str]
     #: Name of the job.
@@ -498,6 +500,17 @@ class InspectAccess(Record):
     writes: int
     #: Bytes that they named.
     written_bytes: int
+
+
+class InspectAlikeForm(Record):
+    """Objects of one rank each that look alike."""
+
+    #: In one line.
+    brief: str
+    kind: str
+    #: What is said about them, joined.
+    merged: InspectMerged
+    ranks: str
 
 
 class InspectArguments(Record):
@@ -2877,7 +2890,8 @@ CorePendingRequest._classes = {"completion": CoreWhen, "created": CoreCallSite, 
 CoreThreadStatus._classes = {"call": CoreCallStatus, "last_call": CoreCallStatus}
 CoreVerdict._classes = {"culprits": CoreCulprit, "evidence": CoreEvidence}
 Diff._classes = {"after": DiffRuns, "before": DiffRuns, "functions": DiffQuantity, "ranks": DiffQuantity, "sites": DiffQuantity, "wall": DiffQuantity, "whole": DiffQuantity}
-Inspect._classes = {"leaks": InspectLeak, "ranks": InspectRank, "shared": InspectSharedForm}
+Inspect._classes = {"alike": InspectAlikeForm, "leaks": InspectLeak, "ranks": InspectRank, "shared": InspectSharedForm}
+InspectAlikeForm._classes = {"merged": InspectMerged}
 InspectArguments._classes = {"datatypes": InspectReference}
 InspectCommunicator._classes = {"attributes": InspectAttribute, "calls": InspectOpenCall, "created": InspectCallSite, "errhandler": InspectReference, "files": InspectReference, "freed": InspectCallSite, "groups": InspectReference, "info": InspectReference, "other_parent": InspectReference, "parent": InspectReference, "requests": InspectReference, "topology": InspectTopology, "windows": InspectReference}
 InspectDatatype._classes = {"arguments": InspectArguments, "attributes": InspectAttribute, "calls": InspectOpenCall, "constituents": InspectReference, "created": InspectCallSite, "freed": InspectCallSite, "parent": InspectReference, "requests": InspectReference, "type_map": InspectTypeMap, "used_by": InspectReference}

@@ -11,6 +11,7 @@ use mpiscope_job::trace::jsonl;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Every form by its name.
 fn forms() -> serde_json::Result<Vec<(&'static str, String)>> {
@@ -41,11 +42,16 @@ fn file_of(form: &str) -> PathBuf {
     share().join(format!("{}.schema.json", form.replace('/', ".")))
 }
 
-/// `UPDATE_EXPECT=1 cargo test -p mpiscope --bin mpiscope published` writes the files: only after fields were added.
+/// `UPDATE_EXPECT=1 cargo test -p mpiscope --bin mpiscope published` writes the files: only after fields were added. What the Python
+/// module knows of them is made anew with them.
 #[test]
 fn the_published_schemas_are_those_of_the_code() {
     for (name, schema) in forms().unwrap() {
         expect_file![file_of(name)].assert_eq(&(schema + "\n"));
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let made = Command::new("python3").arg(share().join("../python/generate.py")).status();
+        assert!(made.is_ok_and(|status| status.success()), "python3 python/generate.py");
     }
 }
 
