@@ -26,11 +26,16 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     let began = Instant::now();
     let venv = environment(work.path(), &wheel)?;
     println!("installed in {:.1} s", began.elapsed().as_secs_f64());
-    version(&venv.join("bin/mpiscope"), &venv)?;
+    version(&venv.join("bin/mpiscope"), &venv.join("lib"))?;
+    let target = work.path().join("target");
+    let mut pip = Command::new(venv.join("bin/pip"));
+    pip.args(["install", "--quiet", "--no-index", "--disable-pip-version-check", "--target"]).arg(&target);
+    build::run(pip.arg(&wheel))?;
+    version(&target.join("bin/mpiscope"), &target.join("lib64"))?;
     examples(&venv, work.path())?;
     types(&venv)?;
     let unpacked = unpack(&archive, work.path())?;
-    version(&unpacked.join("bin/mpiscope"), &unpacked)?;
+    version(&unpacked.join("bin/mpiscope"), &unpacked.join("lib"))?;
     let (libraries, _) = mpi::survey();
     let mut asked = 0;
     // mpi4py's wheel has no module for the standard ABI.
@@ -87,14 +92,14 @@ fn unpack(archive: &Path, work: &Path) -> Result<PathBuf> {
 }
 
 /// The command names its own layer and plug-ins.
-fn version(mpiscope: &Path, prefix: &Path) -> Result<()> {
+fn version(mpiscope: &Path, libraries: &Path) -> Result<()> {
     let output = Command::new(mpiscope)
         .arg("--version")
         .env("COLUMNS", "400")
         .env_remove("MPISCOPE_LAYER")
         .output()?;
     let text = String::from_utf8(output.stdout)?;
-    let layer = prefix.canonicalize()?.join("lib/mpiscope/libmpiscope.so");
+    let layer = libraries.canonicalize()?.join("mpiscope/libmpiscope.so");
     ensure!(
         text.contains(&layer.display().to_string()) && !text.contains("not found"),
         "{} does not find what was installed with it:\n{text}",

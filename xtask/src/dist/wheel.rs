@@ -22,6 +22,8 @@ pub fn run(out: &Path, how: How) -> Result<()> {
     let data = folder.join(format!("mpiscope-{}.data", tree::VERSION));
     tree::fill(&data.join("data"), &built, None)?;
     fs::rename(data.join("data/bin"), data.join("scripts"))?;
+    // `pip install --target` leaves out a folder `lib` of the data, which it takes for the one with the modules.
+    fs::rename(data.join("data/lib"), data.join("data/lib64"))?;
     tree::copy_all(&root.join("python/mpiscope"), &folder.join("mpiscope"))?;
     let mut pack = Command::new("python3");
     pack.arg(root.join("packaging/pack_wheel.py")).arg(&folder).arg(out);

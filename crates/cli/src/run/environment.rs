@@ -11,7 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// File name of the layer.
 pub const LAYER: &str = "libmpiscope.so";
 
-/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib` or `../lib/mpiscope`.
+/// Where the layer is, from the folder of this executable. Wheels and some distributions have `lib64`.
+const PLACES: [&str; 5] = ["", "../lib", "../lib/mpiscope", "../lib64", "../lib64/mpiscope"];
+
+/// The layer: named by `MPISCOPE_LAYER`, else beside this executable, else in `../lib`, `../lib64` or a folder `mpiscope` there.
 pub fn find_layer() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("MPISCOPE_LAYER").filter(|p| !p.is_empty()) {
         return match std::path::absolute(&path) {
@@ -21,15 +24,14 @@ pub fn find_layer() -> Result<PathBuf> {
     }
     let exe = std::env::current_exe()?;
     let home = exe.parent().unwrap_or(Path::new("/"));
-    let places =
-        [home.join(LAYER), home.join("../lib").join(LAYER), home.join("../lib/mpiscope").join(LAYER)];
-    match places.iter().find(|p| p.is_file()) {
-        Some(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
+    match PLACES.iter().map(|place| home.join(place).join(LAYER)).find(|path| path.is_file()) {
+        Some(path) => Ok(path.canonicalize().unwrap_or(path)),
         None => bail!(
-            "{LAYER} is neither in {} nor in {} or its folder mpiscope; build it (`cargo build -p mpiscope-layer`) or name it by \
-             MPISCOPE_LAYER",
+            "{LAYER} is neither in {} nor in {}, {} or their folders mpiscope; build it (`cargo build -p mpiscope-layer`) or \
+             name it by MPISCOPE_LAYER",
             home.display(),
-            home.join("../lib").display()
+            home.join("../lib").display(),
+            home.join("../lib64").display()
         ),
     }
 }
