@@ -43,7 +43,8 @@ pub fn run(args: &Args) -> Result<()> {
     let mut arguments = vec!["--test-threads=2"];
     arguments.extend(args.filter.as_deref());
     let matrix = || {
-        let mut command = of(&["--package", "mpiscope-matrix"]);
+        // Of the whole workspace: with the matrix alone other features of its dependencies were built, all of them once more.
+        let mut command = of(&["--workspace", "--test", "matrix"]);
         command.env("MPISCOPE_MATRIX", "1");
         command
     };
