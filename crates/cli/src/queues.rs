@@ -11,15 +11,15 @@ use std::process::ExitCode;
 /// Show the messages that were sent and not received, and the receives that are posted, over all ranks
 ///
 /// One table for each communicator. "posted": a receive that no message fits; "unexpected": a message that no posted receive
-/// fits; "paired": both are there; "matched": a probe (MPI_Mprobe) has taken the message and nothing has received it. Ranks are those of MPI_COMM_WORLD. Nobody is stopped or slowed. Exit status: 0 shown,
-/// 2 nothing could be read.
+/// fits; "paired": both are there; "matched": a probe (MPI_Mprobe) has taken the message and nothing has received it. Ranks
+/// are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit status: 0 shown, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files; not needed
-    /// if there is only one job
+    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files;
+    /// not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<String>,
-    /// Every entry, however many there are
+    /// Show every entry, however many there are
     #[arg(long)]
     all: bool,
     #[command(flatten)]

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Save what is known of a job in one file, to be read elsewhere
+/// Save what is known about a job in one file, to be read elsewhere
 ///
-/// The file holds the images of all ranks, source lines, what the threads did and their times: `ps`, `why`,
-/// `inspect` and `vars` read it on any machine, without the program, also long after the job. Ranks are neither
-/// stopped nor slowed, but with --stacks; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in
-/// it, the environment is not. Exit status: 0 saved, 1 saved but for some ranks, 2 nothing could be read.
+/// The file holds the images of all ranks, source lines, what the threads did and their times: `ps`, `why`, `inspect` and
+/// `vars` read it on any machine, without the program, also long after the job. Ranks are neither stopped nor slowed, except
+/// with --stacks; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in it, the
+/// environment is not. Exit status: 0 saved, 1 some ranks are missing, 2 nothing could be read.
 #[derive(clap::Args)]
 #[command(allow_missing_positional = true)]
 pub struct Options {

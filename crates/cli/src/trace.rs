@@ -15,19 +15,19 @@ use std::process::ExitCode;
 /// Write the calls and messages of a job one by one, for Perfetto, as lines of JSON or as OTF2
 ///
 /// Of a job that was started with `mpiscope run --trace`: while it runs, or from what `run --out DIR` and `mpiscope save` have
-/// written. Each thread keeps its last calls; how many older ones are gone is said. Exit status: 0 written, 1 written but for
-/// some ranks, 2 nothing could be read.
+/// written. Each thread keeps its last calls; the number of older ones that were overwritten is reported. Exit status: 0
+/// written, 1 some ranks are missing, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, the DIR of `run --out`, evidence files, saved images or core
     /// files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<String>,
-    /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them; `otf2` is a folder for
-    /// Vampir and others, and needs the library of OTF2
+    /// `perfetto` opens in ui.perfetto.dev; `jsonl` has a line for each call and message, as pandas reads them; `otf2` is a
+    /// folder for Vampir and others, and needs the OTF2 library
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "jsonl")]
     format: Format,
-    /// The file to write; without, standard output. Of `otf2` the folder
+    /// The file to write, or the folder for `otf2`; by default, standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print the JSON Schema of a line of `jsonl`, and nothing else

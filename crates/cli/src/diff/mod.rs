@@ -32,7 +32,7 @@ pub struct Options {
     /// After
     #[arg(value_name = "B")]
     after: Option<String>,
-    /// Differences that chance alone makes more often than this are called noise
+    /// Differences that chance alone would produce with a higher probability than this are called noise
     #[arg(long, value_name = "PART", default_value_t = 0.05, value_parser = part)]
     chance: f64,
     /// Print everything as JSON (schema mpiscope.diff/1)

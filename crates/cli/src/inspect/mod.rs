@@ -39,7 +39,7 @@ pub struct Options {
     /// One object: its handle as a number (decimal or 0x...), its identity (id:...), or its name
     #[arg(long, allow_hyphen_values = true)]
     handle: Option<String>,
-    /// The handle is an INTEGER of Fortran
+    /// The handle is a Fortran INTEGER
     #[arg(long, requires = "handle", requires = "kind")]
     fortran: bool,
     /// Only these ranks of the world, for example 0,4-7 or 0-60:4

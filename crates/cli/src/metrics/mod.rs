@@ -19,10 +19,10 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-/// Print what running jobs do as OpenMetrics, for Prometheus and its like
+/// Print metrics of running jobs as OpenMetrics, for Prometheus and similar tools
 ///
-/// Numbers are those of the report, by job and function and never by rank. Ranks are neither stopped nor slowed. Exit status: 0 done,
-/// 1 a part could not be seen, 2 nothing could be read.
+/// Numbers are those of the report, by job and function and never by rank. Ranks are neither stopped nor slowed. Exit status:
+/// 0 done, 1 a part could not be seen, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, or the process id of a rank or of its launcher; without, all jobs that run here
@@ -31,10 +31,10 @@ pub struct Options {
     /// Write this file, whole or not at all: for the textfile collector of the node exporter, which wants it to end in .prom
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Write the file again and again, so many seconds apart
+    /// Rewrite the file at this interval
     #[arg(long, value_name = "SECONDS", requires = "file", value_parser = seconds)]
     every: Option<f64>,
-    /// Answer GET /metrics at this address; of a port alone, on the loopback interface. Whoever can connect can read
+    /// Serve /metrics at this address; with a port alone, on the loopback interface. Anyone who can connect can read it
     #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "file", value_parser = serve::address)]
     listen: Option<std::net::SocketAddr>,
     #[command(flatten)]

@@ -33,16 +33,16 @@ pub struct Options {
     /// files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|DIR|FILE")]
     targets: Vec<String>,
-    /// Only these sections, in this order: those that have something to say are the default
+    /// Only these sections, in this order; by default, those that have something to report
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     section: Vec<Section>,
     /// Print the report as JSON (schema mpiscope.report/1, as in report.json)
     #[arg(long)]
     json: bool,
-    /// Print one line of JSON per target: what an administrator keeps of a job
+    /// Print one line of JSON per target, as a record for administrators
     #[arg(long, conflicts_with_all = ["json", "section"])]
     summary: bool,
-    /// Write one page to look at in a browser, without a network
+    /// Write the report as one HTML page, which needs no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "summary"])]
     html: Option<PathBuf>,
     #[command(flatten)]

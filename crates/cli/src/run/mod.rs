@@ -56,10 +56,10 @@ pub struct Options {
     /// Also compare both ends of every message, which costs some nanoseconds for each
     #[arg(long)]
     pub check: bool,
-    /// Also keep the last calls of every thread, for `mpiscope trace`, in so much memory for each, such as 64M
+    /// Also keep the last calls of every thread, for `mpiscope trace`; SIZE is the memory for each thread, for example 64M
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "on", value_parser = trace_size)]
     pub trace: Option<String>,
-    /// Of these only calls from FROM until TO, in seconds since the first call of each rank; without TO until its end
+    /// Trace only calls between FROM and TO, in seconds since the first call of each rank; without TO, until its end
     #[arg(long, value_name = "FROM,TO", requires = "trace", value_parser = trace_window)]
     pub trace_window: Option<TraceWindow>,
     /// Hold every rank at the end of MPI_Init until a debugger lets it go
@@ -68,15 +68,15 @@ pub struct Options {
     /// Hold every rank as --hold does, and open a debugger on each in tmux
     #[arg(long)]
     pub debug: bool,
-    /// Say why, if no rank completes a call for so long and the job hangs; 0 does not watch. Everything known is saved in
+    /// Say why the job hangs if no rank completes a call for this long; 0 switches this off. Everything known is saved in
     /// DIR/hang.mpiscope, without --out in mpiscope-hang-JOB.mpiscope
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = hang_after)]
     pub hang_after: f64,
-    /// Run a shell command when the job hangs, also when it is ended by a signal while it does, with MPISCOPE_JOB,
+    /// Run this shell command when the job hangs, or is ended by a signal while it hangs, with MPISCOPE_JOB,
     /// MPISCOPE_VERDICT, MPISCOPE_VERDICT_KIND and MPISCOPE_EVIDENCE set
     #[arg(long, value_name = "COMMAND")]
     pub on_hang: Option<OsString>,
-    /// End the job when one of its hosts has not answered for so long; 0 leaves that to the launcher, which may wait for ever
+    /// End the job when one of its hosts has not answered for this long; 0 leaves that to the launcher, which may wait forever
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = hang_after)]
     pub lost_after: f64,
     /// Print no report

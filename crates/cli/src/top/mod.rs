@@ -43,10 +43,10 @@ pub struct Options {
     /// Seconds between two looks
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     interval: f64,
-    /// End after so many seconds
+    /// Exit after this many seconds
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
     limit: Option<f64>,
-    /// Look twice, print what happened in between as text, and end
+    /// Print one interval as text, and exit
     #[arg(long)]
     once: bool,
     /// Print one line of JSON for each interval (schema mpiscope.top/1)

@@ -18,9 +18,9 @@ use std::process::ExitCode;
 
 /// Show variables of the MPI tool information interface, of a running job or of an MPI library
 ///
-/// Control and performance variables, event types and enumerations, mpiscope's own and the library's, with the values that
-/// can be read without an object, and where these come from. Of a job, also on which ranks they differ; nothing is stopped
-/// or slowed. Of a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable could not be
+/// Control and performance variables, event types and enumerations, mpiscope's own and the library's, with the values that can
+/// be read without an object, and where these come from. For a job, also on which ranks they differ; no rank is stopped or
+/// slowed. For a library, as a program started here would find them. Exit status: 0 all is well, 1 a variable could not be
 /// read, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {

@@ -24,13 +24,14 @@ use std::time::{Duration, Instant};
 
 /// Say why nothing happens: hung or slow, who is waited for, which message was never sent
 ///
-/// Looks twice and compares; no rank is stopped or slowed, but with --stacks. Prints the verdict in one sentence, what it follows from, and
-/// the next thing to try. Says "deadlock" only if nobody is left who could release the ranks that wait. An evidence file has
-/// kept both looks; of core files and saved images there is one. Exit status: 0 nothing is wrong, 1 a problem was found, 2 nothing could be read.
+/// Reads every rank twice and compares; no rank is stopped or slowed, except with --stacks. Prints the verdict in one
+/// sentence, what it follows from, and the next thing to try. Says "deadlock" only if nobody is left who could release the
+/// ranks that wait. An evidence file holds both readings, core files and saved images hold one. Exit status: 0 nothing is
+/// wrong, 1 a problem was found, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files; not needed
-    /// if there is only one job
+    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files;
+    /// not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<String>,
     /// Seconds between the two looks
@@ -116,8 +117,8 @@ fn job(name: Option<&str>) -> Result<Job> {
     }
 }
 
-/// Two looks at a job on all its hosts, and what follows from them. Other hosts are asked once, also for their stacks; those here are
-/// taken after both looks.
+/// Two looks at a job on all its hosts, and what follows from them. Other hosts are asked once, also for their stacks; those
+/// here are taken after both looks.
 fn everywhere(mut job: Job, pause: Duration, host_scope: HostScope, stacks: bool) -> Result<Judged> {
     let began = Instant::now();
     let mut before = look(&job, &*job.symbols()).observations;

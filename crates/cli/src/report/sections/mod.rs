@@ -23,7 +23,7 @@ pub enum Section {
     Time,
     /// Who waited for whom, and what that rank did meanwhile
     Waits,
-    /// Places of the program: calls, time, bytes
+    /// Call sites: calls, time, bytes
     Sites,
     /// Who sent how much to whom
     Peers,
