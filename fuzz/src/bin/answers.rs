@@ -1,0 +1,12 @@
+//! What `mpiscope procs --json` of another host answers.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mpiscope_job::acquire::Acquired;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(answer) = serde_json::from_slice::<Acquired>(bytes) {
+        let again = serde_json::to_vec(&answer).expect("what was read can be written");
+        assert!(serde_json::from_slice::<Acquired>(&again).is_ok(), "what was written can be read");
+    }
+});

@@ -1,0 +1,20 @@
+//! Evidence files, which are also what other hosts answer with.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mpiscope_fuzz::Named;
+use mpiscope_job::{Process, evidence};
+
+fuzz_target!(|bytes: &[u8]| {
+    let file = Named::new(bytes);
+    if !evidence::is_evidence(file.path()) {
+        return;
+    }
+    if let Ok(found) = evidence::open(file.path()) {
+        for entry in &found.entries {
+            if let Ok(image) = entry.open() {
+                let _ = Process::read(&image, None);
+            }
+        }
+    }
+});
