@@ -367,6 +367,8 @@ codes! {
         EVENTS = 16 => "events",
         /// Also the times of functions that only look something up.
         LOOKUPS = 32 => "lookups",
+        /// The time of each call that starts something and does not block, not of one in sixteen.
+        STARTS = 64 => "starts",
     }
 }
 
@@ -463,7 +465,8 @@ pub struct Call {
     pub(crate) function: W32,
     /// How many calls of the thread are open below this one (calls made by user callbacks).
     pub nested: W32,
-    /// When the call began, or when it ended, in ticks (zero while times are not recorded).
+    /// When the call began, or when it ended, in ticks (zero while times are not recorded). Of a start whose end was not looked at
+    /// ([`estimate`](crate::sites::estimate)), when it began.
     pub since: W64,
     /// Address behind the call in the program.
     pub return_address: W64,
@@ -549,6 +552,8 @@ pub struct Thread {
     /// The interpreter's version, `3.python`.
     pub python: W32,
     _reserved: W32,
+    /// Of the calls of each function, those whose time is an [estimate](crate::sites::estimate); zero in images from before.
+    pub estimated: [W64; MAX_FUNCTIONS],
 }
 
 impl std::ops::Deref for Thread {
@@ -585,6 +590,7 @@ const _: () = {
     assert!(offset_of!(Thread, waited) == 192 + 24 * MAX_FUNCTIONS);
     assert!(offset_of!(Thread, received) == 192 + 24 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Thread, interpreter) == 192 + 32 * MAX_FUNCTIONS + 8 * WAITED);
+    assert!(offset_of!(Thread, estimated) == 208 + 32 * MAX_FUNCTIONS + 8 * WAITED);
     assert!(offset_of!(Process, world) == 88);
     assert!(size_of::<Module>() == 48);
     assert!(size_of::<Note>() == 256);

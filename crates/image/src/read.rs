@@ -9,6 +9,7 @@ use crate::layout::{
 use crate::objects::{
     Attribute, Comm, Datatype, Errhandler, File, Group, Head, Info, Keyval, Op, Session, Window,
 };
+use crate::sites::Site;
 use crate::traffic::{Entry, Message, Peer, Recent, Request, Traffic};
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::sync::atomic::{Ordering, fence};
@@ -136,7 +137,7 @@ records! {
     true Group, Op, Errhandler, Info, Session, Keyval, Attribute;
     true Request, Message, crate::variables::Variable;
     false Header, Section, Counter, ThreadHead, crate::cell::W64;
-    false Peer, Traffic, Recent, crate::faults::Fault, crate::sites::Site;
+    false Peer, Traffic, Recent, crate::faults::Fault;
     false crate::trace::Ring, crate::trace::Called, crate::call_path::CallPath;
 }
 
@@ -144,6 +145,12 @@ records! {
 unsafe impl Record for Thread {
     const SEQUENCED: bool = false;
     const LEAST: usize = offset_of!(Thread, waited);
+}
+
+// SAFETY: as all of the above.
+unsafe impl Record for Site {
+    const SEQUENCED: bool = false;
+    const LEAST: usize = offset_of!(Site, covered);
 }
 
 // SAFETY: as all of the above.

@@ -48,18 +48,44 @@ pub struct Site {
     pub thread: W32,
     /// Calls by [`duration_class`].
     pub durations: [W64; DURATIONS],
+    /// Of a function whose calls are [sampled](estimate): how many there were when one was timed last; zero in images from before.
+    pub covered: W64,
+    /// Of these, calls whose time is an estimate; zero in images from before.
+    pub estimated: W64,
 }
+
+/// The time of `calls` that were not timed, since the one behind them took `ticks`, and all until then `before`: as much as that one
+/// each. A single call that took very long says little of others: it adds no more than a quarter of what was known, or a
+/// [short](SHORT) time for each.
+#[must_use]
+pub fn estimate(calls: u64, ticks: u64, before: u64) -> u64 {
+    let most = calls.saturating_mul(SHORT).max(before / 4);
+    calls.saturating_mul(ticks).min(most)
+}
+
+/// Some microseconds, in ticks.
+pub const SHORT: u64 = if cfg!(target_arch = "x86_64") { 1 << 14 } else { 1 << 9 };
 
 const _: () = {
     assert!(offset_of!(Site, greatest) == 56);
     assert!(offset_of!(Site, function) == 64);
     assert!(offset_of!(Site, durations) == 72);
-    assert!(size_of::<Site>() == 448);
+    assert!(offset_of!(Site, covered) == 448);
+    assert!(size_of::<Site>() == 512);
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_that_were_not_timed_took_as_long_as_the_one_that_was_unless_that_is_out_of_all_proportion() {
+        assert_eq!(estimate(15, 200, 3_000), 3_000);
+        assert_eq!(estimate(0, 200, 3_000), 0);
+        assert_eq!(estimate(15, 1 << 40, 3_000), 15 * SHORT, "stopped, or in another process's time");
+        assert_eq!(estimate(15, 1 << 40, 1 << 30), 1 << 28);
+        assert_eq!(estimate(u64::MAX, u64::MAX, u64::MAX), u64::MAX);
+    }
 
     #[test]
     fn durations_fall_into_powers_of_two_and_none_is_too_long() {

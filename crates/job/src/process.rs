@@ -137,6 +137,8 @@ pub struct Counted {
     pub bytes: u64,
     /// Of these, messages that came in.
     pub received: u64,
+    /// Of the calls, those whose time is an estimate.
+    pub estimated: u64,
 }
 
 impl Process {
@@ -422,13 +424,15 @@ pub(crate) fn threads<S: Source>(image: &Image<S>) -> Result<Vec<ThreadFacts>, E
 }
 
 fn counters(thread: &Thread) -> Vec<Counted> {
-    let both = thread.counters.iter().zip(&thread.received).enumerate();
-    let counted = both.map(|(function, (counter, received))| Counted {
+    let further = thread.received.iter().zip(&thread.estimated);
+    let all = thread.counters.iter().zip(further).enumerate();
+    let counted = all.map(|(function, (counter, (received, estimated)))| Counted {
         function,
         count: counter.count.get(),
         ticks: counter.ticks.get(),
         bytes: counter.bytes.get(),
         received: received.get(),
+        estimated: estimated.get(),
     });
     counted.filter(|counted| (counted.count, counted.ticks, counted.bytes) != (0, 0, 0)).collect()
 }

@@ -78,6 +78,8 @@ pub struct Calls {
     pub sent: u64,
     /// Into the process. Neither are those of collectives.
     pub received: u64,
+    /// Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is timed.
+    pub estimated: u64,
 }
 
 impl Calls {
@@ -662,6 +664,7 @@ fn calls(process: &Process) -> BTreeMap<String, Calls> {
         let moved = process.moved(counted);
         entry.sent = entry.sent.saturating_add(moved.sent);
         entry.received = entry.received.saturating_add(moved.received);
+        entry.estimated = entry.estimated.saturating_add(counted.estimated);
     }
     calls
 }
@@ -694,6 +697,7 @@ fn function(name: &str, ranks: &[RankReport]) -> FunctionReport {
         total.bytes = total.bytes.saturating_add(calls.bytes);
         total.sent = total.sent.saturating_add(calls.sent);
         total.received = total.received.saturating_add(calls.received);
+        total.estimated = total.estimated.saturating_add(calls.estimated);
         per_rank.push(Extreme { time_s, world: rank.world_number, rank: rank.rank });
     }
     if total.time_s.is_none() {

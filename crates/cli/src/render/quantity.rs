@@ -34,6 +34,17 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// The time of calls, `-` if they were not timed. With a sign before it if that of some of them is [`ESTIMATED`].
+#[must_use]
+pub fn time_of_calls(seconds: Option<f64>, estimated: u64) -> String {
+    let sign = if estimated == 0 { "" } else { "~" };
+    seconds.map_or_else(|| "-".to_owned(), |seconds| format!("{sign}{}", duration(seconds)))
+}
+
+/// What the sign of [`time_of_calls`] means.
+pub const ESTIMATED: &str =
+    "~: estimated from one in sixteen of these calls, which are short (MPISCOPE_RECORD_STARTS=1 times each)";
+
 /// Bytes: three digits and a decimal unit.
 #[must_use]
 pub fn bytes(bytes: u64) -> String {

@@ -3,7 +3,7 @@
 
 use super::hosts::FromHost;
 use super::{Options, evidence};
-use crate::render::{self, Block, Table, Terminal, complain, duration, shorten};
+use crate::render::{self, Block, Table, Terminal, complain, duration, shorten, time_of_calls};
 use mpiscope_job::Members;
 use mpiscope_job::evidence::ProcessEnd;
 use mpiscope_job::leaks::Leak;
@@ -232,7 +232,7 @@ fn table(report: &JobReport) -> Table {
         table.push(vec![
             format!("  {}", f.name),
             calls(f, open(f)),
-            f.total.time_s.map_or_else(dash, duration),
+            time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |_| format!("{share:.1}")),
             f.min.time_s.map_or_else(dash, duration),
             at_rank(&f.min),

@@ -1,7 +1,7 @@
 //! What happened between two looks at a job. Times and shares are differences of those of the report.
 
 use crate::ps::rows::call_cells;
-use crate::render::duration;
+use crate::render::{duration, time_of_calls};
 use crate::report::sections::name_of;
 use mpiscope_job::RankReport;
 use mpiscope_job::rank_status::RankStatus;
@@ -62,6 +62,8 @@ pub struct Function {
     pub calls: u64,
     /// None if its calls were not timed.
     pub time_s: Option<f64>,
+    /// Of the calls, those whose time is an estimate.
+    pub estimated: u64,
     /// Of the time of all threads that call MPI.
     pub share: Option<f64>,
     pub bytes: u64,
@@ -76,7 +78,7 @@ impl Function {
     pub fn times(&self) -> [String; 2] {
         let dash = || "-".to_owned();
         [
-            self.time_s.map_or_else(dash, duration),
+            time_of_calls(self.time_s, self.estimated),
             self.share.map_or_else(dash, |share| format!("{:.1}", share * 100.0)),
         ]
     }
@@ -226,6 +228,7 @@ fn functions(before: &[FunctionReport], after: &[FunctionReport], thread_s: f64)
             name: f.name.clone(),
             calls: f.total.count.saturating_sub(was.count),
             time_s,
+            estimated: f.total.estimated.saturating_sub(was.estimated),
             share: time_s.map(|time| if thread_s > 0.0 { (time / thread_s).min(1.0) } else { 0.0 }),
             bytes: f.total.bytes.saturating_sub(was.bytes),
         }
@@ -254,6 +257,7 @@ fn of_rank(rank: &RankReport, status: &RankStatus, span: &Span, resident: Option
             name: name.clone(),
             calls: calls.count,
             time_s: calls.time_s,
+            estimated: calls.estimated,
             share: calls.time_s.map(|time| if rank.thread_s > 0.0 { time / rank.thread_s } else { 0.0 }),
             bytes: calls.bytes,
         })

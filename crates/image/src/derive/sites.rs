@@ -1,7 +1,7 @@
 //! Call sites: what the records of several threads say together, and what has no record.
 
 use super::Moved;
-use crate::sites::{DURATIONS, Site};
+use crate::sites::{DURATIONS, Site, duration_class};
 use mpi_abi::Moves;
 
 /// Calls of one function: from one place, or from all places together.
@@ -15,11 +15,13 @@ pub struct Calls {
     pub bytes: u64,
     /// Of these, messages that came in.
     pub received: u64,
+    /// Of the calls, those whose time is an [estimate](crate::sites::estimate).
+    pub estimated: u64,
 }
 
 impl Calls {
     /// None.
-    pub const NONE: Self = Self { count: 0, ticks: 0, bytes: 0, received: 0 };
+    pub const NONE: Self = Self { count: 0, ticks: 0, bytes: 0, received: 0, estimated: 0 };
 
     /// Both together.
     #[must_use]
@@ -40,6 +42,7 @@ impl Calls {
             ticks: both(self.ticks, other.ticks),
             bytes: both(self.bytes, other.bytes),
             received: both(self.received, other.received),
+            estimated: both(self.estimated, other.estimated),
         }
     }
 
@@ -88,11 +91,19 @@ impl Durations {
 pub fn of(site: &Site) -> Option<(u32, Calls, Durations)> {
     let function = site.function.get().checked_sub(1)?;
     let (count, ticks) = (site.count.get(), site.ticks.get());
-    let calls = Calls { count, ticks, bytes: site.bytes.get(), received: site.received.get() };
+    let (bytes, received) = (site.bytes.get(), site.received.get());
+    let calls = Calls { count, ticks, bytes, received, estimated: site.estimated.get() };
     let (least, greatest) = (site.least.get(), site.greatest.get());
     let mut classes = [0; DURATIONS];
     for (to, from) in classes.iter_mut().zip(&site.durations) {
         *to = from.get();
+    }
+    let covered = site.covered.get();
+    // The latest calls of a place whose calls are sampled: the next one that is timed will speak for them.
+    if let Some(latest) = count.checked_sub(covered).filter(|latest| covered != 0 && *latest != 0)
+        && let Some(class) = classes.get_mut(duration_class(ticks / covered))
+    {
+        *class = class.saturating_add(latest);
     }
     let extremes = (least <= greatest).then_some((least, greatest));
     Some((function, calls, Durations { extremes, classes }))
@@ -103,10 +114,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_lengths_are_those_of_all_calls_also_of_the_latest_that_were_not_timed() {
+        // SAFETY: a site is words only: all zero is a valid value.
+        #[allow(unsafe_code)]
+        let site: Site = unsafe { std::mem::zeroed() };
+        site.function.set(1);
+        site.count.set(20);
+        site.ticks.set(10 * 100);
+        site.durations[duration_class(100)].set(10);
+        let lengths = || of(&site).map(|(_, _, durations)| durations.classes[duration_class(100)]);
+        assert_eq!(lengths(), Some(10), "not sampled");
+        site.covered.set(10);
+        assert_eq!(lengths(), Some(20));
+        site.covered.set(u64::MAX);
+        assert_eq!(lengths(), Some(10), "written over");
+    }
+
+    #[test]
     fn what_has_no_place_is_the_rest_and_never_less_than_nothing() {
-        let all = Calls { count: 10, ticks: 100, bytes: 7, received: 3 };
-        let some = Calls { count: 4, ticks: 120, bytes: 7, received: 1 };
-        assert_eq!(all.without(some), Calls { count: 6, ticks: 0, bytes: 0, received: 2 });
+        let all = Calls { count: 10, ticks: 100, bytes: 7, received: 3, estimated: 2 };
+        let some = Calls { count: 4, ticks: 120, bytes: 7, received: 1, estimated: 1 };
+        assert_eq!(all.without(some), Calls { count: 6, ticks: 0, bytes: 0, received: 2, estimated: 1 });
         assert!(all.without(all).are_none());
     }
 

@@ -41,13 +41,16 @@ pub struct Totals {
     pub received: u64,
     /// By collectives, which do both.
     pub collective: u64,
+    /// Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is timed.
+    #[serde(default)]
+    pub estimated: u64,
 }
 
 impl Totals {
     fn of<S: Source>(calls: &Calls, rank: &Rank<'_, S>, function: u32) -> Self {
         let Moved { sent, received, collective } = calls.moved(moves(rank, function));
         let time_s = rank.process().seconds_in(function, calls.count, calls.ticks);
-        Self { calls: calls.count, time_s, sent, received, collective }
+        Self { calls: calls.count, time_s, sent, received, collective, estimated: calls.estimated }
     }
 
     /// Seconds that are known to have been spent in them.
@@ -63,6 +66,7 @@ impl Totals {
         self.sent = self.sent.saturating_add(other.sent);
         self.received = self.received.saturating_add(other.received);
         self.collective = self.collective.saturating_add(other.collective);
+        self.estimated = self.estimated.saturating_add(other.estimated);
     }
 
     /// All bytes.
@@ -180,7 +184,8 @@ fn counted<'a>(counters: impl Iterator<Item = &'a Counted>) -> BTreeMap<u32, Cal
     let mut all: BTreeMap<u32, Calls> = BTreeMap::new();
     for one in counters {
         let Ok(function) = u32::try_from(one.function) else { continue };
-        let calls = Calls { count: one.count, ticks: one.ticks, bytes: one.bytes, received: one.received };
+        let Counted { count, ticks, bytes, received, estimated, .. } = *one;
+        let calls = Calls { count, ticks, bytes, received, estimated };
         let sum = all.entry(function).or_insert(Calls::NONE);
         *sum = sum.and(calls);
     }

@@ -31,10 +31,16 @@ pub fn now() -> u64 {
     if MONOTONIC.load(Ordering::Relaxed) { monotonic_ns() } else { counter() }
 }
 
+/// Whether that is the processor's counter.
+#[inline(always)]
+pub fn is_counter() -> bool {
+    !MONOTONIC.load(Ordering::Relaxed)
+}
+
 /// The same; nothing if that is not the processor's counter, but a call.
 #[inline(always)]
 pub fn counted() -> Option<u64> {
-    (!MONOTONIC.load(Ordering::Relaxed)).then(counter)
+    is_counter().then(counter)
 }
 
 /// `CLOCK_MONOTONIC` in nanoseconds.

@@ -7,7 +7,7 @@
 
 use crate::debugger;
 use crate::interpose::callbacks;
-use crate::interpose::frame::{Call, Word, handle_word};
+use crate::interpose::frame::{Call, LookUp, Word, handle_word};
 use crate::record::{bytes, objects, observe, traffic};
 use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_char, c_int, c_void};
@@ -215,28 +215,40 @@ macro_rules! object {
     };
 }
 
-/// The hook of a function that only looks something up. Clock readings would be most of what it costs.
+/// The hook of a function that only looks something up. Clock readings would be most of what it costs. It is counted before the
+/// library does it: then nothing but its result has to be kept. What programs call often and the usual case are in line; all else goes
+/// on to a function with the same arguments, so that none has to be saved.
 macro_rules! look_up_hook {
     (
         $name:ident ($($p:ident : $t:ty),*)
         note { $($note:tt)* }
     ) => {
         pub unsafe extern "C" fn $name<A: Abi>($($p: $t),*) -> c_int {
-            if observe::look_ups_are_counted_only() {
-                let call = Call::<A>::look_up(f::$name);
+            #[inline(never)]
+            unsafe extern "C" fn otherwise<A: Abi>($($p: $t),*) -> c_int {
+                let opened = observe::begin_look_up(f::$name, object!($($note)*));
+                let call = LookUp::open();
+                if let Some(thread) = opened.thread {
+                    let _current = &thread.call;
+                    note_all!(_current, $($note)*);
+                    observe::started_rare(thread, f::$name, opened.since);
+                }
                 // SAFETY: the type is the function's own; the arguments are the program's.
                 let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
-                observe::looked_up(&call, object!($($note)*));
-                return result;
+                observe::end_look_up::<A>(opened, f::$name, result);
+                result
             }
-            let call = Call::<A>::enter_rare(f::$name);
-            let _current = &call.thread().call;
-            note_all!(_current, $($note)*);
-            observe::started_rare(call.thread(), call.function(), call.since);
+            if const { observe::is_looked_up_often(f::$name) } && observe::look_ups_are_counted_only() {
+                let call = LookUp::open();
+                if observe::looked_up(&call, f::$name, object!($($note)*)) {
+                    // SAFETY: as above.
+                    let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+                    call.close();
+                    return result;
+                }
+            }
             // SAFETY: as above.
-            let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
-            observe::leave_look_up(&call, result);
-            result
+            unsafe { otherwise::<A>($($p),*) }
         }
     };
 }

@@ -40,21 +40,6 @@ impl<A: Abi> Call<A> {
         Self { real, ..Self::known(tls, opened.thread, function, opened.since, 0) }
     }
 
-    /// Opens the frame of a function that only looks something up: no clock is read, and nothing is written down until it is
-    /// [counted](look_up_ended).
-    #[inline(always)]
-    pub fn look_up(function: FunctionId) -> Self {
-        let tls = Tls::get();
-        tls.depth.set(1);
-        let real = tls.real.get();
-        // SAFETY: as in `Opened::usual`.
-        let thread = match (unsafe { tls.thread.get().as_ref() }, tls.nested.get()) {
-            (Some(thread), 0) => thread,
-            _ => look_up_unusual(),
-        };
-        Self { real, ..Self::known(tls, thread, function, 0, 0) }
-    }
-
     /// Publishes the call; `fill` adds what the function's parameters say.
     #[inline(always)]
     pub fn publish(&self, fill: impl FnOnce(&Current)) {
@@ -128,7 +113,7 @@ impl<A: Abi> Call<A> {
     /// Whether a user callback made the call, so that an outer call must be put back. User callbacks of this call are over when
     /// this is asked.
     #[inline(always)]
-    fn is_inside(&self) -> bool {
+    pub fn is_inside(&self) -> bool {
         self.tls.nested.get() != 0
     }
 
@@ -137,6 +122,12 @@ impl<A: Abi> Call<A> {
     #[inline(always)]
     pub fn is_usual(&self) -> bool {
         !self.is_inside() && (self.until.get() != 0 || self.since == 0 || self.read_counter())
+    }
+
+    /// Whether anybody has [asked](Self::returned) when the library returned.
+    #[inline(always)]
+    pub fn end_is_known(&self) -> bool {
+        self.until.get() != 0
     }
 
     /// False if the times are not the processor's.
@@ -333,14 +324,91 @@ fn count(thread: &Thread, function: FunctionId, since: u64, until: u64, bytes: u
     }
 }
 
-/// Closes the frame of a [look-up](Call::look_up): counts it. The thread's record still says what it was in before.
+/// The frame of a function that only looks something up: no clock is read, and nothing is written down but that it was called.
+/// The thread's record still says what it was in before.
+pub struct LookUp {
+    tls: &'static Tls,
+    real: usize,
+}
+
+impl LookUp {
+    /// Opens it: raises the depth.
+    #[inline(always)]
+    pub fn open() -> Self {
+        let tls = Tls::get();
+        tls.depth.set(1);
+        Self { tls, real: tls.real.get() }
+    }
+
+    /// What the thread keeps at hand.
+    #[inline(always)]
+    pub fn tls(&self) -> &'static Tls {
+        self.tls
+    }
+
+    /// The thread's record, unless this is its first call or a user callback makes it.
+    #[inline(always)]
+    pub fn usual_thread(&self) -> Option<&'static Thread> {
+        usual_thread(self.tls)
+    }
+
+    /// As [`Call::real`].
+    ///
+    /// # Safety
+    ///
+    /// `F` must be the C type of the function.
+    #[inline(always)]
+    pub unsafe fn real<F: Copy>(&self) -> F {
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        // SAFETY: the gate stored the address of the real function, and the caller states its type.
+        unsafe { std::mem::transmute_copy(&self.real) }
+    }
+
+    /// Closes it.
+    #[inline(always)]
+    pub fn close(self) {
+        // Asked for again: what is not kept over the library's function need not be saved before it.
+        Tls::get().depth.set(0);
+    }
+}
+
+/// Counts a [look-up](LookUp).
 #[inline(always)]
-pub fn look_up_ended(tls: &Tls, thread: &Thread, function: FunctionId) {
+pub fn count_look_up(thread: &Thread, function: FunctionId) {
     if let Some(counter) = thread.counters.get(usize::from(function.0)) {
         counter.count.add_mine(1);
     }
     thread.call.completed.add_mine(1);
+}
+
+/// The thread's record, unless this is its first call or a user callback makes it.
+#[inline(always)]
+fn usual_thread(tls: &Tls) -> Option<&'static Thread> {
+    // SAFETY: null, or a record that lives as long as the process: whoever attaches a thread stored it.
+    unsafe { tls.thread.get().as_ref() }.filter(|_| tls.nested.get() == 0)
+}
+
+/// Closes the frame of a call that [is usual](Call::is_usual) and was not timed: it still says when the call began.
+#[inline(always)]
+pub fn close_untimed(tls: &Tls, thread: &Thread, function: FunctionId, bytes: u64) {
+    count(thread, function, 0, 0, bytes);
+    let current = &thread.call;
+    current.seq.write(|| {
+        current.end(u32::from(function.0));
+        current.completed.add_mine(1);
+    });
     tls.depth.set(0);
+}
+
+/// Adds what calls took that were not timed.
+pub fn add_estimate(thread: &Thread, function: FunctionId, calls: u64, ticks: u64) {
+    let function = usize::from(function.0);
+    if let (Some(counter), Some(estimated)) = (thread.counters.get(function), thread.estimated.get(function))
+    {
+        counter.ticks.add_mine(ticks);
+        estimated.add_mine(calls);
+    }
+    thread.mpi_ticks.add_mine(ticks);
 }
 
 /// What is known of a call when its frame is opened. Travels in two registers; a call would lie in memory.
@@ -351,12 +419,30 @@ struct Opened {
     since: u64,
 }
 
+/// The same of a look-up. Without a thread it has been counted, and no more is recorded of it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct OpenedLookUp {
+    #[allow(missing_docs)]
+    pub thread: Option<&'static Thread>,
+    #[allow(missing_docs)]
+    pub since: u64,
+}
+
+impl OpenedLookUp {
+    /// One that is recorded as other calls are: see [`Call::enter_rare`].
+    #[inline(always)]
+    pub fn recorded(function: FunctionId) -> Self {
+        let opened = open_rare(function);
+        Self { thread: Some(opened.thread), since: opened.since }
+    }
+}
+
 impl Opened {
     /// Nothing for the first call of a thread, one that a user callback makes, or times by the system's clock.
     #[inline(always)]
     fn usual(tls: &Tls) -> Option<Self> {
-        // SAFETY: null, or a record that lives as long as the process: whoever attaches a thread stored it.
-        let (Some(thread), 0) = (unsafe { tls.thread.get().as_ref() }, tls.nested.get()) else { return None };
+        let thread = usual_thread(tls)?;
         let since = if settings::records(Recording::TIMES) { clock::counted()? } else { 0 };
         Some(Self { thread, since })
     }
@@ -392,7 +478,7 @@ extern "C" fn open_rare_unusual(function: FunctionId) -> Opened {
 #[inline(never)]
 extern "C" fn open_unusual() -> Opened {
     let tls = Tls::get();
-    // SAFETY: as in `usual`.
+    // SAFETY: as in `usual_thread`.
     let thread = unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls));
     let since = if settings::records(Recording::TIMES) { clock::now() } else { 0 };
     if tls.nested.get() != 0 {
@@ -403,15 +489,13 @@ extern "C" fn open_unusual() -> Opened {
 
 /// The record of a thread whose first call looks something up, or does so in a user callback. Such a call is counted like any
 /// other: the one that the callback interrupts stays the one that is seen.
-#[cold]
-#[inline(never)]
-extern "C" fn look_up_unusual() -> &'static Thread {
-    let tls = Tls::get();
+#[inline(always)]
+pub fn look_up_unusual(tls: &'static Tls) -> &'static Thread {
     if tls.nested.get() != 0 && tls.stack_pointer.get() > tls.callback_stack.get() {
         // As in `interrupted`.
         tls.nested.set(0);
     }
-    // SAFETY: as in `Opened::usual`.
+    // SAFETY: as in `usual_thread`.
     unsafe { tls.thread.get().as_ref() }.unwrap_or_else(|| (upcalls().attach)(tls))
 }
 

@@ -35,7 +35,7 @@ fn records(what: Recording) -> String {
 }
 
 /// All of them.
-pub const VALUES: [Value; 11] = [
+pub const VALUES: [Value; 12] = [
     Value {
         name: "mpiscope_record_calls",
         env: "MPISCOPE_RECORD_CALLS",
@@ -56,6 +56,13 @@ pub const VALUES: [Value; 11] = [
         writable: true,
         desc: "Take also the time of calls that only look something up",
         text: || records(Recording::LOOKUPS),
+    },
+    Value {
+        name: "mpiscope_record_starts",
+        env: "MPISCOPE_RECORD_STARTS",
+        writable: true,
+        desc: "Take the time of each call that starts a message",
+        text: || records(Recording::STARTS),
     },
     Value {
         name: "mpiscope_record_messages",

@@ -13,18 +13,22 @@ use mpiscope_image::derive::ThreadView;
 use mpiscope_image::layout::{Loss, SectionKind, State, Thread};
 use mpit::Shards;
 use std::cell::{Cell, OnceCell};
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Memory of a thread that readers never see. [`Tls::local`] points to its beginning.
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Local {
+    // Its last word, and what follows, is what every call needs: one line of the cache.
     interrupted: Interrupted,
+    /// Its call sites; none if the image had no room for the thread.
+    pub sites: Cell<Option<&'static Index>>,
+    /// Which changes of handles `sites` knows: see [`crate::record::sites`].
+    pub handles: Cell<u64>,
     /// See [`crate::record::bytes`].
     pub sizes: crate::record::bytes::SizeCache,
     /// See [`crate::record::traffic::scratch`].
     pub traffic: crate::record::traffic::scratch::Stack,
-    /// Its call sites; none if the image had no room for the thread.
-    pub sites: Cell<Option<&'static Index>>,
     /// The interpreter's state of the thread, once it has been seen to be that: see [`crate::record::python_call_site`].
     pub python: Cell<u64>,
     /// Beginning and end of its stack, once they were asked for: see [`crate::record::stack_frames::bounds`].
@@ -46,6 +50,7 @@ impl Local {
         // SAFETY: the memory is ours, and every field is written once.
         unsafe {
             (&raw mut (*local).interrupted).write(Interrupted::default());
+            (&raw mut (*local).handles).write(Cell::default());
             (&raw mut (*local).sizes).write(Default::default());
             (&raw mut (*local).traffic).write(Default::default());
             (&raw mut (*local).sites).write(Cell::default());
@@ -58,6 +63,8 @@ impl Local {
         }
     }
 }
+
+const _: () = assert!(offset_of!(Local, sites) % 64 == 8);
 
 /// How many records there can be that [`all`] gives.
 const LISTED: usize = 4096;

@@ -29,6 +29,7 @@ mod python_suite;
 mod queue_plugin;
 mod reported;
 mod scribbled;
+mod starts;
 mod subject;
 mod tool;
 mod traced;
@@ -82,6 +83,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.extend(python::trials(subject, library));
     trials.extend(python_suite::trials(subject, library));
     trials.extend(reported::trials(library));
+    trials.extend(starts::trials(library));
     trials.extend(traced::trials(library));
     trials.extend(scribbled::trials(subject, library));
     trials.extend(imb::trials(subject, library));

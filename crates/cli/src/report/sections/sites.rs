@@ -2,7 +2,7 @@
 
 use super::{more, percent};
 use crate::ps::rows::short;
-use crate::render::{Block, Table, bytes, count, duration};
+use crate::render::{Block, ESTIMATED, Table, bytes, count, duration, time_of_calls};
 use crate::run::banner::at_rank;
 use mpiscope_job::report::JobReport;
 
@@ -17,6 +17,9 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     }
     let mut blocks = vec![table(report).into()];
     blocks.extend(more(MOST, found.sites.len(), "places"));
+    if report.times && found.sites.iter().take(MOST).any(|site| site.totals.estimated > 0) {
+        blocks.push(Block::Line(format!("  {ESTIMATED}")));
+    }
     let rest = found.rest.iter().fold(0u64, |sum, rest| sum.saturating_add(rest.totals.calls));
     if rest > 0 {
         let functions = count(found.rest.len(), "function");
@@ -37,7 +40,7 @@ fn table(report: &JobReport) -> Table {
             format!("  {}", site.function),
             if site.object.is_empty() { dash() } else { short(&site.object) },
             site.totals.calls.to_string(),
-            timed(site.totals.time_s).map_or_else(dash, duration),
+            time_of_calls(timed(site.totals.time_s), site.totals.estimated),
             timed(site.totals.time_s).map_or_else(dash, |time| percent(time, report.thread_s)),
             timed(site.max.time_s).map_or_else(dash, duration),
             at_rank(&site.max),

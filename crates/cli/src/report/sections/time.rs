@@ -1,7 +1,7 @@
 //! Where the time went: functions over all ranks, ranks, threads.
 
 use super::{more, percent};
-use crate::render::{Block, Table, bytes, duration};
+use crate::render::{Block, ESTIMATED, Table, bytes, duration, time_of_calls};
 use crate::run::banner::at_rank;
 use mpiscope_job::Members;
 use mpiscope_job::report::{JobReport, RankReport};
@@ -16,6 +16,9 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     let mut blocks =
         vec![Block::Line("  by function, all ranks together".to_owned()), functions(report).into()];
     blocks.extend(more(MOST_FUNCTIONS, report.functions.len(), "functions"));
+    if report.times && report.functions.iter().take(MOST_FUNCTIONS).any(|f| f.total.estimated > 0) {
+        blocks.push(Block::Line(format!("  {ESTIMATED}")));
+    }
     if report.times {
         blocks.push(Block::Line("  by rank".to_owned()));
         blocks.push(ranks(report).into());
@@ -55,7 +58,7 @@ fn functions(report: &JobReport) -> Table {
         table.push(vec![
             format!("  {}", f.name),
             f.total.count.to_string(),
-            f.total.time_s.map_or_else(dash, duration),
+            time_of_calls(f.total.time_s, f.total.estimated),
             f.total.time_s.map_or_else(dash, |time| percent(time, all)),
             f.min.time_s.map_or_else(dash, duration),
             at_rank(&f.min),

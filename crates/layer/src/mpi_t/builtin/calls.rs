@@ -5,7 +5,7 @@ use super::publish_one;
 use crate::base::topic::Topic;
 use crate::mpi_t::recording::Interest;
 use crate::mpi_t::ticks;
-use crate::record::threads;
+use crate::record::{sites, threads};
 use mpi_abi::{COUNT, FUNCTIONS, FunctionId, Moves, f};
 use mpiscope_image::derive::Moved;
 use mpiscope_image::layout::{Recording, Thread};
@@ -161,7 +161,8 @@ pub fn publish(registry: &Registry, categories: &mut Categories) {
         timer(
             "mpiscope_time_total",
             "Seconds that all threads spent in completed MPI calls that were timed: not in those that only look something up \
-             unless mpiscope_record_lookups is set. About 20 ns per call",
+             unless mpiscope_record_lookups is set; that of short calls that start a message (MPI_Isend, MPI_Irecv, MPI_Start) is \
+             estimated from one in sixteen unless mpiscope_record_starts is set. About 20 ns per call",
         ),
         Scalar(time_total, Interest::new(TIMES)),
     ));
@@ -206,7 +207,8 @@ pub fn publish_arrays(registry: &Registry, categories: &mut Categories) {
             "mpiscope_time",
             "Seconds spent in completed MPI calls by function: element i is item i of the enumeration \
              'mpiscope_function'; a call made by a user callback counts for both functions. Functions that only look something \
-             up are not timed unless mpiscope_record_lookups is set, and stay 0. About 20 ns per call",
+             up are not timed unless mpiscope_record_lookups is set, and stay 0; short calls that start a message are estimated \
+             from one in sixteen unless mpiscope_record_starts is set. About 20 ns per call",
         )
         .verbosity(Verbosity::USER_ALL),
         Sum { count: COUNT, of: ticks_of, interest: Interest::new(TIMES), unit: ticks::units },
@@ -286,7 +288,13 @@ pub fn publish_important(registry: &Registry, categories: &mut Categories) {
         };
         let desc = format!("Completed calls of {name}. About 5 ns per MPI call");
         add(counter(&format!("mpiscope_{name}"), &desc), calls_of, CALLS, as_it_is);
-        let desc = format!("Seconds spent in completed calls of {name}. About 20 ns per MPI call");
+        let estimated = u16::try_from(function).is_ok_and(|number| sites::is_short_start(FunctionId(number)));
+        let how = if estimated {
+            ", where these are short estimated from one in sixteen unless mpiscope_record_starts is set"
+        } else {
+            ""
+        };
+        let desc = format!("Seconds spent in completed calls of {name}{how}. About 20 ns per MPI call");
         add(timer(&format!("mpiscope_{name}_time"), &desc), ticks_of, TIMES, ticks::units);
     }
 }

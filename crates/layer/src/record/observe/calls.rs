@@ -7,7 +7,7 @@ use crate::events::types::{
     RmaOperation, ThreadSeen,
 };
 use crate::events::{self, Event};
-use crate::interpose::frame::Call;
+use crate::interpose::frame::{Call, LookUp, OpenedLookUp};
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
 use crate::record::objects::{files, table::Object, windows};
@@ -66,12 +66,27 @@ extern "C" fn raise_started(thread: &Thread, function: FunctionId, since: u64) {
 /// that gets all it needs in registers.
 #[inline(always)]
 pub fn leave<A: Abi>(call: &Call<A>, result: c_int) {
+    if sites::is_short_start(call.function()) { leave_start(call, result) } else { leave_timed(call, result) }
+}
+
+#[inline(always)]
+fn leave_timed<A: Abi>(call: &Call<A>, result: c_int) {
     if events::anybody() || !call.is_usual() {
         let (since, until) = call.times();
         return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
     }
     let (since, until) = call.times();
     sites::close(call.tls(), call.thread(), call.function(), since, until, call.bytes());
+}
+
+/// [`leave`] for a call that starts a message and does not block, whose end need not be known.
+#[inline(always)]
+fn leave_start<A: Abi>(call: &Call<A>, result: c_int) {
+    if events::anybody() || call.is_inside() || call.end_is_known() {
+        let (since, until) = call.times();
+        return leave_unusual::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
+    }
+    sites::close_start(call.tls(), call.thread(), call.function(), call.since, call.bytes());
 }
 
 /// [`leave`] out of line, for a call that is made seldom or takes long.
@@ -86,7 +101,7 @@ pub extern "C" fn leave_rare<A: Abi>(
 ) {
     let call = Call::<A>::again(thread, function, since, until);
     call.name_bytes(bytes);
-    leave(&call, result);
+    leave_timed(&call, result);
 }
 
 /// Whether a call that only looks something up is counted and no more: nobody wants its time, nor to hear of it.
@@ -96,17 +111,62 @@ pub fn look_ups_are_counted_only() -> bool {
     !timed && !events::anybody()
 }
 
-/// A look-up with the object `handle` has returned, of which nothing but its number is recorded.
+/// Look-ups that programs make in loops.
 #[inline(always)]
-pub fn looked_up<A: Abi>(call: &Call<A>, handle: u64) {
-    sites::close_look_up(call.tls(), call.thread(), call.function(), handle);
+pub const fn is_looked_up_often(function: FunctionId) -> bool {
+    const OFTEN: [FunctionId; 16] = [
+        f::MPI_Comm_rank,
+        f::MPI_Comm_size,
+        f::MPI_Comm_get_attr,
+        f::MPI_Group_rank,
+        f::MPI_Group_size,
+        f::MPI_Cart_rank,
+        f::MPI_Cart_coords,
+        f::MPI_Type_size,
+        f::MPI_Type_get_extent,
+        f::MPI_Get_count,
+        f::MPI_Get_count_c,
+        f::MPI_Get_elements,
+        f::MPI_Get_address,
+        f::MPI_Test_cancelled,
+        f::MPI_Initialized,
+        f::MPI_Finalized,
+    ];
+    let mut at = 0;
+    while at < OFTEN.len() {
+        if OFTEN[at].0 == function.0 {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
-/// [`leave`] for a look-up that was recorded as other calls are.
+/// The program looks something up, with the object `handle`, of which nothing but its number is recorded. False if that is left to
+/// [`begin_look_up`].
 #[inline(always)]
-pub fn leave_look_up<A: Abi>(call: &Call<A>, result: c_int) {
-    let (since, until) = call.times();
-    leave_unusual::<A>(call.thread(), call.function(), since, until, 0, result);
+pub fn looked_up(call: &LookUp, function: FunctionId, handle: u64) -> bool {
+    sites::count_look_up(call, function, handle)
+}
+
+/// A look-up that is not usual is made, or one that programs make seldom: opens its frame.
+#[inline(never)]
+pub extern "C" fn begin_look_up(function: FunctionId, handle: u64) -> OpenedLookUp {
+    if !look_ups_are_counted_only() {
+        return OpenedLookUp::recorded(function);
+    }
+    let call = LookUp::open();
+    sites::count_look_up_rarely(call.tls(), function, handle);
+    OpenedLookUp { thread: None, since: 0 }
+}
+
+/// Its end.
+#[inline(never)]
+pub extern "C" fn end_look_up<A: Abi>(opened: OpenedLookUp, function: FunctionId, result: c_int) {
+    match opened.thread {
+        Some(thread) => leave_unusual::<A>(thread, function, opened.since, 0, 0, result),
+        None => LookUp::open().close(),
+    }
 }
 
 /// [`leave`] while somebody wants events, in a user callback, or by the system's clock.

@@ -26,27 +26,30 @@ pub struct Place {
 
 /// A record that is near.
 #[derive(Default)]
-struct Near {
+pub struct Near {
     from: Cell<u64>,
     handle: Cell<u64>,
     /// Number plus one.
     function: Cell<u32>,
+    /// How many calls are not timed before one is: see [`starts`](super::starts).
+    pub untimed: Cell<u32>,
     site: Cell<Option<&'static Site>>,
 }
 
 impl Near {
     #[inline(always)]
-    fn get(&self, place: &Place) -> Option<&'static Site> {
+    fn get(&self, place: &Place) -> Option<(&'static Site, &Self)> {
         let same = self.from.get() == place.from
             && self.handle.get() == place.handle
             && self.function.get() == u32::from(place.function.0) + 1;
-        if same { self.site.get() } else { None }
+        if same { Some((self.site.get()?, self)) } else { None }
     }
 
     fn take(&self, other: &Self) {
         self.from.set(other.from.get());
         self.handle.set(other.handle.get());
         self.function.set(other.function.get());
+        self.untimed.set(other.untimed.get());
         self.site.set(other.site.get());
     }
 }
@@ -59,8 +62,6 @@ const _: () = assert!(size_of::<Pair>() == 64);
 
 /// The records of a thread. Only the thread itself reaches it.
 pub struct Index {
-    /// What [`HANDLES`](super::HANDLES) was when the handles were looked up.
-    handles: Cell<u64>,
     near: [Pair; PAIRS],
     /// By address, function and uid.
     far: RefCell<BTreeMap<(u64, u16, u64), &'static Site>>,
@@ -78,7 +79,6 @@ impl Index {
         let index = place.as_mut_ptr();
         // SAFETY: the memory is ours, and every field is written once, of the array every element.
         unsafe {
-            (&raw mut (*index).handles).write(Cell::default());
             let near = (&raw mut (*index).near).cast::<Pair>();
             (0..PAIRS).for_each(|at| near.add(at).write(Pair::default()));
             (&raw mut (*index).far).write(RefCell::default());
@@ -92,21 +92,16 @@ impl Index {
         self.near.get((mixed >> (u64::BITS - PAIRS.ilog2())) as usize)
     }
 
-    /// The record, if it is near and no handle has changed its meaning.
+    /// The record, if it is near; with what is kept beside it.
     #[inline(always)]
-    pub fn near(&self, handles: u64, place: &Place) -> Option<&'static Site> {
+    pub fn near(&self, place: &Place) -> Option<(&'static Site, &Near)> {
         let Pair([first, second]) = self.pair(place)?;
-        if self.handles.get() != handles {
-            return None;
-        }
         first.get(place).or_else(|| second.get(place))
     }
 
-    /// Forgets what handles meant, if that may have changed.
-    pub fn refresh(&self, handles: u64) {
-        if self.handles.replace(handles) != handles {
-            self.near.iter().flat_map(|pair| &pair.0).for_each(|near| near.site.set(None));
-        }
+    /// Forgets what handles meant.
+    pub fn forget(&self) {
+        self.near.iter().flat_map(|pair| &pair.0).for_each(|near| near.site.set(None));
     }
 
     /// The record, if there is one.
@@ -137,6 +132,7 @@ impl Index {
         first.from.set(place.from);
         first.handle.set(place.handle);
         first.function.set(u32::from(place.function.0) + 1);
+        first.untimed.set(0);
         first.site.set(Some(site));
     }
 }
@@ -161,14 +157,12 @@ mod tests {
         let (index, one, other) = (Index::new(), site(), site());
         index.bring_near(&place(1, 7), one);
         index.bring_near(&place(1, 8), other);
-        let is = |place: Place, handles, wanted| {
-            index.near(handles, &place).is_some_and(|found| std::ptr::eq(found, wanted))
-        };
-        assert!(is(place(1, 7), 0, one) && is(place(1, 8), 0, other));
-        assert!(index.near(0, &Place { function: f::MPI_Recv, ..place(1, 7) }).is_none());
-        assert!(index.near(1, &place(1, 7)).is_none());
-        index.refresh(1);
-        assert!(index.near(1, &place(1, 7)).is_none(), "looked up again");
+        let is =
+            |place: Place, wanted| index.near(&place).is_some_and(|(found, _)| std::ptr::eq(found, wanted));
+        assert!(is(place(1, 7), one) && is(place(1, 8), other));
+        assert!(index.near(&Place { function: f::MPI_Recv, ..place(1, 7) }).is_none());
+        index.forget();
+        assert!(index.near(&place(1, 7)).is_none(), "looked up again");
     }
 
     #[test]

@@ -9,9 +9,10 @@
 #![allow(unsafe_code)]
 
 mod index;
+mod starts;
 
 use crate::base::{image, settings};
-use crate::interpose::frame;
+use crate::interpose::frame::{self, LookUp};
 use crate::interpose::tls::Tls;
 use crate::record::fortran_call_site::{self, bindings};
 use crate::record::objects::lock::Guarded;
@@ -23,7 +24,8 @@ use mpiscope_image::sites::{SEVERAL, Site, duration_class};
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 pub use index::Index;
-use index::Place;
+use index::{Near, Place};
+pub use starts::{close_start, is_short_start};
 
 /// Records of a process unless `MPISCOPE_SITES` says otherwise.
 const DEFAULT: usize = 10_000;
@@ -82,7 +84,7 @@ pub extern "C" fn close(
     bytes: u64,
 ) {
     let place = place_of(thread.call.object.get(), function, tls.return_address.get());
-    let Some(site) = near(tls, &place) else {
+    let Some((site, _)) = near(tls, &place) else {
         return close_rarely(tls, thread, function, since, until, bytes);
     };
     count(tls, site, since, until, bytes);
@@ -92,49 +94,46 @@ pub extern "C" fn close(
     frame::close(tls, thread, function, since, until, bytes);
 }
 
-/// A call that only looked something up has ended: counts it for its place, with the object `handle`, and closes the frame.
-#[inline(never)]
-pub extern "C" fn close_look_up(
-    tls: &'static Tls,
-    thread: &'static Thread,
-    function: FunctionId,
-    handle: u64,
-) {
+/// A call that only looks something up is made: counts it for its place, with the object `handle`. False if that is left to
+/// [`count_look_up_rarely`].
+#[inline(always)]
+pub fn count_look_up(call: &LookUp, function: FunctionId, handle: u64) -> bool {
+    let tls = call.tls();
     let place = place_of(handle, function, tls.return_address.get());
-    let Some(site) = near(tls, &place) else {
-        return close_look_up_rarely(tls, thread, function, place.handle);
-    };
-    site.count.add_mine(1);
-    frame::look_up_ended(tls, thread, function);
+    if let Some(thread) = call.usual_thread()
+        && let Some((site, _)) = near(tls, &place)
+    {
+        site.count.add_mine(1);
+        frame::count_look_up(thread, function);
+        return true;
+    }
+    false
 }
 
-/// [`close_look_up`] for a call from a place that is not near, or from a program with Fortran bindings.
+/// [`count_look_up`] for a call from a place that is not near, from a program with Fortran bindings, in a user callback, or the first of
+/// a thread.
 #[inline(never)]
-extern "C" fn close_look_up_rarely(
-    tls: &'static Tls,
-    thread: &'static Thread,
-    function: FunctionId,
-    handle: u64,
-) {
+pub extern "C" fn count_look_up_rarely(tls: &'static Tls, function: FunctionId, handle: u64) {
+    let thread = frame::look_up_unusual(tls);
     if let Some(site) = anywhere(tls, place_of(handle, function, tls.return_address.get())) {
         site.count.add_mine(1);
     }
-    frame::look_up_ended(tls, thread, function);
+    frame::count_look_up(thread, function);
 }
 
 /// The record of a place, if it is near and no Fortran binding can be what made the call.
 #[inline(always)]
-fn near(tls: &'static Tls, place: &Place) -> Option<&'static Site> {
-    let index = threads::local(tls)?.sites.get()?;
-    index.near(HANDLES.load(Ordering::Relaxed), place).filter(|_| !bindings::exist())
+fn near(tls: &'static Tls, place: &Place) -> Option<(&'static Site, &'static Near)> {
+    let local = threads::local(tls)?;
+    let index = local.sites.get().filter(|_| !bindings::exist())?;
+    if local.handles.get() == HANDLES.load(Ordering::Relaxed) { index.near(place) } else { None }
 }
 
 /// The record of the place in the program behind `place`, which may be one in a Fortran binding.
 #[inline(always)]
 fn anywhere(tls: &'static Tls, place: Place) -> Option<&'static Site> {
-    let index = threads::local(tls)?.sites.get()?;
     let from = fortran_call_site::of(place.from, || tls.stack_pointer.get());
-    find(tls, index, Place { from, ..place })
+    find(tls, Place { from, ..place })
 }
 
 /// [`close`] for a call from a place that is not near, or from a program with Fortran bindings.
@@ -164,6 +163,9 @@ pub extern "C" fn count_rarely(
     let place = place_of(thread.call.object.get(), function, tls.return_address.get());
     match anywhere(tls, place) {
         Some(site) => {
+            if is_short_start(function) {
+                starts::settle(thread, function, site, since, until);
+            }
             count(tls, site, since, until, bytes);
             if trace::is_on() {
                 traced(tls, thread, function, (since, until), bytes, (site.from.get(), site.object.get()));
@@ -244,9 +246,8 @@ fn took(site: &Site, ticks: u64) {
 /// Bytes have moved that an earlier call asked for: `from` is its place, `handle` its communicator.
 #[inline(never)]
 pub fn moved(tls: &'static Tls, function: FunctionId, (from, handle): (u64, u64), bytes: u64, received: u64) {
-    let Some(index) = threads::local(tls).and_then(|local| local.sites.get()) else { return };
     let handle = if kind_of(function) == 0 { 0 } else { handle };
-    if let Some(site) = find(tls, index, Place { from, handle, function }) {
+    if let Some(site) = find(tls, Place { from, handle, function }) {
         site.bytes.add_mine(bytes);
         site.received.add_mine(received);
     }
@@ -258,9 +259,15 @@ fn kind_of(function: FunctionId) -> u8 {
 }
 
 #[inline(always)]
-fn find(tls: &'static Tls, index: &'static Index, place: Place) -> Option<&'static Site> {
-    let handles = HANDLES.load(Ordering::Relaxed);
-    index.near(handles, &place).or_else(|| find_again(tls, index, handles, &place))
+fn find(tls: &'static Tls, place: Place) -> Option<&'static Site> {
+    let local = threads::local(tls)?;
+    let index = local.sites.get()?;
+    if local.handles.get() == HANDLES.load(Ordering::Relaxed)
+        && let Some((site, _)) = index.near(&place)
+    {
+        return Some(site);
+    }
+    find_again(tls, local, index, &place)
 }
 
 /// The same by what does not change.
@@ -268,11 +275,14 @@ fn find(tls: &'static Tls, index: &'static Index, place: Place) -> Option<&'stat
 #[inline(never)]
 fn find_again(
     tls: &'static Tls,
+    local: &threads::Local,
     index: &'static Index,
-    handles: u64,
     place: &Place,
 ) -> Option<&'static Site> {
-    index.refresh(handles);
+    let handles = HANDLES.load(Ordering::Relaxed);
+    if local.handles.replace(handles) != handles {
+        index.forget();
+    }
     let object = index.told_apart(place, uid_of(place));
     let site = index.far(place, object).or_else(|| {
         let site = make(threads::index(tls), place, object)?;

@@ -1,0 +1,181 @@
+//! Calls that start a message and do not block. They are short, and a reading of the clock is a good part of what they take: where
+//! that is so, the end of one call in sixteen is read, and the time of the others is [estimated](estimate) from that.
+//!
+//! The first calls of a place are timed one by one, and so are all where they turn out to be long: then a reading is little beside them,
+//! and what blocks is known exactly. Whatever adds up times gets an estimate at the same moment: the place, the function, the
+//! thread. All calls read the clock when they begin, so that a thread that does not come back from one is seen in it.
+
+use super::index::Near;
+use super::{close_rarely, count, near, place_of, traced};
+use crate::base::{clock, settings};
+use crate::interpose::frame;
+use crate::interpose::tls::Tls;
+use crate::record::trace;
+use mpi_abi::{FunctionId, f};
+use mpiscope_image::layout::{Recording, Thread};
+use mpiscope_image::sites::{Site, duration_class, estimate};
+
+/// Calls of a place that are timed one by one at first.
+const FIRST: u64 = 64;
+/// Of about as many calls one is timed; a power of two.
+const EVERY: u32 = 16;
+/// The logarithm of the ticks that calls may take on average if not all of them are to be timed: something less than a microsecond.
+const SHORT_MEAN: u32 = if cfg!(target_arch = "x86_64") { 11 } else { 6 };
+
+/// Whether calls of the function start a message and do nothing else.
+#[inline(always)]
+pub const fn is_short_start(function: FunctionId) -> bool {
+    let f = function.0;
+    f == f::MPI_Isend.0
+        || f == f::MPI_Isend_c.0
+        || f == f::MPI_Issend.0
+        || f == f::MPI_Issend_c.0
+        || f == f::MPI_Irecv.0
+        || f == f::MPI_Irecv_c.0
+        || f == f::MPI_Start.0
+}
+
+/// [`close`](super::close) for such a call, whose end nobody has asked for yet.
+#[inline(never)]
+pub extern "C" fn close_start(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    bytes: u64,
+) {
+    let place = place_of(thread.call.object.get(), function, tls.return_address.get());
+    let Some((site, beside)) = near(tls, &place) else {
+        return close_rarely(tls, thread, function, since, end(since), bytes);
+    };
+    let left = beside.untimed.get();
+    if left == 0 || since == 0 || trace::is_on() {
+        return close_timed(tls, thread, function, since, bytes, (site, beside));
+    }
+    beside.untimed.set(left - 1);
+    site.count.add_mine(1);
+    if bytes != 0 {
+        site.bytes.add_mine(bytes);
+    }
+    frame::close_untimed(tls, thread, function, bytes);
+}
+
+/// When a call ends that began at `since`; zero without times.
+#[inline(always)]
+fn end(since: u64) -> u64 {
+    if since == 0 { 0 } else { clock::now() }
+}
+
+/// [`close_start`] for a call that is timed.
+#[inline(never)]
+fn close_timed(
+    tls: &'static Tls,
+    thread: &'static Thread,
+    function: FunctionId,
+    since: u64,
+    bytes: u64,
+    (site, beside): (&'static Site, &'static Near),
+) {
+    let until = end(since);
+    settle(thread, function, site, since, until);
+    count(tls, site, since, until, bytes);
+    beside.untimed.set(until_next(site, until));
+    if trace::is_on() {
+        traced(tls, thread, function, (since, until), bytes, (site.from.get(), site.object.get()));
+    }
+    frame::close(tls, thread, function, since, until, bytes);
+}
+
+/// Before a call is counted that was timed: adds the time of those before it that were not. Nothing is known of calls that were
+/// made while no times were recorded.
+pub fn settle(thread: &Thread, function: FunctionId, site: &Site, since: u64, until: u64) {
+    let count = site.count.get();
+    let calls = count.wrapping_sub(site.covered.get());
+    site.covered.set(count.wrapping_add(1));
+    // The image may have been written over.
+    if calls == 0 || calls > u64::from(2 * EVERY) || since == 0 {
+        return;
+    }
+    let ticks = estimate(calls, until.wrapping_sub(since), site.ticks.get());
+    site.ticks.add_mine(ticks);
+    site.estimated.add_mine(calls);
+    if let Some(class) = site.durations.get(duration_class(ticks / calls)) {
+        class.add_mine(calls);
+    }
+    frame::add_estimate(thread, function, calls, ticks);
+}
+
+/// How many calls are not timed before the next one is. Not always as many, so that what repeats in the program is not missed.
+fn until_next(site: &Site, now: u64) -> u32 {
+    let (count, ticks) = (site.count.get(), site.ticks.get());
+    let long = ticks >> SHORT_MEAN >= count;
+    if count < FIRST || long || !clock::is_counter() || settings::records(Recording::STARTS) {
+        return 0;
+    }
+    let chance = now.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - EVERY.ilog2());
+    EVERY / 2 + chance as u32
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use mpiscope_image::sites::DURATIONS;
+
+    fn zeroed<T>() -> &'static T {
+        // SAFETY: threads and sites are words only: all zero is a valid value.
+        #[allow(unsafe_code)]
+        Box::leak(unsafe { Box::<T>::new_zeroed().assume_init() })
+    }
+
+    /// What `settle` and `count` do for a call of this length, behind some that were not timed.
+    fn timed(thread: &Thread, site: &Site, untimed: u64, ticks: u64) {
+        site.count.add_mine(untimed);
+        settle(thread, f::MPI_Isend, site, 1000, 1000 + ticks);
+        site.count.add_mine(1);
+        site.ticks.add_mine(ticks);
+    }
+
+    #[test]
+    fn the_place_the_function_and_the_thread_get_the_same_estimate() {
+        let (thread, site): (&Thread, &Site) = (zeroed(), zeroed());
+        (0..100).for_each(|_| timed(thread, site, 0, 200));
+        assert_eq!((site.ticks.get(), site.estimated.get(), thread.mpi_ticks.get()), (20_000, 0, 0));
+        timed(thread, site, 15, 200);
+        assert_eq!((site.count.get(), site.ticks.get(), site.estimated.get()), (116, 116 * 200, 15));
+        let function = usize::from(f::MPI_Isend.0);
+        assert_eq!((thread.counters[function].ticks.get(), thread.estimated[function].get()), (3_000, 15));
+        assert_eq!(thread.mpi_ticks.get(), 3_000);
+        let lengths: u64 = (0..DURATIONS).map(|class| site.durations[class].get()).sum();
+        assert_eq!((lengths, site.covered.get()), (15, 116));
+    }
+
+    #[test]
+    fn calls_of_an_image_that_was_written_over_and_calls_without_times_are_not_estimated() {
+        let (thread, site): (&Thread, &Site) = (zeroed(), zeroed());
+        site.count.set(5);
+        site.covered.set(u64::MAX - 7);
+        timed(thread, site, 0, 200);
+        site.covered.set(0);
+        site.count.set(1 << 40);
+        timed(thread, site, 0, 200);
+        site.count.add_mine(3);
+        settle(thread, f::MPI_Isend, site, 0, 0);
+        assert_eq!((site.estimated.get(), thread.mpi_ticks.get()), (0, 0));
+    }
+
+    #[test]
+    fn about_one_in_sixteen_is_timed_of_short_calls_and_all_of_long_ones() {
+        let site: &Site = zeroed();
+        site.count.set(FIRST - 1);
+        assert_eq!(until_next(site, 7), 0, "the first ones");
+        site.count.set(1000);
+        let each: Vec<u32> = (0..4096).map(|now| until_next(site, now * 977)).collect();
+        let (least, most) = (*each.iter().min().unwrap(), *each.iter().max().unwrap());
+        assert_eq!((least, most), (EVERY / 2, EVERY / 2 + EVERY - 1));
+        let mean = f64::from(each.iter().sum::<u32>()) / 4096.0;
+        assert!((14.0..17.0).contains(&mean), "{mean}");
+        site.ticks.set(1000 << SHORT_MEAN);
+        assert_eq!(until_next(site, 7), 0, "long ones");
+    }
+}
