@@ -302,6 +302,9 @@ impl<T: Object> Table<T> {
         let inner = locked.inner();
         if let Some(record) = writer.at_offset::<T>(inner.empty) {
             inner.empty = record.head().link.get();
+            if let Some(next) = writer.at_offset::<T>(inner.empty) {
+                fetch_ahead(next);
+            }
             return Some(record);
         }
         if inner.fresh.is_empty() {
@@ -533,8 +536,8 @@ impl<T: Object> Table<T> {
     }
 }
 
-/// The oldest tombstone is the next record to be used, and was touched longest ago of all: the processor shall have it
-/// by then.
+/// The oldest tombstone is the next record to be used, or the next empty one, and was touched long ago: the processor shall have
+/// it by then.
 #[inline(always)]
 fn fetch_ahead<T>(record: &T) {
     const LINE: usize = 64;
