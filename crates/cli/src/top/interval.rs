@@ -1,7 +1,7 @@
 //! What happened between two looks at a job. Times and shares are differences of those of the report.
 
 use crate::ps::rows::call_cells;
-use crate::render::{duration, time_of_calls};
+use crate::render::time_of_calls;
 use crate::report::sections::name_of;
 use mpiscope_job::RankReport;
 use mpiscope_job::rank_status::RankStatus;
