@@ -2008,6 +2008,9 @@ class ReportCalls(Record):
     bytes: int
     #: Completed calls.
     count: int
+    #: Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is
+    #: timed.
+    estimated: int
     #: Into the process. Neither are those of collectives.
     received: int
     #: Of these, out of the process: messages, into windows and files.
@@ -2215,6 +2218,9 @@ class ReportJobRest(Record):
     calls: int
     #: By collectives, which do both.
     collective: int
+    #: Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is
+    #: timed.
+    estimated: int
     #: The function.
     function: str
     #: Ranks that made such calls.
@@ -2236,6 +2242,9 @@ class ReportJobSite(Record):
     collective: int
     #: The calls by length, shortest first.
     durations: Rows[ReportDuration]
+    #: Of the calls, those whose time is an estimate: of calls that start a message and are short, one in sixteen is
+    #: timed.
+    estimated: int
     #: The function.
     function: str
     #: The longest one.
