@@ -31,8 +31,14 @@ fn rank(number: usize, letter: char) -> Rank {
 
 fn interval(ranks: usize) -> Box<Interval> {
     let letter = |number: usize| if number == ranks - 1 { '.' } else { 'c' };
-    let function =
-        |name: &str| Function { name: name.into(), calls: 7, time_s: Some(0.4), share: Some(0.4), bytes: 56, estimated: 0 };
+    let function = |name: &str| Function {
+        name: name.into(),
+        calls: 7,
+        time_s: Some(0.4),
+        share: Some(0.4),
+        bytes: 56,
+        estimated: 0,
+    };
     Box::new(Interval {
         schema: SCHEMA,
         job: "j-1".into(),
