@@ -217,6 +217,11 @@ impl Collector {
         (wrapped().count(), wrapped().filter(|p| p.running()).count(), expected.map(|n| n as usize))
     }
 
+    /// Whether a process runs here, also one without a wrapper: it was spawned.
+    pub fn running(&self) -> bool {
+        self.peers.iter().any(Peer::running)
+    }
+
     /// The launcher has ended: hears those that still wait, and gives the ranks a moment to end.
     pub fn settle(&mut self) {
         let until = Instant::now() + SETTLE;

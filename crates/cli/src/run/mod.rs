@@ -82,8 +82,11 @@ pub struct Options {
     /// Print no report
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+    /// Collect what processes of the job hand over that are spawned to this host: the layer starts this
+    #[arg(long, hide = true)]
+    pub collect: bool,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(required_unless_present = "collect", trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
@@ -146,6 +149,9 @@ impl Options {
 
 /// Runs the program; gives its exit status.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    if options.collect {
+        return wrapper::stand_in(options);
+    }
     refuse_option(&options.program)?;
     let layer = environment::find_layer()?;
     if let Some(dir) = &options.out {
@@ -214,6 +220,7 @@ fn across(
         hosts::wrapped::Plan::Wrapped(words) => match hosts::gather::Gather::begin(environment.job()) {
             Ok(gather) => {
                 environment.uplink = gather.variables().to_vec();
+                environment.uplink.push((hosts::COMPANION, companion(&inner(options)?)));
                 Ok((words, Some(gather)))
             }
             Err(why) => {
@@ -243,6 +250,13 @@ fn inner(options: &Options) -> Result<Vec<OsString>> {
     words.extend(options.trace_window.iter().map(|window| format!("--trace-window={}", window.typed).into()));
     words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).into()));
     Ok(words)
+}
+
+/// The command that processes start which are spawned to a host where no rank was before: its words, one after the other.
+fn companion(inner: &[OsString]) -> OsString {
+    let mut words = inner.to_vec();
+    words.push("--collect".into());
+    words.join(std::ffi::OsStr::new("\u{1f}"))
 }
 
 /// What other hosts sent: by their connections, and those that have none through the directory of `--out`.

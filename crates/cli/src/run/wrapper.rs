@@ -10,7 +10,7 @@ use super::signals::{Event, Signals};
 use super::watch::Watch;
 use super::{Options, child, ending, launcher};
 use crate::render::complain;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use mpiscope_job::launcher_environment::LauncherEnvironment;
 use mpiscope_job::process::Ending;
 use rustix::fs::{MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, ftruncate, memfd_create};
@@ -203,6 +203,22 @@ fn leave_behind(
     }
 }
 
+/// The collector of a host where no rank of the launcher is: the first process that is spawned there starts it.
+pub fn stand_in(options: &Options) -> Result<ExitCode> {
+    let job = std::env::var("MPISCOPE_JOB").context("MPISCOPE_JOB is not set: only the layer starts this")?;
+    detach()?;
+    let folder = Folder::find()?;
+    let place = folder.place(&job);
+    let turn = folder.turn()?;
+    // Of several that were started at once, one is enough.
+    if rendezvous::reach(&place).is_err() {
+        let listener = folder.listen(&place, &turn)?;
+        drop(turn);
+        collect(Collector::new(listener, place), &job, &folder, options, None)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Lets go of everything of the rank but standard error, where the report goes.
 fn detach() -> io::Result<()> {
     rustix::process::setsid()?;
@@ -246,18 +262,19 @@ fn collect(
     let watch = Watch::begin(job, options, screen.as_ref().and_then(|screen| screen.try_clone().ok()));
     let mut quiet_since = Instant::now();
     loop {
-        let (came, here, expected) = collector.wrappers();
+        let (came, _, expected) = collector.wrappers();
+        let here = collector.running();
         up.iter().for_each(|up| up.ranks(collector.launcher_ranks()));
-        let late = if expected.is_some() { LATE } else { LATE_UNKNOWN };
+        let late = if expected.is_some() || collector.peers().is_empty() { LATE } else { LATE_UNKNOWN };
         let complete = came > 0 && expected.is_some_and(|n| came >= n);
-        if here > 0 {
+        if here {
             quiet_since = Instant::now();
         }
-        if here == 0 && (complete || quiet_since.elapsed() > late) && collector.leave(&folder.turn()?) {
+        if !here && (complete || quiet_since.elapsed() > late) && collector.leave(&folder.turn()?) {
             break;
         }
         let timeout =
-            (here == 0).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
+            (!here).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
         if collector.wait(signals.as_fd(), timeout)? && stopped(&signals) {
             watch.last_look();
             break;
@@ -265,7 +282,7 @@ fn collect(
     }
     drop(watch);
     collector.settle();
-    if collector.wrappers().0 > 0 {
+    if !collector.peers().is_empty() {
         ending::end(&mut collector, job, options, up, screen);
     }
     Ok(())

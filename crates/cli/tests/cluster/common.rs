@@ -98,7 +98,12 @@ pub fn launcher(library: &Library) -> Vec<String> {
 
 /// The same for so many.
 pub fn launcher_of(library: &Library, each: usize) -> Vec<String> {
-    let (mpirun, all) = (library.mpirun.display().to_string(), 3 * each);
+    launcher_for(library, each, 3 * each)
+}
+
+/// The same for `all`, at most `each` on a host.
+pub fn launcher_for(library: &Library, each: usize, all: usize) -> Vec<String> {
+    let mpirun = library.mpirun.display().to_string();
     let words = match library.family {
         Family::Mpich => format!("-launcher ssh -hosts n1,n2,n3 -n {all} -ppn {each}"),
         Family::Intel => format!("-bootstrap ssh -hosts n1,n2,n3 -n {all} -ppn {each}"),

@@ -2,10 +2,16 @@
 //! for reading.
 #![allow(unsafe_code)]
 
+use crate::base::companion;
+use crate::base::meeting_place;
+use crate::base::settings::variable;
 use crate::base::unix_socket::Socket;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Version of the message.
 const VERSION: u32 = 1;
@@ -19,8 +25,40 @@ pub enum Refused {
     Stranger,
 }
 
+/// How long a collector may take that was started for this process, and how often it is looked for.
+const STARTS: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Hands `file` to the collector of the job: the one that is named; else, in a process that was spawned to another host, the one that
+/// collects there; else one that is started.
+pub fn hand_over(named: &CStr, file: i32, pid: u32) -> Result<(), Refused> {
+    let sent = send(named.to_bytes(), file, pid);
+    if sent != Err(Refused::Nobody) {
+        return sent;
+    }
+    let place = place_here().ok_or(Refused::Nobody)?;
+    let sent = send(&place, file, pid);
+    if sent != Err(Refused::Nobody) || !companion::start() {
+        return sent;
+    }
+    let until = Instant::now() + STARTS;
+    loop {
+        match send(&place, file, pid) {
+            Err(Refused::Nobody) if Instant::now() < until => sleep(LOOK),
+            sent => return sent,
+        }
+    }
+}
+
+/// Where the collector of this job listens on this host, by the rule of `run/rendezvous.rs` of `cli`.
+fn place_here() -> Option<Vec<u8>> {
+    let job = variable(c"MPISCOPE_JOB")?.to_bytes();
+    let name = format!("{:016x}.collector", meeting_place::key(job));
+    Some(meeting_place::folder().ok()?.join(name).as_os_str().as_bytes().to_vec())
+}
+
 /// Sends `file` to the socket called `name`.
-pub fn send(name: &[u8], file: i32, pid: u32) -> Result<(), Refused> {
+fn send(name: &[u8], file: i32, pid: u32) -> Result<(), Refused> {
     let socket = Socket::new(0).filter(|socket| socket.connect(name)).ok_or(Refused::Nobody)?;
     if !socket.is_ours() {
         return Err(Refused::Stranger);

@@ -3,6 +3,7 @@
 pub mod c_string;
 pub mod clock;
 pub mod collector;
+pub mod companion;
 pub mod complaint;
 pub mod image;
 pub mod limits;

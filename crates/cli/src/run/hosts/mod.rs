@@ -32,6 +32,9 @@ pub const PLACE: &str = "MPISCOPE_UPLINK";
 /// What both sides know, and nobody else: 64 hexadecimal digits.
 pub const SECRET: &str = "MPISCOPE_SECRET";
 
+/// How the layer starts a collector where a world is spawned to a host without ranks of the first one.
+pub const COMPANION: &str = "MPISCOPE_COMPANION";
+
 /// What is said of a host that was there and does not answer any more.
 const SILENT: &str = "it did not answer";
 

@@ -1,0 +1,63 @@
+//! Worlds that are spawned to hosts without ranks of the first one.
+
+use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher_for, libraries, reaches};
+use mpiscope_testkit::mpi::Library;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// World, rank and host of each process, in that order.
+fn places(list: &Value, world: impl Fn(&Value) -> Option<usize>) -> Vec<(usize, u64, String)> {
+    let place =
+        |rank: &Value| Some((world(rank)?, rank["rank"].as_u64()?, rank["host"].as_str()?.to_owned()));
+    let mut places: Vec<_> = list.as_array().into_iter().flatten().filter_map(place).collect();
+    places.sort();
+    places
+}
+
+fn reported(report: &Value) -> Vec<(usize, u64, String)> {
+    let worlds = report["worlds"].as_array().unwrap();
+    places(&report["ranks"], |rank| worlds.iter().position(|world| world["name"] == rank["world"]))
+}
+
+fn wanted() -> Vec<(usize, u64, String)> {
+    let first = (0..4).map(|rank| (0, rank, format!("n{}", rank / 2 + 1)));
+    first.chain((0..2).map(|rank| (1, rank, "n3".to_owned()))).collect()
+}
+
+/// Asks until all processes are shown: hosts are named to each other when no more have come for a second.
+fn seen_from(hosts: &Hosts, host: &str, library: &Library) {
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        let outcome = hosts.run(hosts.on(host, MPISCOPE, library).args(["ps", "--json"]));
+        let ps: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
+        let seen = places(&ps["ranks"], |rank| Some(rank["world_number"].as_u64()? as usize));
+        if seen == wanted() && ps["errors"] == Value::Array(Vec::new()) {
+            return;
+        }
+        assert!(Instant::now() < end, "{} from {host}: {}", library.name, outcome.describe());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_seen_everywhere_and_in_the_report() {
+    let _turn = alone();
+    let hosts = Hosts::new(false);
+    for library in libraries() {
+        let (dir, out) = (hosts.dir.path().join(&library.name), format!("{}/out", library.name));
+        std::fs::create_dir(&dir).unwrap();
+        let program = compile(&library, "acquire/elsewhere", hosts.dir.path());
+        let said = dir.join("said");
+        let mut command = hosts.on("login", MPISCOPE, &library);
+        command.args(["run", "--hang-after", "0", "--out"]).arg(dir.join("out"));
+        command.args(launcher_for(&library, 2, 4)).arg(program).arg(&dir).arg("n3");
+        let mut job = Job::start(&mut command, &said);
+        reaches(&dir.join("at.child.1"), &said);
+        ["login", "n1", "n3"].iter().for_each(|host| seen_from(&hosts, host, &library));
+        std::fs::write(dir.join("go.1"), "").unwrap();
+        job.ends(Duration::from_secs(60));
+        let text = std::fs::read_to_string(&said).unwrap();
+        let report = hosts.report(&out).unwrap_or_else(|| panic!("{}: no report: {text}", library.name));
+        assert_eq!(reported(&report), wanted(), "{}: {text}", library.name);
+        assert!(!text.contains("missing") && !text.contains("handed"), "{}: {text}", library.name);
+    }
+}
