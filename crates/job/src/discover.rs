@@ -18,6 +18,7 @@ use crate::names::Locate;
 use crate::process::Process;
 use crate::scheduler::SlurmId;
 use crate::silent::{self, Silent};
+use crate::spawned::Spawned;
 use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
@@ -53,6 +54,8 @@ pub struct Job {
     pub announced: Vec<String>,
     /// Words for the addresses of ranks on other hosts.
     pub elsewhere: Vec<Arc<Symbols>>,
+    /// What its processes on other hosts, or in an evidence file, have started; that of those here is looked for.
+    pub spawned: BTreeSet<Spawned>,
     /// Whose images have been taken in.
     pub known: Known,
 }
@@ -95,6 +98,7 @@ impl Job {
                 self.silent.push(silent);
             }
         }
+        self.spawned.extend(other.spawned);
         self.elsewhere.extend(other.symbols);
     }
 

@@ -58,6 +58,7 @@ pub mod shell;
 pub mod silent;
 pub mod sites;
 pub mod snapshot;
+pub mod spawned;
 pub mod stacks;
 pub mod symbols;
 pub mod time_limit;

@@ -19,6 +19,7 @@ use crate::discover::{Job, JobImage};
 use crate::evidence::{self, Evidence};
 use crate::parallel;
 use crate::questions::observation::Observation;
+use crate::spawned;
 use mpiscope_target::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -40,6 +41,14 @@ pub struct Elsewhere {
 
 /// Adds the ranks of other hosts to a job that runs here, with their stacks if these are wanted. Each host looks twice, `pause` apart.
 pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
+    let own = spawned::of_job(job);
+    job.spawned.extend(own);
+    let mut elsewhere = parts_of(job, hosts, pause, stacks);
+    elsewhere.not_seen.extend(spawned::unseen_of_job(job));
+    elsewhere
+}
+
+fn parts_of(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     if let Some(parts) = job.parts.clone() {
         return parts::join(job, &parts, hosts, pause, stacks);
     }

@@ -28,6 +28,7 @@ use crate::rankset::RankSet;
 use crate::report::facts::Facts;
 use crate::report::sections::{Part, Sections};
 use crate::sites::{self, JobSites};
+use crate::spawned;
 use crate::waits::{self, Waits};
 use crate::worlds::{self, Members, Worlds};
 use mpi_abi::AbiKind;
@@ -457,6 +458,11 @@ impl JobReport {
         if times {
             report.rate();
         }
+        let spawned = observed.iter().flat_map(|o| o.facts.spawned.iter().cloned()).collect();
+        let seen = observed.iter().map(|o| o.process.world.as_str());
+        let nobody = std::iter::repeat_n("", report.silent.len());
+        let unseen = spawned::unseen(&spawned, seen.chain(nobody));
+        report.notes.extend(unseen.map(|text| (text, Members::default())));
         report
     }
 

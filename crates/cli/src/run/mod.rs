@@ -86,7 +86,12 @@ pub struct Options {
     #[arg(long, hide = true)]
     pub collect: bool,
     /// The program and its arguments
-    #[arg(required_unless_present = "collect", trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(
+        required_unless_present = "collect",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
     pub program: Vec<OsString>,
 }
 

@@ -273,8 +273,7 @@ fn collect(
         if !here && (complete || quiet_since.elapsed() > late) && collector.leave(&folder.turn()?) {
             break;
         }
-        let timeout =
-            (!here).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
+        let timeout = (!here).then(|| late.saturating_sub(quiet_since.elapsed()) + Duration::from_millis(1));
         if collector.wait(signals.as_fd(), timeout)? && stopped(&signals) {
             watch.last_look();
             break;

@@ -7,7 +7,7 @@ use mpiscope_testkit::{paths, trials};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -21,28 +21,69 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A head and three hosts, which end with the test.
+/// A head and three hosts, of all tests that leave them as they were; it takes seconds to make them.
+struct Shared {
+    cluster: Ended,
+    slurm: bool,
+    /// Its keys and sockets, which it needs to its end.
+    _dir: TempDir,
+}
+
+static SHARED: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+
+fn shared() -> MutexGuard<'static, Option<Arc<Shared>>> {
+    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    fn new() -> Self {
+        // Names of sockets are short, so it must not lie deep.
+        let dir = TempDir::with_prefix("clu").unwrap();
+        let mut cluster = Ended(Cluster::make(dir.path(), &["login", "n1", "n2", "n3"]).unwrap());
+        cluster.0.add_ssh().unwrap();
+        Self { cluster, slurm: false, _dir: dir }
+    }
+}
+
+/// No test needs the hosts any more.
+pub fn end_hosts() {
+    drop(shared().take());
+}
+
+/// The hosts, and a folder of this test.
 pub struct Hosts {
-    pub cluster: Ended,
+    shared: Arc<Shared>,
     pub dir: TempDir,
 }
 
 impl Hosts {
     /// With `ssh`, and with Slurm if that is wanted.
     pub fn new(slurm: bool) -> Self {
-        // Names of sockets are short, so it must not lie deep.
-        let dir = TempDir::with_prefix("clu").unwrap();
-        let mut cluster = Ended(Cluster::make(dir.path(), &["login", "n1", "n2", "n3"]).unwrap());
-        cluster.0.add_ssh().unwrap();
-        if slurm {
-            cluster.0.add_slurm().unwrap();
+        let mut all = shared();
+        let shared = all.get_or_insert_with(|| Arc::new(Shared::new()));
+        if slurm && !shared.slurm {
+            let shared = Arc::get_mut(shared).expect("tests take turns");
+            shared.cluster.0.add_slurm().unwrap();
+            shared.slurm = true;
         }
-        Self { cluster, dir }
+        Self { shared: Arc::clone(shared), dir: TempDir::with_prefix("clu").unwrap() }
+    }
+
+    /// Takes a host off the network. The next test gets other hosts: what runs on this one stays there.
+    pub fn cut(&self, host: &str) {
+        end_hosts();
+        self.shared.cluster.0.cut(host).unwrap();
+    }
+
+    /// Ends a host; the next test gets others.
+    pub fn kill(&self, host: &str) {
+        end_hosts();
+        self.shared.cluster.0.kill(host);
     }
 
     /// A command on a host.
     pub fn on(&self, host: &str, program: &str, library: &Library) -> Command {
-        let mut command = self.cluster.0.on(host, program).unwrap();
+        let mut command = self.shared.cluster.0.on(host, program).unwrap();
         let mut path = None;
         for (name, value) in library.environment() {
             match name {
@@ -78,10 +119,29 @@ impl Hosts {
     }
 }
 
-/// The libraries whose launcher can start ranks on other hosts.
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        // Nobody knows what a test has left behind that has failed.
+        if std::thread::panicking() {
+            end_hosts();
+        }
+    }
+}
+
+/// The libraries whose launcher can start ranks on other hosts: with `MPISCOPE_EVERY_SIZE` all of them, else the newest of each family.
 pub fn libraries() -> Vec<Library> {
-    let all = trials::survey().0.iter();
-    all.filter(|library| !library.name.ends_with("-abi")).cloned().collect()
+    let all = trials::survey().0.iter().filter(|library| !library.name.ends_with("-abi"));
+    let mut all: Vec<Library> = all.cloned().collect();
+    if std::env::var_os("MPISCOPE_EVERY_SIZE").is_none() {
+        all.sort_by(|a, b| b.name.cmp(&a.name));
+        let mut families = Vec::new();
+        all.retain(|library| {
+            let is_new = !families.contains(&library.family);
+            families.push(library.family);
+            is_new
+        });
+    }
+    all
 }
 
 /// MPICH with its own launcher, else any.

@@ -52,9 +52,9 @@ pub fn doctor_names_the_ranks_of_a_host_without_the_layer_and_of_one_that_is_dow
     assert!(fine.contains(&everybody), "{all}");
     assert!(hosts.run(hosts.on("n3", "umount", &library).arg(&layers)).success());
 
-    hosts.cluster.0.cut("n3").unwrap();
-    let (problems, fine, all) = found(&hosts, &library, &layer, "20");
+    hosts.cut("n3");
+    let (problems, fine, all) = found(&hosts, &library, &layer, "12");
     let silent = "4 processes answered: n1 [0-1], n2 [2-3]; ranks [4-5] of 6 did not";
-    assert_eq!(problems, [["ranks", silent], ["launcher", "it did not end within 20 s"]], "{all}");
+    assert_eq!(problems, [["ranks", silent], ["launcher", "it did not end within 12 s"]], "{all}");
     assert!(fine.contains(&preloaded), "{all}");
 }

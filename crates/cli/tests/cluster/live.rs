@@ -89,7 +89,7 @@ pub fn a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
     let (ps, all) = ask(&hosts, "n2", &library, &["ps"]);
     assert_eq!(places(&ps["ranks"]), wanted(), "{all}");
-    hosts.cluster.0.cut("n3").unwrap();
+    hosts.cut("n3");
     let began = Instant::now();
     let mut command = hosts.on("login", MPISCOPE, &library);
     let outcome = hosts.run(command.args(["ps", "--json"]).env("MPISCOPE_HOST_SECONDS", "3"));

@@ -113,7 +113,7 @@ fn known(line: &str) -> Known<'_> {
 }
 
 /// How long a launcher that was told to end may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Beside a twentieth: a process may be stopped between its own look at the clock and its call.
 const SLACK: f64 = 0.03;
 
@@ -226,8 +226,8 @@ pub fn hosts_that_are_lost_are_named_in_bounded_time() {
         let mut job = Job::start(command.args(&all[2..]), &said);
         reaches(&dir.join("at.idle.1"), &said);
         match what {
-            "killed" => hosts.cluster.0.kill(lost),
-            _ => hosts.cluster.0.cut(lost).unwrap(),
+            "killed" => hosts.kill(lost),
+            _ => hosts.cut(lost),
         }
         // The launcher may wait for ever for what it has lost: somebody ends the job.
         if of_itself {

@@ -1,7 +1,7 @@
 //! Worlds that are spawned to hosts without ranks of the first one.
 
 use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher_for, libraries, reaches};
-use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::mpi::{Family, Library};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -19,19 +19,35 @@ fn reported(report: &Value) -> Vec<(usize, u64, String)> {
     places(&report["ranks"], |rank| worlds.iter().position(|world| world["name"] == rank["world"]))
 }
 
-fn wanted() -> Vec<(usize, u64, String)> {
+fn all() -> Vec<(usize, u64, String)> {
     let first = (0..4).map(|rank| (0, rank, format!("n{}", rank / 2 + 1)));
     first.chain((0..2).map(|rank| (1, rank, "n3".to_owned()))).collect()
 }
 
+/// What a spawned world is seen as.
+enum Seen {
+    /// With all its ranks.
+    Whole,
+    /// Not at all: the launcher of Open MPI gives spawned processes none of the variables of the others.
+    Missed,
+}
+
+fn is_missed(text: &str) -> bool {
+    text.contains("2 of the 2 processes that MPI_Comm_spawn started are not seen")
+}
+
 /// Asks until all processes are shown: hosts are named to each other when no more have come for a second.
-fn seen_from(hosts: &Hosts, host: &str, library: &Library) {
+fn seen_from(hosts: &Hosts, host: &str, library: &Library, wanted: &Seen) {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
         let outcome = hosts.run(hosts.on(host, MPISCOPE, library).args(["ps", "--json"]));
         let ps: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
         let seen = places(&ps["ranks"], |rank| Some(rank["world_number"].as_u64()? as usize));
-        if seen == wanted() && ps["errors"] == Value::Array(Vec::new()) {
+        let right = match wanted {
+            Seen::Whole => seen == all() && ps["errors"] == Value::Array(Vec::new()),
+            Seen::Missed => seen == all()[..4] && is_missed(&ps["errors"].to_string()),
+        };
+        if right {
             return;
         }
         assert!(Instant::now() < end, "{} from {host}: {}", library.name, outcome.describe());
@@ -39,25 +55,44 @@ fn seen_from(hosts: &Hosts, host: &str, library: &Library) {
     }
 }
 
-pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_seen_everywhere_and_in_the_report() {
+pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_and_in_the_report_or_missed_aloud()
+ {
     let _turn = alone();
     let hosts = Hosts::new(false);
-    for library in libraries() {
+    // That of MPICH 4.0 cannot spawn to a host that has no ranks.
+    for library in libraries().into_iter().filter(|library| library.name != "mpich-4.0") {
         let (dir, out) = (hosts.dir.path().join(&library.name), format!("{}/out", library.name));
         std::fs::create_dir(&dir).unwrap();
         let program = compile(&library, "acquire/elsewhere", hosts.dir.path());
         let said = dir.join("said");
+        let (place, seen) = match (library.family, library.name.as_str()) {
+            (Family::OpenMpi, "openmpi-4.1") => ("n3", Seen::Missed),
+            (Family::OpenMpi, _) => ("n3:2", Seen::Missed),
+            _ => ("n3", Seen::Whole),
+        };
         let mut command = hosts.on("login", MPISCOPE, &library);
         command.args(["run", "--hang-after", "0", "--out"]).arg(dir.join("out"));
-        command.args(launcher_for(&library, 2, 4)).arg(program).arg(&dir).arg("n3");
+        command.args(launcher_for(&library, 2, 4)).arg(program).arg(&dir).arg(place);
         let mut job = Job::start(&mut command, &said);
         reaches(&dir.join("at.child.1"), &said);
-        ["login", "n1", "n3"].iter().for_each(|host| seen_from(&hosts, host, &library));
+        ["login", "n1"].iter().for_each(|host| seen_from(&hosts, host, &library, &seen));
+        if let Seen::Whole = seen {
+            seen_from(&hosts, "n3", &library, &seen);
+        }
         std::fs::write(dir.join("go.1"), "").unwrap();
         job.ends(Duration::from_secs(60));
         let text = std::fs::read_to_string(&said).unwrap();
         let report = hosts.report(&out).unwrap_or_else(|| panic!("{}: no report: {text}", library.name));
-        assert_eq!(reported(&report), wanted(), "{}: {text}", library.name);
-        assert!(!text.contains("missing") && !text.contains("handed"), "{}: {text}", library.name);
+        match seen {
+            Seen::Whole => {
+                assert_eq!(reported(&report), all(), "{}: {text}", library.name);
+                assert!(!text.contains("missing") && !text.contains("not seen"), "{}: {text}", library.name);
+            }
+            Seen::Missed => {
+                assert_eq!(reported(&report), all()[..4], "{}: {text}", library.name);
+                assert!(is_missed(&text), "{}: {text}", library.name);
+            }
+        }
+        assert!(!text.contains("handed"), "{}: {text}", library.name);
     }
 }

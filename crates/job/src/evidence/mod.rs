@@ -32,10 +32,11 @@ use crate::placement::Placement;
 use crate::process::Ending;
 use crate::questions::observation::Observation;
 use crate::silent::Silent;
+use crate::spawned::Spawned;
 use crate::stacks::ThreadStack;
 use mpiscope_image::Source;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// What names the form of the files.
@@ -95,6 +96,9 @@ pub struct Manifest {
     /// Ranks that had not called MPI.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<Silent>,
+    /// What its processes had started that were still connected to it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub spawned: BTreeSet<Spawned>,
     /// What could not be read.
     pub not_seen: Vec<String>,
 }

@@ -154,6 +154,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         images,
         silent: manifest.silent.clone(),
         not_seen: manifest.not_seen.clone(),
+        spawned: manifest.spawned.clone(),
         symbols: Some(Arc::clone(&symbols)),
         ..Job::default()
     };

@@ -23,6 +23,7 @@ use crate::questions::observation::live::{self, Places};
 use crate::rank::{Rank, SymbolContext};
 use crate::rank_status::RankStatus;
 use crate::sites;
+use crate::spawned;
 use crate::stacks::{self, ThreadStack};
 use mpiscope_image::{Image, Source};
 
@@ -110,6 +111,7 @@ pub fn save(
         host: Some(HostIdentity::here()),
         processes: saved.processes,
         before,
+        spawned: spawned::of_job(job).into_iter().chain(job.spawned.iter().cloned()).collect(),
         not_seen: saved.not_seen.clone(),
     };
     archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;

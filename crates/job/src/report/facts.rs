@@ -4,6 +4,7 @@ use crate::objects::{Kind, Object};
 use crate::placement::Placement;
 use crate::rank::Rank;
 use crate::sites::{self, RankSites};
+use crate::spawned::{self, Spawned, Which};
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::traffic::Traffic;
@@ -22,6 +23,8 @@ pub struct Facts {
     pub files: Vec<Used>,
     /// Where the program called from.
     pub call_sites: RankSites,
+    /// The processes that it has started, as far as it is known.
+    pub spawned: Vec<Spawned>,
     /// Bytes of the image.
     pub image: u64,
     /// What the system of its host said; nothing of a process that had ended.
@@ -59,10 +62,11 @@ impl Facts {
     /// Reads them; what is damaged or not recorded is empty.
     pub fn read<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let call_sites = sites::of_rank(rank).unwrap_or_default();
-        Self { files: files(rank), call_sites, ..Self::snapshot(rank, placement) }
+        let spawned = spawned::of_image(rank.image(), &rank.process().world, Which::All);
+        Self { files: files(rank), call_sites, spawned, ..Self::snapshot(rank, placement) }
     }
 
-    /// The same without files and call sites.
+    /// The same without files, call sites and processes that it has started.
     pub fn snapshot<S: Source>(rank: &Rank<'_, S>, placement: Option<Placement>) -> Self {
         let image = rank.image();
         let totals = image.all::<Traffic>(SectionKind::TRAFFIC).unwrap_or_default();
@@ -72,6 +76,7 @@ impl Facts {
             levels: traffic.map(levels).unwrap_or_default(),
             files: Vec::new(),
             call_sites: RankSites::default(),
+            spawned: Vec::new(),
             image: image.source().len(),
             placement,
         }

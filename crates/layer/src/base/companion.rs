@@ -72,7 +72,8 @@ fn run(words: &[CString]) -> bool {
     // The process is waited for by its number. `errno` is what it was.
     let started = unsafe {
         let errno = *libc::__errno_location();
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let plan = (&raw const plan).cast_mut().cast::<c_void>();

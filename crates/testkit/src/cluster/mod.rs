@@ -48,12 +48,18 @@ pub fn unavailable() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("hosts cannot be made here: needs root".to_owned());
     }
-    let may = quiet("unshare", &["-n", "-m", "-p", "-u", "-T", "--fork", "--mount-proc", "true"]);
-    if !may {
+    if let Some(tool) = ["unshare", "nsenter", "ip"].into_iter().find(|tool| !installed(tool)) {
+        return Some(format!("hosts cannot be made here: {tool} is not installed"));
+    }
+    let spaces = ["-n", "-m", "-p", "-u", "-T", "--fork", "--mount-proc"];
+    let may = |command: &[&str]| quiet("unshare", &[&spaces[..], command].concat());
+    if !may(&["true"]) {
         return Some("hosts cannot be made here: needs name spaces (unshare)".to_owned());
     }
-    let missing = ["ip", "nsenter"].into_iter().find(|tool| !installed(tool));
-    missing.map(|tool| format!("hosts cannot be made here: {tool} is not installed"))
+    let network =
+        "ip link add b0 type bridge && ip link add v0 type veth peer name w0 && mount -t tmpfs tmpfs /run";
+    let refused = || "hosts cannot be made here: no bridge, virtual link or mount may be made".to_owned();
+    (!may(&["sh", "-c", network])).then(refused)
 }
 
 /// Why there can be no `ssh` between the hosts.

@@ -63,7 +63,8 @@ pub fn plan(command: &[OsString], before: &[OsString], variables: &[String]) -> 
 /// Variables that other hosts need: those of the user, and those that we set.
 pub fn passed(users: impl Iterator<Item = OsString>) -> Vec<String> {
     let users = users.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("MPISCOPE_"));
-    let ours = ["MPISCOPE_JOB", "MPISCOPE_COLLECTOR", super::PLACE, super::SECRET, super::COMPANION].map(str::to_owned);
+    let ours = ["MPISCOPE_JOB", "MPISCOPE_COLLECTOR", super::PLACE, super::SECRET, super::COMPANION]
+        .map(str::to_owned);
     users.chain(ours).collect::<BTreeSet<String>>().into_iter().collect()
 }
 
