@@ -14,6 +14,7 @@ use crate::acquire::{Entry, ProcessLocation};
 use crate::clock::Moment;
 use crate::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
+use crate::name_space;
 use crate::names::Locate;
 use crate::process::Process;
 use crate::scheduler::SlurmId;
@@ -23,6 +24,7 @@ use crate::symbols::{FileSymbols, SeveralHosts};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
 use mpiscope_target::{Files, Live};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -208,7 +210,7 @@ impl JobImage {
     pub fn is_of(&self, pid: u32) -> bool {
         let own = || self.open().ok()?.header().ok().map(|header| header.pid.get());
         self.holders.iter().any(|(holder, _)| *holder == pid)
-            && own().and_then(|own| self.outer_pid(own)) == Some(pid)
+            && own().map(|own| self.host_pid(own)) == Some(pid)
     }
 
     /// Opens the image through the first holder that lets us and still has it there: others who look at images open and
@@ -235,6 +237,10 @@ impl JobImage {
             Holds::Memory(_) => WhoIs::of(&self.open().ok()?),
             Holds::Evidence(kept) => kept.who().cloned(),
         };
+        let who = who.map(|mut who| {
+            who.entry.place.pid = self.host_pid(who.entry.place.pid);
+            who
+        });
         who.filter(|who| who.stage != LastStage::Silent)
     }
 
@@ -270,21 +276,43 @@ impl JobImage {
             process.called_from(&about.callers);
         } else if process.calls_through_binding()
             && let Some(Ok(live)) =
-                self.outer_pid(process.pid).map(|pid| Live::open_among(pid, files.clone()))
+                self.outer_pid(self.host_pid(process.pid)).map(|pid| Live::open_among(pid, files.clone()))
         {
             process.see_through_bindings(image, &live);
         }
+        self.number(&mut process);
         Ok(process)
     }
 
-    /// The id by which this host knows the holder that is process `pid` in its own name space; of a process that was kept
-    /// none.
-    pub fn outer_pid(&self, pid: u32) -> Option<u32> {
-        if self.about().is_some() {
-            return None;
+    /// The number of a process on its host, which for itself has the number `own`: another one, if it is in a name space of its own.
+    pub fn host_pid(&self, own: u32) -> u32 {
+        match self.about() {
+            Some(about) => Some(about.pid).filter(|pid| *pid != 0).unwrap_or(own),
+            None => name_space::process(own, self.pids()).unwrap_or(own),
         }
-        let holders = || self.holders.iter().map(|(holder, _)| *holder);
-        holders().find(|holder| *holder == pid).or_else(|| holders().find(|h| inner_pid(*h) == Some(pid)))
+    }
+
+    /// Gives a process and its threads the numbers that they have on their host.
+    fn number(&self, process: &mut Process) {
+        let pid = self.host_pid(process.pid);
+        let tids = match self.about() {
+            Some(about) => Cow::Borrowed(&about.tids),
+            None if pid == process.pid => return,
+            None => Cow::Owned(name_space::threads(pid)),
+        };
+        process.pid = pid;
+        for thread in &mut process.threads {
+            thread.tid = tids.get(&thread.tid).copied().unwrap_or(thread.tid);
+        }
+    }
+
+    fn pids(&self) -> impl Iterator<Item = u32> {
+        self.holders.iter().map(|(holder, _)| *holder)
+    }
+
+    /// The number of a process that has this number on its host, if it is there; of a process that was kept none.
+    pub fn outer_pid(&self, pid: u32) -> Option<u32> {
+        self.about().is_none().then(|| self.pids().find(|holder| *holder == pid))?
     }
 
     /// The process that it was made for, as this host knows it, as long as nobody has written to it.
@@ -297,7 +325,7 @@ impl JobImage {
         .unwrap_or_default()
     }
 
-    /// Whether process `pid` (in its own name space) is there.
+    /// Whether the process that has this number on its host is there.
     pub fn alive(&self, pid: u32) -> bool {
         match &self.bytes {
             Holds::Memory(file) => self.outer_pid(pid).is_some() || maps(pid, file.inode),
@@ -350,13 +378,6 @@ impl LastStage {
             _ => Self::Running,
         })
     }
-}
-
-/// The id of a process in its own name space.
-fn inner_pid(pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    line.split_whitespace().last()?.parse().ok()
 }
 
 /// Whether the process has this image mapped: it may have closed the file. Another process that has got the number of

@@ -32,6 +32,7 @@ pub mod losses;
 pub mod merge;
 pub mod modules;
 pub mod monitor;
+mod name_space;
 pub mod names;
 pub mod objects;
 pub mod other_hosts;

@@ -194,8 +194,7 @@ impl Collector {
             return;
         };
         match self.peers.iter_mut().find(|known| known.same_image(&peer)) {
-            Some(known) if peer.wrapped() => *known = peer,
-            Some(_) => {}
+            Some(known) => known.join(peer),
             None => {
                 if let Some((following, image)) = self.following.as_ref().zip(peer.image()) {
                     following.add(image);

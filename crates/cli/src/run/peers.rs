@@ -39,6 +39,8 @@ pub struct Peer {
     /// Ranks on this host, if the wrapper knows.
     pub local_size: Option<u32>,
     pid: u32,
+    /// The process that writes the image, as the kernel numbers it here: in a name space of its own it has another number for itself.
+    writer: Option<u32>,
     ending: Option<Ending>,
     ended_ns: Option<u64>,
     /// The process, when it has ended.
@@ -64,6 +66,7 @@ impl Peer {
             rank: None,
             local_size: None,
             pid: second,
+            writer: None,
             ending: None,
             ended_ns: None,
             remains: None,
@@ -74,6 +77,7 @@ impl Peer {
             Kind::LAYER => match sender.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
                 Some(fd) => {
                     peer.watch = Watch::Process(fd);
+                    peer.wrote(sender);
                     peer.core = CorePlace::of(peer.pid);
                     peer.look();
                 }
@@ -90,6 +94,23 @@ impl Peer {
             _ => return None,
         }
         Some(peer)
+    }
+
+    /// The process at the other end, which has sent its own image.
+    fn wrote(&mut self, sender: Option<Pid>) {
+        self.writer = sender.map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+        if !self.wrapped {
+            self.pid = self.writer.unwrap_or(self.pid);
+        }
+    }
+
+    /// The image came from its wrapper and from the layer: what both know is kept.
+    pub fn join(&mut self, other: Self) {
+        let writer = other.writer.or(self.writer);
+        if other.wrapped {
+            *self = other;
+        }
+        self.writer = writer;
     }
 
     /// The same image came twice: from the wrapper and from the layer.
@@ -138,7 +159,7 @@ impl Peer {
     /// Asks the system about the process while it lives.
     pub fn look(&mut self) {
         if self.ended_ns.is_none()
-            && let Some(seen) = Placement::of(self.pid)
+            && let Some(seen) = Placement::of(self.writer.unwrap_or(self.pid))
         {
             self.placement = Some(seen);
         }
@@ -160,14 +181,16 @@ impl Peer {
         let process = match mpiscope_job::image_source::open_fd(fd, &what) {
             Ok(image) => {
                 let damaged = |why| mpiscope_job::Error::Image { what: what.clone(), why };
-                let process = Process::read(&image, Some(Moment::now())).map_err(damaged)?;
+                let mut process = Process::read(&image, Some(Moment::now())).map_err(damaged)?;
+                process.pid = self.writer.unwrap_or(process.pid);
                 // What a program that did not get to its end has not freed is no leak.
                 if process.finalized() {
                     leaks = mpiscope_job::leaks::sites(&image, &process, symbols).map_err(damaged)?;
                 }
                 observation = Some(observation::of_image(&image, &process, symbols));
                 let context = FileContext::new(&process, symbols);
-                let placement = Placement::of(self.pid).or_else(|| self.placement.clone());
+                let placement =
+                    Placement::of(self.writer.unwrap_or(self.pid)).or_else(|| self.placement.clone());
                 facts = Facts::read(&Rank::new(&image, &process, &context), placement);
                 process
             }
@@ -202,6 +225,11 @@ impl Peer {
             core: self.core.as_ref().filter(|_| dumps).and_then(CorePlace::file),
             placement: self.placement.clone().map(Box::new),
         }
+    }
+
+    /// The process that writes the image, by its number on this host, if it has sent the image itself.
+    pub fn writer(&self) -> Option<u32> {
+        self.writer
     }
 
     /// The number of its image.

@@ -5,6 +5,7 @@
 
 mod attaching;
 mod common;
+mod containers;
 mod growing;
 mod hosts;
 mod symbols;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         trial!(attaching::what_is_no_process_of_a_job_is_reported_with_the_next_thing_to_try),
         trial!(attaching::a_process_of_another_user_is_reported_with_both_users_and_the_way_out, needs trials::the_layer, trials::a_library, trials::another_user),
         trial!(attaching::a_path_with_a_newline_and_bytes_that_are_no_text_is_shown_escaped, needs trials::the_layer, trials::a_library),
+        trial!(containers::ranks_in_name_spaces_of_their_own_are_each_shown_once_with_the_numbers_of_the_host, needs trials::the_layer, trials::a_library, containers::no_name_space),
         trial!(growing::a_job_that_spawns_twice_and_parts_is_found_whole_from_each_of_its_processes, needs trials::the_layer, trials::a_library),
         trial!(growing::jobs_that_connect_are_one_until_they_disconnect, needs trials::the_layer, trials::a_library),
         trial!(growing::processes_that_join_over_a_socket_are_one_job_until_they_disconnect, needs trials::the_layer, trials::a_library),

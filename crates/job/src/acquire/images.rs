@@ -18,6 +18,9 @@ pub struct ImageEntry {
     pub job: String,
     /// The user whose job it is.
     pub owner: u32,
+    /// The number that the process has for itself: in a name space of its own it is another one than that of the host, and tables have
+    /// this one.
+    pub own_pid: u32,
     /// The process. Before `MPI_Init` has returned its world has no name yet.
     pub entry: Entry,
 }
@@ -77,11 +80,13 @@ fn untouched(pid: u32) -> Entry {
 
 fn record(job: &discover::Job, found: &discover::JobImage) -> Option<ImageEntry> {
     let WhoIs { stage, mut entry, .. } = WhoIs::of(&found.open().ok()?)?;
+    let own_pid = entry.place.pid;
+    entry.place.pid = found.host_pid(own_pid);
     entry.gone = !found.alive(entry.place.pid);
     if stage == LastStage::Silent || (stage == LastStage::Finalized && entry.gone) {
         return None;
     }
-    Some(ImageEntry { job: job.name.clone(), owner: job.owner, entry })
+    Some(ImageEntry { job: job.name.clone(), owner: job.owner, own_pid, entry })
 }
 
 /// Who a process is, as its image says.

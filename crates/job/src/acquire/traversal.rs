@@ -1,6 +1,6 @@
 //! Following tables from process to process until nothing new appears.
 
-use super::images;
+use super::images::{self, ImageEntry};
 use super::mpi2dd::{self, Block};
 use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
 use crate::parallel;
@@ -78,11 +78,14 @@ struct Walk<'a> {
     abroad: BTreeMap<String, BTreeSet<u32>>,
     asked: BTreeSet<String>,
     problems: Vec<String>,
+    /// What images say of the processes of this host.
+    records: Vec<ImageEntry>,
 }
 
 impl<'a> Walk<'a> {
     fn new(hosts: &'a (dyn Hosts + Sync), users: Users) -> Self {
         Self {
+            records: hosts.records(),
             hosts,
             users,
             named: BTreeMap::new(),
@@ -151,8 +154,7 @@ impl<'a> Walk<'a> {
 
     /// Ranks that have not come so far as to have tables have images: others of their jobs may know more.
     fn begin_at_images(&mut self, pids: &[u32]) -> Result<(), Error> {
-        let mut records = self.hosts.records();
-        records.retain(|record| self.users.has(record.owner));
+        let records = self.records();
         let known: BTreeSet<u32> = records.iter().map(|record| record.entry.place.pid).collect();
         if let Some(pid) = pids.iter().find(|pid| !known.contains(pid)) {
             let name = self.named.get(&ProcessLocation { host: self.hosts.host(), pid: *pid }).cloned();
@@ -216,10 +218,14 @@ impl<'a> Walk<'a> {
 
     fn learn(&mut self, block: &Block) {
         for rank in &block.processes {
+            let (number, mut place) = (u32::try_from(rank.rank).ok(), rank.process.place.clone());
+            if self.hosts.here(&place.host) {
+                place.pid = self.host_pid(&rank.world, number, place.pid);
+            }
             self.add(Entry {
                 world: rank.world.clone(),
-                rank: u32::try_from(rank.rank).ok(),
-                place: rank.process.place.clone(),
+                rank: number,
+                place,
                 executable: rank.process.executable.clone(),
                 spawned: rank.spawned.clone(),
                 gone: false,
@@ -241,6 +247,9 @@ impl<'a> Walk<'a> {
             return;
         }
         if self.hosts.here(&place.host) {
+            if self.is_inside(place.pid) {
+                return;
+            }
             match self.stranger(place.pid) {
                 Some(why) => {
                     self.complain(why);
@@ -256,6 +265,10 @@ impl<'a> Walk<'a> {
 
     /// A rank was found. An entry that knows the world is better than one that does not.
     fn add(&mut self, entry: Entry) {
+        // Its image has the number that it has here.
+        if self.hosts.here(&entry.place.host) && self.is_inside(entry.place.pid) {
+            return;
+        }
         self.name(entry.place.clone(), entry.executable.clone());
         match self.entries.get_mut(&entry.place) {
             Some(known) if !known.world.is_empty() => {
@@ -354,12 +367,28 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The records of those who are looked at.
+    fn records(&self) -> Vec<ImageEntry> {
+        self.records.iter().filter(|record| self.users.has(record.owner)).cloned().collect()
+    }
+
+    /// The number on this host of a rank that a table names by the number that it has for itself, in a name space of its own.
+    fn host_pid(&self, world: &str, rank: Option<u32>, pid: u32) -> u32 {
+        let inside = self.records.iter().filter(|record| record.own_pid == pid);
+        let mut is_it = inside.filter(|record| record.entry.world == world && record.entry.rank == rank);
+        is_it.next().map_or(pid, |record| record.entry.place.pid)
+    }
+
+    /// Whether only processes in other name spaces have this number: that of this host is somebody else.
+    fn is_inside(&self, pid: u32) -> bool {
+        let inside = self.records.iter().any(|record| record.own_pid == pid);
+        inside && self.records.iter().all(|record| record.entry.place.pid != pid)
+    }
+
     /// What images tell about the jobs of the processes that were found.
     fn add_records(&mut self) {
         let known: BTreeSet<ProcessLocation> = self.named.keys().cloned().collect();
-        let mut records = self.hosts.records();
-        records.retain(|record| self.users.has(record.owner));
-        for record in images::of_jobs_with(records, &known) {
+        for record in images::of_jobs_with(self.records(), &known) {
             self.add(record.entry);
         }
         while let Some(place) = self.waiting.pop_front() {

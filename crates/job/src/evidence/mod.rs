@@ -124,6 +124,9 @@ pub struct About {
     pub stacks: BTreeMap<u32, ThreadStack>,
     /// Where the program called from, if a binding for another language made the call: by index of the thread.
     pub callers: BTreeMap<u64, u64>,
+    /// The numbers of its threads on its host, by those that they have for themselves, where these are others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tids: BTreeMap<u32, u32>,
     /// Its memory and where it ran, if it was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Box<Placement>>,

@@ -183,6 +183,9 @@ impl Copied {
         let caller = |(own, seen): (&crate::process::ThreadFacts, &crate::process::ThreadFacts)| {
             (own.return_address != seen.return_address).then_some((seen.index, seen.return_address))
         };
+        let number = |(own, seen): (&crate::process::ThreadFacts, &crate::process::ThreadFacts)| {
+            (own.tid != seen.tid).then_some((own.tid, seen.tid))
+        };
         let tids = seen.threads.iter().map(|thread| thread.tid).filter(|tid| *tid != 0);
         let outside = seen.threads.iter().filter(|thread| thread.tid != 0 && thread.call.is_none());
         let outside = outside.map(|thread| thread.tid);
@@ -197,6 +200,7 @@ impl Copied {
             moment,
             doing: tids.map(|tid| (tid, live::doing(found, &seen, places, tid))).collect(),
             at: outside.filter_map(|tid| Some((tid, live::at(found, &seen, places, tid)?))).collect(),
+            tids: own.threads.iter().zip(&seen.threads).filter_map(number).collect(),
             callers: own.threads.iter().zip(&seen.threads).filter_map(caller).collect(),
             end: found.end.clone(),
         };
@@ -217,7 +221,8 @@ fn silent(found: &JobImage, pid: u32) -> About {
     let (doing, at, callers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let alive = found.end.as_ref().is_none_or(|end| end.ended_ns.is_none());
     let (moment, stacks, end) = (Moment::now(), BTreeMap::new(), found.end.clone());
-    About { pid, silent: true, alive, moment, doing, at, stacks, callers, end, placement: None }
+    let tids = BTreeMap::new();
+    About { pid, silent: true, alive, moment, doing, at, stacks, callers, tids, end, placement: None }
 }
 
 /// All bytes of an image that somebody may be writing to.

@@ -13,6 +13,7 @@ use crate::base::{limits, meeting_place};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,10 +26,9 @@ const SUFFIX: &str = ".world";
 /// No job needs so long to start.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// The file of this world on this host.
+/// The files of this world on this host: ranks in a name space of processes of their own know but one of its names.
 pub struct Meeting {
-    file: File,
-    path: PathBuf,
+    places: Vec<(File, PathBuf)>,
     /// Rank that the launcher gave.
     pub rank: i32,
 }
@@ -37,9 +37,9 @@ impl Meeting {
     /// Shows this process to the others. Nothing if the launcher says no rank, or there is no folder to meet in, which is said.
     pub fn enter() -> Option<Self> {
         let rank = number(&[c"PMIX_RANK", c"OMPI_COMM_WORLD_RANK", c"PMI_RANK"])?;
-        let world = world()?;
-        match meeting_place::folder().and_then(|folder| Self::enter_in(&folder, &world, rank)) {
-            Ok(meeting) => Some(meeting),
+        let worlds = worlds();
+        match meeting_place::folder().and_then(|folder| Self::enter_in(&folder, &worlds, rank)) {
+            Ok(meeting) => (!meeting.places.is_empty()).then_some(meeting),
             Err(why) => {
                 complain(&format!("the ranks of this host do not find each other before MPI_Init: {why}"));
                 None
@@ -47,11 +47,17 @@ impl Meeting {
         }
     }
 
-    fn enter_in(folder: &Path, world: &[u8], rank: u32) -> io::Result<Self> {
-        let path = folder.join(format!("{:016x}{SUFFIX}", meeting_place::key(world)));
+    fn enter_in(folder: &Path, worlds: &[Vec<u8>], rank: u32) -> io::Result<Self> {
         if rank == 0 {
             sweep(folder, STALE);
         }
+        let places = worlds.iter().map(|world| Self::enter_at(folder, world, rank));
+        let places = places.collect::<io::Result<_>>()?;
+        Ok(Self { places, rank: i32::try_from(rank).map_err(io::Error::other)? })
+    }
+
+    fn enter_at(folder: &Path, world: &[u8], rank: u32) -> io::Result<(File, PathBuf)> {
+        let path = folder.join(format!("{:016x}{SUFFIX}", meeting_place::key(world)));
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
@@ -59,21 +65,25 @@ impl Meeting {
         let at = u64::from(rank) * process_descriptor::SIZE as u64;
         let rank = i32::try_from(rank).map_err(io::Error::other)?;
         limits::without_signals(|| file.write_all_at(ProcessDescriptor::own(rank).as_bytes(), at))?;
-        Ok(Self { file, path, rank })
+        Ok((file, path))
     }
 
     /// The descriptor of a rank, if it is on this host and has entered.
     pub fn descriptor(&self, rank: i32) -> Option<ProcessDescriptor> {
-        let mut bytes = [0; process_descriptor::SIZE];
         let rank_at = u64::try_from(rank).ok().filter(|rank| *rank < MOST)?;
-        self.file.read_exact_at(&mut bytes, rank_at * process_descriptor::SIZE as u64).ok()?;
-        ProcessDescriptor::from_bytes(&bytes).filter(|descriptor| descriptor.rank == rank)
+        self.places.iter().find_map(|(file, _)| {
+            let mut bytes = [0; process_descriptor::SIZE];
+            file.read_exact_at(&mut bytes, rank_at * process_descriptor::SIZE as u64).ok()?;
+            ProcessDescriptor::from_bytes(&bytes).filter(|descriptor| descriptor.rank == rank)
+        })
     }
 
-    /// Removes the name. Every rank does, since none knows whether it is the last of its host.
+    /// Removes the names. Every rank does, since none knows whether it is the last of its host.
     pub fn leave(self) {
-        // Another rank may have been first.
-        let _gone = std::fs::remove_file(&self.path);
+        for (_, path) in &self.places {
+            // Another rank may have been first.
+            let _gone = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -97,15 +107,25 @@ pub fn local_size() -> Option<i32> {
 }
 
 /// What the ranks of this world on this host have in common, and no others: the launcher's name space, or the
-/// launcher's process that started them (every spawned world has its own), with its start.
-fn world() -> Option<Vec<u8>> {
+/// launcher's process that started them (every spawned world has its own), with its start; and the connection that this one
+/// lets all of them inherit, by which also those know it who cannot see that process.
+fn worlds() -> Vec<Vec<u8>> {
     if let Some(name) = variable(c"PMIX_NAMESPACE").filter(|name| !name.is_empty()) {
-        return Some(name.to_bytes().to_vec());
+        return vec![name.to_bytes().to_vec()];
     }
     // SAFETY: no arguments, always succeeds.
     let launcher = launcher().unwrap_or_else(|| unsafe { libc::getppid() });
-    let started = process_descriptor::start_of(&launcher.to_string())?;
-    Some(format!("{launcher}@{started}").into_bytes())
+    let started = process_descriptor::start_of(&launcher.to_string());
+    let by_process = started.map(|started| format!("{launcher}@{started}").into_bytes());
+    by_process.into_iter().chain(inherited()).collect()
+}
+
+/// The connection of Hydra's proxy, MPICH's or Intel's, that every rank below it has open. Its number in the kernel is the same for all.
+fn inherited() -> Option<Vec<u8>> {
+    let names = [c"HYDI_CONTROL_FD", c"HYDRA_BSTRAP_UPSTREAM_FD"];
+    let descriptor = number(&names)?;
+    let link = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?.into_os_string().into_vec();
+    link.starts_with(b"socket:[").then_some(link)
 }
 
 /// The process at the other end of the launcher's connection.
@@ -151,10 +171,22 @@ mod tests {
     }
 
     #[test]
+    fn ranks_that_know_only_one_of_the_names_of_their_world_see_the_others() -> io::Result<()> {
+        let dir = scratch("names")?;
+        let one = Meeting::enter_in(&dir, &["a".into(), "b".into()], 0)?;
+        let other = Meeting::enter_in(&dir, &["b".into()], 1)?;
+        let seen = [&one, &other].map(|meeting| [0, 1].map(|rank| meeting.descriptor(rank).is_some()));
+        [one, other].into_iter().for_each(Meeting::leave);
+        std::fs::remove_dir_all(&dir)?;
+        assert_eq!(seen, [[true, true]; 2]);
+        Ok(())
+    }
+
+    #[test]
     fn ranks_of_one_world_see_each_other_and_those_of_another_do_not() -> io::Result<()> {
         let dir = scratch("meeting")?;
-        let [one, two, other] =
-            [(&b"a"[..], 0), (b"a", 1), (b"b", 1)].map(|(world, rank)| Meeting::enter_in(&dir, world, rank));
+        let [one, two, other] = [("a", 0), ("a", 1), ("b", 1)]
+            .map(|(world, rank)| Meeting::enter_in(&dir, &[world.into()], rank));
         let (one, two, other) = (one?, two?, other?);
         let seen = [&one, &two, &other].map(|meeting| [0, 1].map(|rank| meeting.descriptor(rank).is_some()));
         [one, two, other].into_iter().for_each(Meeting::leave);

@@ -134,7 +134,8 @@ fn directory(known: &[Known]) -> Option<Vec<Entry>> {
 }
 
 fn known(peer: &Peer) -> Option<Known> {
-    let WhoIs { stage, size, entry } = WhoIs::of_descriptor(peer.image()?)?;
+    let WhoIs { stage, size, mut entry } = WhoIs::of_descriptor(peer.image()?)?;
+    entry.place.pid = peer.writer().unwrap_or(entry.place.pid);
     Some(Known {
         world: entry.world.clone(),
         number: entry.rank?,
