@@ -53,6 +53,15 @@ pub struct Entered {
     pub gives: W64,
     /// Bytes that it expects of all members, itself included, plus one.
     pub expects: W64,
+    /// One that only starts the operation: when the call began by which the program learnt that it is complete, in ticks; zero while it
+    /// has not, and for persistent ones. This and what follows is zero in images from before.
+    pub waited: W64,
+    /// When that call returned.
+    pub completed: W64,
+    /// The address behind that call.
+    pub waited_from: W64,
+    /// Its function's number plus one.
+    pub waited_in: W64,
 }
 
 /// Value of [`Entered::size`] that means "not known".
@@ -116,5 +125,6 @@ const _: () = {
     assert!(offset_of!(Entered, function) == 60);
     assert!(offset_of!(Entered, entered) == 64);
     assert!(offset_of!(Entered, gives) == 80);
-    assert!(size_of::<Entered>() == 96);
+    assert!(offset_of!(Entered, waited) == 96);
+    assert!(size_of::<Entered>() == 128);
 };

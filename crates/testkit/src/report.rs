@@ -64,6 +64,12 @@ pub struct Waits {
     pub collectives: u64,
     /// Of these, those that were seen.
     pub collectives_seen: u64,
+    /// Locks of windows.
+    #[serde(default)]
+    pub locks: u64,
+    #[allow(missing_docs)]
+    #[serde(default)]
+    pub locks_seen: u64,
     /// Messages that were received.
     pub messages_received: u64,
     /// Of these, those of which both ends were seen.

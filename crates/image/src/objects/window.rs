@@ -108,6 +108,51 @@ pub struct Window {
     pub hints: Text,
     /// Collective calls on it that this process has entered.
     pub collectives: W64,
+    /// Its last [`LOCK_RING`] locks of a window's memory, [`LockEpoch`] by [`LockEpoch`]: the one with number `n` is at `n % LOCK_RING`. This
+    /// and what follows is zero in images from before, and where times are not recorded.
+    pub lock_epochs: Words,
+    /// How many there were.
+    pub locked: W64,
+}
+
+/// Locks of a window that are remembered.
+pub const LOCK_RING: usize = 32;
+/// Words of each: the fields of [`LockEpoch`] in their order.
+pub const LOCK_WORDS: usize = 8;
+/// [`LockEpoch::target`] of `MPI_Win_lock_all`.
+pub const LOCK_OF_ALL: u64 = 0xffff_ffff;
+
+/// A lock of a member's memory, from asking for it until it was released.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LockEpoch {
+    /// Counts the locks of this process in this window, from 1; zero while the words are being written.
+    pub number: u64,
+    /// The rank, [`LOCK_OF_ALL`], and [`LOCK_EXCLUSIVE`].
+    pub target: u64,
+    /// When the call began, in ticks.
+    pub asked: u64,
+    /// When it returned.
+    pub granted: u64,
+    /// The address behind it.
+    pub from: u64,
+    /// When the call began that releases it, in ticks; zero while nothing has.
+    pub releasing: u64,
+    /// When that returned.
+    pub released: u64,
+    /// The address behind it.
+    pub released_from: u64,
+}
+
+impl LockEpoch {
+    /// The locks in the words of [`Window::lock_epochs`], in no order. Read again afterwards, the first word of each must be the same.
+    pub fn all(words: &[u64]) -> impl Iterator<Item = Self> + '_ {
+        words.chunks_exact(LOCK_WORDS).filter_map(|words| match *words {
+            [number, target, asked, granted, from, releasing, released, released_from] if number != 0 => {
+                Some(Self { number, target, asked, granted, from, releasing, released, released_from })
+            }
+            _ => None,
+        })
+    }
 }
 
 const _: () = {
@@ -116,5 +161,6 @@ const _: () = {
     assert!(offset_of!(Window, epochs) == 192);
     assert!(offset_of!(Window, locks) == 264);
     assert!(offset_of!(Window, puts) == 296);
-    assert!(size_of::<Window>() == 368);
+    assert!(offset_of!(Window, lock_epochs) == 368);
+    assert!(size_of::<Window>() == 392);
 };

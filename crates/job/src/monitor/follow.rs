@@ -9,9 +9,11 @@ use crate::image_source::{Bytes, open_fd};
 use crate::modules::Modules;
 use crate::placement;
 use crate::process::{Process, ThreadFacts, threads};
-use crate::questions::observation::communicators::members;
+use crate::questions::observation::communicators::{members, sources};
 use crate::questions::observation::ledger::Called;
-use crate::questions::observation::{Communicator, Context, Observation, Remote, Stage, history, observe};
+use crate::questions::observation::{
+    Communicator, Context, Observation, Remote, Stage, history, locks, observe,
+};
 use crate::rank::{Rank, SymbolContext};
 use crate::waits::{Spent, can_wait_for_messages, is_collective_that_waits};
 use mpiscope_image::Image;
@@ -70,6 +72,7 @@ pub struct Taken {
     now: Moment,
     rings: Vec<(u64, u64, Vec<Entered>)>,
     messages: Option<Copied>,
+    locks: Vec<locks::Copied>,
     threads: Vec<ThreadFacts>,
 }
 
@@ -204,12 +207,13 @@ impl Open {
                 members: members(image, &comm.members),
                 size: comm.size.get(),
                 remote: is_inter(&comm).then(Remote::default),
+                sources: sources(image, &comm),
                 ..Communicator::default()
             });
         }
-        let messages = self.messages.copy(image);
+        let (messages, locks) = (self.messages.copy(image), locks::copy(image));
         let now = Moment::now();
-        Some(Taken { now, rings, messages, threads: threads(image).ok()? })
+        Some(Taken { now, rings, messages, locks, threads: threads(image).ok()? })
     }
 
     fn observation(&mut self, taken: &Taken) -> Observation {
@@ -224,6 +228,7 @@ impl Open {
                 history::of_entered(*comm, *newest, entered, process, &mut place)
             });
         let history = history.collect();
+        let locks = locks::read(&taken.locks, process, &mut place);
         let mut call = |from, function| {
             let mut new = || Called { function: process.function(function), place: place(from) };
             Arc::clone(called.entry((from, function)).or_insert_with(|| Arc::new(new())))
@@ -238,6 +243,7 @@ impl Open {
             pid: process.pid,
             stage: Stage::Running,
             history,
+            locks,
             communicators: comms.values().cloned().collect(),
             ..Observation::default()
         }

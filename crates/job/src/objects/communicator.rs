@@ -213,11 +213,16 @@ pub(super) fn members<S: Source>(
 }
 
 fn topology<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Topology> {
+    topology_of(record, || reader.words(&record.topology_args))
+}
+
+/// The topology of a communicator, from its arguments.
+pub fn topology_of(record: &Comm, words: impl FnOnce() -> Vec<u64>) -> Option<Topology> {
     let code = Code(record.topology.get());
     if code == Code::NONE {
         return None;
     }
-    let words: Vec<i64> = reader.words(&record.topology_args).into_iter().map(u64::cast_signed).collect();
+    let words: Vec<i64> = words().into_iter().map(u64::cast_signed).collect();
     let made = match code {
         Code::CART => cartesian(&words, record.rank.get()),
         Code::GRAPH => graph(&words),
@@ -225,6 +230,43 @@ fn topology<S: Source>(reader: &Reader<'_, S>, record: &Comm) -> Option<Topology
         _ => None,
     };
     Some(made.unwrap_or(Topology::Unknown))
+}
+
+impl Topology {
+    /// Whose data this rank gets in a neighbourhood collective; none where that is not known.
+    #[must_use]
+    pub fn sources(&self, rank: u32) -> Option<Vec<u32>> {
+        let known = |ranks: &[i64]| ranks.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
+        match self {
+            Self::Cartesian { dims, periods, coords } => Some(beside(rank, dims, periods, coords)),
+            Self::Graph { index, edges } => {
+                let at = |rank: usize| usize::try_from(*index.get(rank)?).ok();
+                let rank = rank as usize;
+                let from = if rank == 0 { 0 } else { at(rank - 1)? };
+                Some(known(edges.get(from..at(rank)?)?))
+            }
+            Self::DistGraph { sources, .. } => Some(known(sources)),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// The ranks on both sides of one in each dimension of a grid.
+fn beside(rank: u32, dims: &[i64], periods: &[bool], coords: &[i64]) -> Vec<u32> {
+    let (mut found, mut stride) = (Vec::new(), 1i64);
+    // The last dimension varies fastest.
+    for ((dim, around), at) in dims.iter().zip(periods).zip(coords).rev() {
+        for step in [-1, 1] {
+            let there = at + step;
+            let there = if *around { there.rem_euclid((*dim).max(1)) } else { there };
+            if (0..*dim).contains(&there) {
+                let moved = (there - at).checked_mul(stride).and_then(|by| i64::from(rank).checked_add(by));
+                found.extend(moved.and_then(|rank| u32::try_from(rank).ok()));
+            }
+        }
+        stride = stride.saturating_mul(*dim);
+    }
+    found
 }
 
 /// A piece of an array whose length another word states.

@@ -43,6 +43,7 @@ pub mod window;
 
 pub use attributes::{Attribute, Keyval};
 pub use common::{CallSite, Common, Lifetime};
+pub(crate) use communicator::topology_of;
 pub use communicator::{Communicator, Topology};
 pub use datatype::Datatype;
 pub use error_handler::Errhandler;

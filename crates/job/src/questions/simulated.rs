@@ -236,6 +236,7 @@ impl Simulated {
             newest,
             entries: (newest - REMEMBERED + 1..=newest).map(kind).collect(),
             kinds,
+            completed: Vec::new(),
         }
     }
 }

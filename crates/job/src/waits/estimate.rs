@@ -10,7 +10,7 @@ use super::Estimated;
 use serde::{Deserialize, Serialize};
 
 /// How wrong the part that was not seen may be beside what its scatter says: a stretch that was seen may not be like its neighbourhood.
-const UNSEEN: f64 = 0.2;
+pub const UNSEEN: f64 = 0.2;
 
 /// Sums up the parts of a run that lie between looks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

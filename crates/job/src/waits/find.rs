@@ -2,11 +2,13 @@
 
 use super::merge::UNNAMED;
 use super::{Kind, Span, Wait, is_collective_that_waits};
+use crate::questions::observation::history::Completed;
 use crate::questions::observation::ledger::{Called, Line, Waited};
 use crate::questions::observation::{Collective, Observation};
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use mpi_abi::{FunctionId, Partners};
-use std::collections::{BTreeMap, HashMap};
+use mpiscope_image::history::RING;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Calls of one process, by when they began, with when they returned.
@@ -32,8 +34,14 @@ impl Calls {
             for Waited { from_ns, until_ns, call } in ledger.filter_map(|line| line.waited.as_ref()) {
                 own.insert(*from_ns, (*until_ns, Arc::clone(call)));
             }
-            for (_, taken) in entered(seen).filter(|(_, taken)| taken.span.until != 0) {
-                own.insert(taken.span.from, (taken.span.until, taken.call));
+            for (_, taken) in entered(seen, false) {
+                if let Some((span, call)) = taken.waits_in() {
+                    own.insert(span.from, (span.until, Arc::clone(call)));
+                }
+            }
+            let epochs = seen.locks.iter().flat_map(|locks| &locks.list);
+            for call in epochs.flat_map(|epoch| [Some(&epoch.asked), epoch.released.as_ref()]).flatten() {
+                own.insert(call.from_ns, (call.until_ns, Arc::clone(&call.call)));
             }
             let name = (seen.world.clone(), rank);
             let mut all = before.remove(&name).unwrap_or_default();
@@ -80,23 +88,58 @@ struct Taken {
     /// Its end is zero if it was not left, or only started the operation.
     span: Span,
     root: Option<u32>,
+    /// The call that completed what this one started.
+    completed: Option<(Span, Arc<Called>)>,
+    /// It only starts the operation, and nobody will say any more when that was complete.
+    given_up: bool,
 }
 
-/// The collectives of a process that are known with their times, by communicator and number.
-fn entered(seen: &Observation) -> impl Iterator<Item = ((u64, u64), Taken)> {
-    seen.history.iter().flat_map(|history| {
+impl Taken {
+    /// The call only starts the operation.
+    fn starts(&self) -> bool {
+        !is_collective_that_waits(&self.call.function)
+    }
+
+    /// The call in which the process waited for the others.
+    fn waits_in(&self) -> Option<(Span, &Arc<Called>)> {
+        if self.starts() {
+            return self.completed.as_ref().map(|(span, call)| (*span, call));
+        }
+        (self.span.until != 0).then_some((self.span, &self.call))
+    }
+
+    /// The process is through with it.
+    fn is_over(&self) -> bool {
+        self.waits_in().is_some() || self.starts() && self.given_up
+    }
+}
+
+/// So many collectives later the ring will soon forget one that is not complete: it was freed, or is persistent, or belongs to a
+/// communicator that is freed.
+const GIVEN_UP: u64 = RING as u64 - 8;
+
+/// The collectives of a process that are known with their times, by communicator and number. At the `last` look nothing is waited for.
+fn entered(seen: &Observation, last: bool) -> impl Iterator<Item = ((u64, u64), Taken)> {
+    seen.history.iter().flat_map(move |history| {
         let called = |kind: &Collective| {
             Arc::new(Called { function: kind.function.clone(), place: kind.place.clone() })
         };
         // Many are alike: what they are called stands once.
         let calls: Vec<Arc<Called>> = history.kinds.iter().map(called).collect();
+        let completed: HashMap<u64, &Completed> =
+            history.completed.iter().map(|completed| (completed.number, completed)).collect();
         let known = history.times.len() == history.entries.len();
         let both = history.entries.iter().zip(&history.times).take(if known { usize::MAX } else { 0 });
         both.filter(|(_, (from, _))| *from != 0).filter_map(move |((number, kind), (from, until))| {
             let kind = *kind as usize;
             let root = history.kinds.get(kind)?.root.and_then(|root| u32::try_from(root).ok());
             let (call, span) = (Arc::clone(calls.get(kind)?), Span { from: *from, until: *until });
-            Some(((history.comm, *number), Taken { call, span, root }))
+            let completed = completed.get(number).map(|known| {
+                let call = Called { function: known.function.clone(), place: known.place.clone() };
+                (Span { from: known.from_ns, until: known.until_ns }, Arc::new(call))
+            });
+            let given_up = last || history.newest.saturating_sub(*number) >= GIVEN_UP;
+            Some(((history.comm, *number), Taken { call, span, root, completed, given_up }))
         })
     })
 }
@@ -146,9 +189,11 @@ impl<'a> Hosts<'a> {
 pub struct Judged {
     /// Communicator and number.
     pub number: (u64, u64),
-    /// Nanoseconds of all members in it.
+    /// It was only started by its calls, and completed by others.
+    pub started: bool,
+    /// Nanoseconds of all members in the calls that wait.
     pub ns: u64,
-    /// Each member at most once.
+    /// Of each member, one after the other.
     pub waits: Vec<Wait>,
     /// When the last of them entered.
     pub met_ns: u64,
@@ -158,97 +203,122 @@ pub struct Judged {
 
 /// The waits for messages of processes that can be compared, each at most as long as the call that it was in.
 pub fn for_messages(messages: &[Ends<'_>], calls: &Calls, hosts: &Hosts<'_>) -> Vec<Wait> {
-    let mut longest: HashMap<(ProcessIndex, u64), Wait> = HashMap::new();
-    let near = messages.iter().flat_map(|ends| {
-        let error_ns = hosts.between([&ends.sender, &ends.receiver]);
-        error_ns
-            .into_iter()
-            .flat_map(|error_ns| of_message(ends).filter(move |wait| wait.span.ns() > error_ns))
-    });
-    for wait in near.filter_map(|wait| calls.bounded(wait)) {
-        let key = (wait.who, wait.span.from);
-        match longest.get_mut(&key) {
-            Some(known) if known.span.until >= wait.span.until => {}
-            Some(known) => *known = wait,
-            None => _ = longest.insert(key, wait),
+    let mut latest: HashMap<(ProcessIndex, u64), Vec<Wait>> = HashMap::new();
+    for ends in messages {
+        let Some(error_ns) = hosts.between([&ends.sender, &ends.receiver]) else { continue };
+        for waits in of_message(ends) {
+            let long = waits.into_iter().filter(|wait| wait.span.ns() > error_ns);
+            let waits: Vec<Wait> = long.filter_map(|wait| calls.bounded(wait)).collect();
+            let Some(last) = waits.last() else { continue };
+            let known = latest.entry((last.who, last.in_call)).or_default();
+            if known.last().is_none_or(|known| known.span.until < last.span.until) {
+                *known = waits;
+            }
         }
     }
-    longest.into_values().collect()
+    latest.into_values().flatten().collect()
 }
 
 impl Calls {
     /// A wait ends when its call returned, at the latest.
-    fn bounded(&self, mut wait: Wait) -> Option<Wait> {
-        let (until, _) = self.all.get(&wait.who)?.get(&wait.span.from)?;
+    pub fn bounded(&self, mut wait: Wait) -> Option<Wait> {
+        let (until, _) = self.all.get(&wait.who)?.get(&wait.in_call)?;
         wait.span.until = wait.span.until.min(*until);
         (wait.span.ns() > 0).then_some(wait)
     }
 }
 
-/// At most one of the two ends waited for the other.
-pub fn of_message(ends: &Ends<'_>) -> impl Iterator<Item = Wait> + use<> {
-    let wait = |kind, who, line: &Line, culprit, other: &Line| {
-        let waited = line.waited.as_ref()?;
-        let span = Span { from: waited.from_ns, until: other.posted_ns };
-        (other.posted_ns > waited.from_ns).then(|| Wait {
-            kind,
-            who,
-            call: Arc::clone(&waited.call),
-            span,
-            culprit,
-        })
+/// Of the receiver and of the sender: for the other end to be there, and then, unless the call returned before, until the other one asked
+/// for completion too.
+pub fn of_message(ends: &Ends<'_>) -> [Vec<Wait>; 2] {
+    let side = |kind, who, own: &Line, culprit, other: &Line| {
+        let mut waits = Vec::new();
+        let Some(call) = &own.waited else { return waits };
+        let mut wait = |kind, from, until| {
+            let span = Span { from, until };
+            waits.push(Wait {
+                kind,
+                who,
+                call: Arc::clone(&call.call),
+                in_call: call.from_ns,
+                span,
+                culprit,
+            });
+        };
+        if other.posted_ns > call.from_ns {
+            wait(kind, call.from_ns, other.posted_ns);
+        }
+        let both = other.posted_ns.max(call.from_ns);
+        if let Some(asked) = &other.waited
+            && (both + 1..=call.until_ns).contains(&asked.from_ns)
+        {
+            wait(Kind::LATE_COMPLETION, both, asked.from_ns);
+        }
+        waits
     };
-    let late_sender = wait(Kind::LATE_SENDER, ends.receiver, ends.received, ends.sender, ends.sent);
-    let late_receiver = wait(Kind::LATE_RECEIVER, ends.sender, ends.sent, ends.receiver, ends.received);
-    late_sender.into_iter().chain(late_receiver)
+    [
+        side(Kind::LATE_SENDER, ends.receiver, ends.received, ends.sender, ends.sent),
+        side(Kind::LATE_RECEIVER, ends.sender, ends.sent, ends.receiver, ends.received),
+    ]
 }
 
-/// The collectives that all members have left and that are `new`.
+/// What is known of collectives at one look.
+#[derive(Default)]
+pub struct Found {
+    /// Those that all members are through with.
+    pub judged: Vec<Judged>,
+    /// Communicator and number of those that were started, and that somebody has not completed.
+    pub open: BTreeSet<(u64, u64)>,
+}
+
+/// The collectives that are `new`. At the `last` look, those that were started are not waited for any more.
 pub fn collectives(
     joined: &Joined<'_>,
     calls: &Calls,
     hosts: &Hosts<'_>,
+    last: bool,
     new: impl Fn(u64, u64) -> bool,
-) -> Vec<Judged> {
+) -> Found {
     let mut all: BTreeMap<(u64, u64), Vec<(ProcessIndex, Taken)>> = BTreeMap::new();
     let mut sizes: HashMap<u64, u32> = HashMap::new();
     for (me, _, _, seen) in joined.processes() {
         for comm in seen.communicators.iter().filter(|comm| comm.remote.is_none()) {
             sizes.insert(comm.identity, comm.size);
         }
-        for (key, taken) in entered(seen).filter(|((comm, number), _)| new(*comm, *number)) {
+        for (key, taken) in entered(seen, last).filter(|((comm, number), _)| new(*comm, *number)) {
             all.entry(key).or_default().push((me, taken));
         }
     }
-    // Who came last is known only if all are.
-    let whole = |comm: u64, members: &[(ProcessIndex, Taken)]| {
-        let all = sizes.get(&comm).is_some_and(|size| *size as usize == members.len());
-        all && members.iter().all(|(_, taken)| taken.is_over()) && error_of(hosts, members).is_some()
-    };
-    all.retain(|(comm, _), members| whole(*comm, members));
-    let judged = |((comm, number), members): ((u64, u64), Vec<(ProcessIndex, Taken)>)| {
+    let mut found = Found::default();
+    for ((comm, number), members) in all {
+        // Who came last is known only if all are.
+        let everybody = sizes.get(&comm).is_some_and(|size| *size as usize == members.len());
+        let Some(error_ns) = error_of(hosts, &members).filter(|_| everybody) else { continue };
+        if !members.iter().all(|(_, taken)| taken.is_over()) {
+            if members.iter().all(|(_, taken)| taken.starts()) {
+                found.open.insert((comm, number));
+            }
+            continue;
+        }
         let mut waits = Vec::new();
         of_collective(joined, comm, &members, &mut waits);
-        let error_ns = error_of(hosts, &members).unwrap_or_default();
         waits.retain(|wait: &Wait| wait.span.ns() > error_ns);
-        let ns = members.iter().map(|(_, taken)| taken.span.ns()).fold(0, u64::saturating_add);
-        let waits = waits.into_iter().filter_map(|wait| calls.bounded(wait)).collect();
-        let met_ns = members.iter().map(|(_, taken)| taken.span.from).max().unwrap_or_default();
-        let members = members.iter().map(|(who, _)| *who).collect();
-        Judged { number: (comm, number), ns, waits, met_ns, members }
-    };
-    all.into_iter().map(judged).collect()
+        let inside = members.iter().filter_map(|(_, taken)| taken.waits_in());
+        let ns = inside.map(|(span, _)| span.ns()).fold(0, u64::saturating_add);
+        found.judged.push(Judged {
+            number: (comm, number),
+            started: members.iter().any(|(_, taken)| taken.starts()),
+            ns,
+            waits: waits.into_iter().filter_map(|wait| calls.bounded(wait)).collect(),
+            met_ns: members.iter().map(|(_, taken)| taken.span.from).max().unwrap_or_default(),
+            members: members.iter().map(|(who, _)| *who).collect(),
+        });
+    }
+    found
 }
 
 fn error_of(hosts: &Hosts<'_>, members: &[(ProcessIndex, Taken)]) -> Option<u64> {
     hosts.between(members.iter().map(|(member, _)| member))
-}
-
-impl Taken {
-    /// The process has left the call.
-    fn is_over(&self) -> bool {
-        self.span.until != 0 || !is_collective_that_waits(&self.call.function)
-    }
 }
 
 /// The members of a communicator in the order of their ranks there.
@@ -264,48 +334,106 @@ fn by_rank<'m>(
     (0..).take(members.len()).filter_map(|rank| known.get(&partner(rank)?).copied()).collect()
 }
 
-fn of_collective(joined: &Joined<'_>, comm: u64, members: &[(ProcessIndex, Taken)], waits: &mut Vec<Wait>) {
+/// A member of a collective.
+type Member = (ProcessIndex, Taken);
+
+/// Who of these entered last.
+fn latest<'m>(members: impl Iterator<Item = &'m Member>) -> Option<&'m Member> {
+    members.max_by_key(|(_, taken)| taken.span.from)
+}
+
+fn of_collective(joined: &Joined<'_>, comm: u64, members: &[Member], waits: &mut Vec<Wait>) {
     let Some((me, first)) = members.first() else { return };
-    if members.iter().any(|(_, taken)| taken.call.function != first.call.function) {
+    let function = &first.call.function;
+    if members.iter().any(|(_, taken)| taken.call.function != *function) {
         return;
     }
-    let partners = FunctionId::from_name(&first.call.function).map(|id| id.properties().partners);
+    let partners = FunctionId::from_name(function).map(|id| id.properties().partners);
     let root = first.root.and_then(|root| joined.partner(*me, comm, root));
-    let latest = |but: Option<ProcessIndex>| {
-        let others = members.iter().filter(|(who, _)| Some(*who) != but);
-        others.max_by_key(|(_, taken)| taken.span.from)
-    };
-    let mut wait = |kind, (who, taken): &(ProcessIndex, Taken), (culprit, last): &(ProcessIndex, Taken)| {
-        let span = Span { from: taken.span.from, until: last.span.from };
-        waits.push(Wait { kind, who: *who, call: Arc::clone(&taken.call), span, culprit: *culprit });
-    };
     match (partners, root) {
         (Some(Partners::ROOT), Some(root)) => {
             let Some(late) = members.iter().find(|(who, _)| *who == root) else { return };
-            members
-                .iter()
-                .filter(|(who, _)| *who != root)
-                .for_each(|member| wait(Kind::LATE_ROOT, member, late));
+            let others = members.iter().filter(|(who, _)| *who != root);
+            others.for_each(|member| waits.extend(for_the_last(Kind::LATE_ROOT, member, late)));
         }
         (Some(Partners::LEAVES), Some(root)) => {
             let early = members.iter().find(|(who, _)| *who == root);
-            if let (Some(early), Some(late)) = (early, latest(Some(root))) {
-                wait(Kind::EARLY_ROOT, early, late);
+            let late = latest(members.iter().filter(|(who, _)| *who != root));
+            if let (Some(early), Some(late)) = (early, late) {
+                waits.extend(for_the_last(Kind::EARLY_ROOT, early, late));
             }
         }
         (Some(Partners::ALL), _) => {
-            let kind = if first.call.function == "MPI_Barrier" { Kind::BARRIER } else { Kind::N_TO_N };
-            if let Some(last) = latest(None) {
-                members.iter().filter(|(who, _)| *who != last.0).for_each(|member| wait(kind, member, last));
+            let barrier = matches!(function.as_str(), "MPI_Barrier" | "MPI_Ibarrier");
+            let kind = if barrier { Kind::BARRIER } else { Kind::N_TO_N };
+            let (last, asked) = (latest(members.iter()), asked(members.iter()));
+            members.iter().for_each(|member| for_all(kind, member, last, &asked, waits));
+        }
+        (Some(Partners::NEIGHBORS), _) => {
+            let sources = sources(joined, comm);
+            for member in members {
+                let mine = sources.get(&member.0).map_or(&[][..], Vec::as_slice);
+                let needed = || members.iter().filter(|(who, _)| mine.contains(who));
+                for_all(Kind::N_TO_N, member, latest(needed()), &asked(needed()), waits);
             }
         }
         (Some(Partners::LOWER), _) => {
-            let mut last: Option<&(ProcessIndex, Taken)> = None;
+            let mut last: Option<&Member> = None;
             for member in by_rank(joined, comm, members) {
-                last.into_iter().for_each(|last| wait(Kind::EARLY_SCAN, member, last));
-                last = [last, Some(member)].into_iter().flatten().max_by_key(|(_, taken)| taken.span.from);
+                waits.extend(last.and_then(|last| for_the_last(Kind::EARLY_SCAN, member, last)));
+                last = latest([last, Some(member)].into_iter().flatten());
             }
         }
         _ => {}
     }
+}
+
+/// From the call in which a member waits until another one has entered.
+fn for_the_last(kind: Kind, (who, taken): &Member, (culprit, last): &Member) -> Option<Wait> {
+    let (own, call) = taken.waits_in()?;
+    let span = Span { from: own.from, until: last.span.from };
+    let wait = Wait { kind, who: *who, call: Arc::clone(call), in_call: own.from, span, culprit: *culprit };
+    (span.ns() > 0).then_some(wait)
+}
+
+/// When these asked for the completion of what they had started, by that time.
+fn asked<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<(u64, ProcessIndex)> {
+    let started = members.filter(|(_, taken)| taken.starts());
+    let mut asked: Vec<_> =
+        started.filter_map(|(who, taken)| Some((taken.completed.as_ref()?.0.from, *who))).collect();
+    asked.sort_unstable();
+    asked
+}
+
+/// Until the last of those it needs has entered; then, in one that was only started, until those had asked for completion who did so
+/// before it returned.
+fn for_all(
+    kind: Kind,
+    member: &Member,
+    last: Option<&Member>,
+    asked: &[(u64, ProcessIndex)],
+    waits: &mut Vec<Wait>,
+) {
+    let (who, taken) = member;
+    let last = last.filter(|(last, _)| last != who);
+    waits.extend(last.and_then(|last| for_the_last(kind, member, last)));
+    let Some((own, call)) = taken.completed.as_ref().filter(|_| taken.starts()) else { return };
+    let there = own.from.max(last.map_or(0, |(_, last)| last.span.from));
+    let before = asked.get(..asked.partition_point(|(asked, _)| *asked <= own.until)).unwrap_or_default();
+    if let Some((until, culprit)) = before.iter().rev().find(|(_, other)| other != who)
+        && *until > there
+    {
+        let (span, call) = (Span { from: there, until: *until }, Arc::clone(call));
+        let kind = Kind::LATE_COMPLETION;
+        waits.push(Wait { kind, who: *who, call, in_call: own.from, span, culprit: *culprit });
+    }
+}
+
+/// Whose data each member gets in collectives of the communicator's topology.
+fn sources(joined: &Joined<'_>, comm: u64) -> HashMap<ProcessIndex, Vec<ProcessIndex>> {
+    let of = |(me, _, _, seen): (ProcessIndex, _, _, &Observation)| {
+        let ranks = seen.communicators.iter().find(|known| known.identity == comm)?.sources.as_ref()?;
+        Some((me, ranks.iter().filter_map(|rank| joined.partner(me, comm, *rank)).collect()))
+    };
+    joined.processes().filter_map(of).collect()
 }

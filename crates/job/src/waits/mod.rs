@@ -12,6 +12,15 @@
 //! * **early root**: the root of a reduction or gather until the last of the others has entered;
 //! * **early scan**: a member of a prefix reduction until the last of those of lower rank has entered.
 //!
+//! * **late completion**: both ends of a message were there, or all members had started a non-blocking collective, and the call that waits
+//!   returned only after the other one had asked for completion too: libraries move most large messages, and the later steps of a
+//!   collective, only inside of calls. From when both were there until it asked;
+//! * **lock contention**: the lock of a window that another one held, from asking for it (or from the call that releases it, where a library
+//!   takes locks as late as that) until it was released.
+//!
+//! Members of a neighbourhood collective wait for the last of those whose data they get. The call in which a member of a non-blocking
+//! collective waits is the one that completes it.
+//!
 //! A late sender that was waited for while another message was there already, which was received later, is **wrong order**.
 //!
 //! What the processes remember is the end of their run: their last collectives on each communicator, their last messages. Who looks
@@ -28,6 +37,7 @@
 mod chain;
 mod estimate;
 mod find;
+mod locks;
 mod merge;
 mod named;
 mod sampled;
@@ -41,7 +51,7 @@ use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::Called;
 use crate::questions::why::ProcessIndex;
 use crate::worlds::Members;
-use mpi_abi::{Class, FunctionId};
+use mpi_abi::{Class, FunctionId, f};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -65,8 +75,12 @@ impl Kind {
     pub const EARLY_ROOT: Self = Self("early-root");
     pub const EARLY_SCAN: Self = Self("early-scan");
     pub const WRONG_ORDER: Self = Self("late-sender-wrong-order");
+    pub const LATE_COMPLETION: Self = Self("late-completion");
+    pub const LOCK: Self = Self("lock-contention");
 
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
+        Self::LATE_COMPLETION,
+        Self::LOCK,
         Self::LATE_SENDER,
         Self::LATE_RECEIVER,
         Self::BARRIER,
@@ -110,7 +124,9 @@ struct Wait {
     kind: Kind,
     who: ProcessIndex,
     call: Arc<Called>,
-    /// From the beginning of the call until the other one came.
+    /// When the call began.
+    in_call: u64,
+    /// From the beginning of the call, or the end of another wait in it, until the other one came.
     span: Span,
     culprit: ProcessIndex,
 }
@@ -249,6 +265,12 @@ pub struct Waits {
     /// Of these, those of which both ends were seen.
     #[serde(default)]
     pub messages_seen: u64,
+    /// Locks of windows that were asked for.
+    #[serde(default)]
+    pub locks: u64,
+    /// Of these, those that were seen with all that could have held them up.
+    #[serde(default)]
+    pub locks_seen: u64,
     /// Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
@@ -258,7 +280,7 @@ pub struct Waits {
 }
 
 /// An estimate.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimated {
     #[allow(missing_docs)]
@@ -271,6 +293,11 @@ impl Estimated {
     /// Of both together.
     fn and(self, other: Self) -> Self {
         Self { seconds: self.seconds + other.seconds, error_s: self.error_s + other.error_s }
+    }
+
+    /// Waits of which one in so many was seen.
+    fn counted(waits_s: f64, factor: f64) -> Self {
+        Self { seconds: factor * waits_s, error_s: estimate::UNSEEN * (factor - 1.0) * waits_s }
     }
 }
 
@@ -285,14 +312,17 @@ pub struct Time {
     pub collectives: f64,
 }
 
-/// Whether calls of a function can wait for other ranks in a way that is looked at: messages and collectives, but for the beginning
+/// Whether calls of a function can wait for other ranks in a way that is looked at: messages, collectives and locks, but for the beginning
 /// and the end of the program.
 #[must_use]
 pub fn can_wait(function: &str) -> bool {
-    let kinds =
-        [mpi_abi::Waits::SEND, mpi_abi::Waits::RECEIVE, mpi_abi::Waits::REQUESTS, mpi_abi::Waits::COLLECTIVE];
-    let properties = FunctionId::from_name(function).map(FunctionId::properties);
-    properties.is_some_and(|p| kinds.contains(&p.waits) && p.class != Class::ENVIRONMENT)
+    can_wait_for_messages(function) || is_collective_that_waits(function) || can_wait_for_locks(function)
+}
+
+/// Whether calls of a function ask for locks of windows or release them.
+fn can_wait_for_locks(function: &str) -> bool {
+    let locks = [f::MPI_Win_lock, f::MPI_Win_lock_all, f::MPI_Win_unlock, f::MPI_Win_unlock_all];
+    FunctionId::from_name(function).is_some_and(|id| locks.contains(&id))
 }
 
 /// Whether calls of a function are collectives that wait for other ranks, but for the beginning and the end of the program.
@@ -305,7 +335,9 @@ pub fn is_collective_that_waits(function: &str) -> bool {
 /// Whether calls of a function can wait for messages, or for requests.
 #[must_use]
 pub fn can_wait_for_messages(function: &str) -> bool {
-    can_wait(function) && !is_collective_that_waits(function)
+    let kinds = [mpi_abi::Waits::SEND, mpi_abi::Waits::RECEIVE, mpi_abi::Waits::REQUESTS];
+    let properties = FunctionId::from_name(function).map(FunctionId::properties);
+    properties.is_some_and(|p| kinds.contains(&p.waits) && p.class != Class::ENVIRONMENT)
 }
 
 /// What the processes of a job have spent until now, all together, in seconds.

@@ -9,6 +9,7 @@ use super::merge::{self, Alike, Amount, Amounts, Who};
 use super::{Kind, Lost, can_wait_for_messages};
 use crate::questions::observation::{self, Observation};
 use crate::questions::why::{Awaited, Part, ProcessIndex, awaited, snapshot};
+use mpi_abi::{FunctionId, Start};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -143,7 +144,10 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     let mut found = Vec::new();
     for Awaited { who, call, whom } in awaited(&model) {
         let steady = name(who).filter(|(.., steady)| *steady && can_wait_for_messages(&call.function));
-        let Some((me, ..)) = steady else { continue };
+        let Some((me, own, _)) = steady else { continue };
+        // What looks at collectives see is counted there, but for persistent ones.
+        let persistent = waits_for_a_persistent_collective(own);
+        let whom: Vec<_> = whom.into_iter().filter(|(_, part)| *part != Part::Member || persistent).collect();
         let count = whom.len();
         for (culprit, part) in whom.into_iter().filter(|_| count <= MOST_AWAITED) {
             let Some((other, seen, _)) = name(culprit) else { continue };
@@ -159,6 +163,11 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
         }
     }
     found
+}
+
+fn waits_for_a_persistent_collective(seen: &Observation) -> bool {
+    let function = |name: &str| FunctionId::from_name(name).map(|id| id.properties().start);
+    seen.collectives.iter().any(|one| function(&one.function) == Some(Start::PERSISTENT))
 }
 
 fn kind(part: Part) -> Kind {

@@ -84,7 +84,10 @@ struct Queue {
 #[derive(Debug, Clone)]
 struct Call {
     until_ns: u64,
-    longest: Option<Told>,
+    /// The waits for the message that came last, one after the other.
+    waits: Vec<Told>,
+    /// When they ended.
+    waited_until_ns: u64,
     /// A message was there that was received later.
     wrong_order: bool,
     /// The look that found one of them last.
@@ -95,7 +98,7 @@ struct Call {
 /// What is known of calls that have been over for a while.
 #[derive(Default)]
 pub struct Settled {
-    /// Their waits, of each the longest.
+    /// Their waits, of each those for the message that came last.
     pub waits: Vec<Told>,
     /// Nanoseconds in them.
     pub inside_ns: u64,
@@ -175,10 +178,9 @@ impl Open {
             self.completed(*receiver, received);
             let ends = Ends { sender: *from, receiver: *to, comm: 0, sent, received };
             self.overtaken(&ends, *receiver);
-            for wait in of_message(&ends) {
-                let who = if wait.who == *from { *sender } else { *receiver };
-                self.record(who, &wait, names);
-            }
+            let [of_receiver, of_sender] = of_message(&ends);
+            self.record(*receiver, &of_receiver, names);
+            self.record(*sender, &of_sender, names);
         }
         let met = found.iter().filter_map(|(sender, receiver, sent, received)| {
             let [from, to] = [indexes.get(sender)?, indexes.get(receiver)?].map(|who| names.name(*who));
@@ -245,7 +247,8 @@ impl Open {
         let Some(waited) = &line.waited else { return };
         let new = Call {
             until_ns: waited.until_ns,
-            longest: None,
+            waits: Vec::new(),
+            waited_until_ns: 0,
             wrong_order: false,
             look: self.looks,
             told: false,
@@ -291,12 +294,20 @@ impl Open {
         found
     }
 
-    fn record(&mut self, who: Id, wait: &Wait, names: &Names<'_>) {
-        let Some(call) = self.calls.get_mut(&(who, wait.span.from)) else { return };
-        let ns = wait.span.until.min(call.until_ns).saturating_sub(wait.span.from);
-        if ns > call.longest.as_ref().map_or(0, |known| known.ns) {
-            call.longest = Some(Told { ns, ..names.told(wait) });
+    /// The waits of one end for a message, one after the other: a call that completes several waits for the one that came last.
+    fn record(&mut self, who: Id, waits: &[Wait], names: &Names<'_>) {
+        let Some(last) = waits.last() else { return };
+        let Some(call) = self.calls.get_mut(&(who, last.in_call)) else { return };
+        let until_ns = last.span.until.min(call.until_ns);
+        if until_ns <= call.waited_until_ns {
+            return;
         }
+        call.waited_until_ns = until_ns;
+        let told = waits.iter().map(|wait| Told {
+            ns: wait.span.until.min(call.until_ns).saturating_sub(wait.span.from),
+            ..names.told(wait)
+        });
+        call.waits = told.filter(|told| told.ns > 0).collect();
     }
 
     fn settle(&mut self, last: bool) -> Settled {
@@ -306,7 +317,8 @@ impl Open {
                 call.told = true;
                 let inside_ns = call.until_ns.saturating_sub(*from_ns);
                 settled.inside_ns = settled.inside_ns.saturating_add(inside_ns);
-                settled.waits.extend(call.longest.clone().map(|told| told.in_order(!call.wrong_order)));
+                let waits = call.waits.iter().cloned();
+                settled.waits.extend(waits.map(|told| told.in_order(!call.wrong_order)));
             }
             call.look + FORGOTTEN > looks
         });

@@ -3,14 +3,15 @@
 use super::chain::{Chains, Meeting, Traced};
 use super::estimate::Estimate;
 use super::find::{self, Before, Calls, Hosts, Judged};
+use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts};
 use super::named::Names;
 use super::stream::{LATER, Settled, Stream};
-use super::{Samples, Spent, Stood, Time, Waits};
+use super::{Estimated, Samples, Spent, Stood, Time, Waits};
 use crate::questions::observation::Observation;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Communicators and sentences that are remembered.
 const MOST: usize = 1 << 16;
@@ -33,6 +34,9 @@ pub struct Sum {
     estimate: Estimate,
     stream: Stream,
     of_messages: Estimate,
+    /// Of non-blocking collectives and locks.
+    of_others: Estimated,
+    watch: Watch,
     /// Seconds in calls for messages at the last looks: what is told of them now was found then.
     #[serde(skip)]
     at_looks: VecDeque<f64>,
@@ -44,13 +48,16 @@ pub struct Sum {
 }
 
 /// What is known of a communicator.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Known {
     /// Those up to this number have been seen, or never will be.
     done: u64,
     /// So many of them were seen.
     seen: u64,
     entered: u64,
+    /// Before `done`, started and not complete.
+    #[serde(skip)]
+    open: BTreeSet<u64>,
 }
 
 impl Sum {
@@ -64,6 +71,7 @@ impl Sum {
     pub fn add_last(&mut self, observations: &[Observation], spent: Spent) {
         self.follow(observations, spent, true);
         self.stream.close();
+        self.watch.close();
     }
 
     /// What was found in calls at one moment, where messages are not recorded one by one.
@@ -84,7 +92,7 @@ impl Sum {
         if let Some(spent_s) = if last { Some(spent.messages) } else { until_then } {
             self.take_messages(settled, spent_s);
         }
-        self.look(&joined, &calls, &hosts, spent.collectives);
+        self.look(&joined, &calls, &hosts, spent.collectives, last);
         self.trace(if last { 0 } else { LATER as u64 });
     }
 
@@ -112,6 +120,8 @@ impl Sum {
         self.estimate.take_in(&other.estimate);
         self.of_messages.take_in(&other.of_messages);
         self.stream.take_in(other.stream);
+        self.of_others = self.of_others.and(other.of_others);
+        self.watch.take_in(other.watch);
         self.samples.take_in(other.samples);
         for (comm, theirs) in other.comms {
             if self.comms.len() < MOST || self.comms.contains_key(&comm) {
@@ -128,24 +138,54 @@ impl Sum {
         }
     }
 
-    fn look(&mut self, joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>, collectives_s: f64) {
+    fn look(
+        &mut self,
+        joined: &Joined<'_>,
+        calls: &Calls,
+        hosts: &Hosts<'_>,
+        collectives_s: f64,
+        last: bool,
+    ) {
         self.looks += 1;
         let names = Names::of(joined, calls);
         self.count(joined);
-        let new = |comm, number| self.comms.get(&comm).is_some_and(|known| number > known.done);
-        let judged = find::collectives(joined, calls, hosts, new);
-        let all = self.take(&judged);
-        let seen_ns = judged.iter().map(|one| one.ns).fold(0, u64::saturating_add);
-        let waits = || judged.iter().flat_map(|one| &one.waits);
-        let waits_ns = waits().map(|wait| wait.span.ns()).fold(0, u64::saturating_add);
+        let new = |comm, number| {
+            let known = self.comms.get(&comm);
+            known.is_some_and(|known| number > known.done || known.open.contains(&number))
+        };
+        let find::Found { judged, open } = find::collectives(joined, calls, hosts, last, new);
+        let taken = self.take(&judged, &open);
+        let (started, entered): (Vec<Judged>, Vec<Judged>) = judged.into_iter().partition(|one| one.started);
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let factor = self.estimate.stretch(collectives_s, seconds(seen_ns), seconds(waits_ns), all);
-        self.seen_ns = self.seen_ns.saturating_add(seen_ns);
-        waits().for_each(|wait| self.chains.waited(names.told(wait), factor));
-        for one in &judged {
-            let members = one.members.iter().map(|who| names.name(*who)).collect();
-            self.chains.met(one.met_ns, Meeting::Collective(one.number.0), members);
+        let sums = |judged: &[Judged]| {
+            let ns = judged.iter().map(|one| one.ns).fold(0, u64::saturating_add);
+            let waits = judged.iter().flat_map(|one| &one.waits).map(|wait| wait.span.ns());
+            (ns, seconds(waits.fold(0, u64::saturating_add)))
+        };
+        let (ns, waits_s) = sums(&entered);
+        let factor = self.estimate.stretch(collectives_s, seconds(ns), waits_s, taken.all());
+        let (started_ns, started_s) = sums(&started);
+        self.of_others = self.of_others.and(Estimated::counted(started_s, taken.factor()));
+        for (judged, factor) in [(&entered, factor), (&started, taken.factor())] {
+            for one in judged {
+                one.waits.iter().for_each(|wait| self.chains.waited(names.told(wait), factor));
+                let members = one.members.iter().map(|who| names.name(*who)).collect();
+                self.chains.met(one.met_ns, Meeting::Collective(one.number.0), members);
+            }
         }
+        let locks_ns = self.look_at_locks(joined, calls, hosts, last);
+        self.seen_ns = [ns, started_ns, locks_ns].into_iter().fold(self.seen_ns, u64::saturating_add);
+    }
+
+    /// Gives the nanoseconds in the calls that were judged.
+    fn look_at_locks(&mut self, joined: &Joined<'_>, calls: &Calls, hosts: &Hosts<'_>, last: bool) -> u64 {
+        let names = Names::of(joined, calls);
+        let locks::Found { waits, ns, new, judged } = self.watch.look(joined, calls, hosts, last);
+        let factor = Taken { new, seen: judged }.factor();
+        let waits_ns = waits.iter().map(|wait| wait.span.ns()).fold(0, u64::saturating_add);
+        self.of_others = self.of_others.and(Estimated::counted(waits_ns as f64 / 1e9, factor));
+        waits.iter().for_each(|wait| self.chains.waited(names.told(wait), factor));
+        ns
     }
 
     fn take_messages(&mut self, settled: Settled, spent_s: f64) {
@@ -175,20 +215,24 @@ impl Sum {
         self.partly = members.values().any(|(size, seen)| seen < size);
     }
 
-    /// Whether none was overwritten before it was seen, of those up to the last ones seen now.
-    fn take(&mut self, judged: &[Judged]) -> bool {
-        let mut now: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    /// Notes which were seen, up to the last one that all members are through with.
+    fn take(&mut self, judged: &[Judged], open: &BTreeSet<(u64, u64)>) -> Taken {
+        let mut now: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for Judged { number: (comm, number), .. } in judged {
-            let (last, seen) = now.entry(*comm).or_default();
-            (*last, *seen) = ((*last).max(*number), *seen + 1);
+            now.entry(*comm).or_default().push(*number);
         }
-        let mut all = true;
-        for (comm, (last, seen)) in now {
+        let mut taken = Taken::default();
+        for (comm, numbers) in now {
             let Some(known) = self.comms.get_mut(&comm) else { continue };
-            all &= last - known.done == seen;
-            (known.done, known.seen) = (last, known.seen + seen);
+            let (before, last) = (known.done, numbers.iter().copied().max().unwrap_or(0).max(known.done));
+            known.done = last;
+            known.open = open.range((comm, 0)..(comm, last)).map(|(_, number)| *number).collect();
+            let new = |number: &&u64| **number > before;
+            taken.new += last - before;
+            taken.seen += (numbers.iter().filter(new).count() + known.open.iter().filter(new).count()) as u64;
+            known.seen += numbers.len() as u64;
         }
-        all
+        taken
     }
 
     /// The last look, with messages of processes that were not looked at before, where they were recorded one by one; `words` says
@@ -201,7 +245,7 @@ impl Sum {
         let (calls, hosts) = (Calls::of(&joined, &mut all.before), Hosts::of(&joined));
         all.trace(0);
         all.put_into_words(words);
-        all.look(&joined, &calls, &hosts, time.collectives);
+        all.look(&joined, &calls, &hosts, time.collectives, true);
         let messages = all.rest(&joined, &calls, &hosts);
         all.trace(0);
         let (collectives, seen) = all.comms.values().fold((0, 0), |(all, seen), known| {
@@ -210,8 +254,10 @@ impl Sum {
         let near = self.looks > 0 && hosts.have_one_clock();
         let of_collectives = near && seen > 0 && seen < collectives && !all.partly && !all.apart;
         let of_messages = near && messages.seen > 0 && messages.seen < messages.received;
-        let estimated =
-            (of_collectives || of_messages).then(|| all.estimate.whole().and(all.of_messages.whole()));
+        let (locks, locks_seen) = all.watch.counts();
+        let of_locks = near && locks_seen > 0 && locks_seen < locks;
+        let whole = || all.estimate.whole().and(all.of_messages.whole()).and(all.of_others);
+        let estimated = (of_collectives || of_messages || of_locks).then(whole);
         let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
         let seen_s = all.seen_ns.saturating_add(messages.inside_ns) as f64 / 1e9;
         let mut worlds: Vec<&str> = Vec::new();
@@ -242,6 +288,8 @@ impl Sum {
             collectives_seen: seen,
             messages_received: messages.received,
             messages_seen: messages.seen,
+            locks,
+            locks_seen,
             estimated,
         }
     }
@@ -287,6 +335,25 @@ impl Sum {
         }
         self.found = all;
         self.samples.put_into_words(words);
+    }
+}
+
+/// How many collectives or locks came since the look before, and how many of them were seen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    new: u64,
+    seen: u64,
+}
+
+impl Taken {
+    /// None was overwritten before it was seen.
+    fn all(self) -> bool {
+        self.seen >= self.new
+    }
+
+    /// By what the waits in those that were seen are to be multiplied.
+    fn factor(self) -> f64 {
+        if self.seen == 0 { 1.0 } else { (self.new as f64 / self.seen as f64).max(1.0) }
     }
 }
 

@@ -1,5 +1,7 @@
 use super::*;
+use crate::questions::observation::history::Completed;
 use crate::questions::observation::ledger::{Ledger, Line, Ring, Waited};
+use crate::questions::observation::locks::{Epoch, Locks};
 use crate::questions::observation::{Collective, Communicator, History, Stage};
 use std::sync::Arc;
 
@@ -469,4 +471,138 @@ fn who_waits_for_a_late_message_while_a_later_one_is_there_asked_in_the_wrong_or
     };
     assert_eq!(kind(330), Kind::WRONG_ORDER);
     assert_eq!(kind(5), Kind::LATE_SENDER, "its receive was posted before");
+}
+
+/// A collective that was started at a time and completed by a call.
+fn started(me: u32, size: u32, function: &str, at: u64, completed: Option<[u64; 2]>) -> Observation {
+    let mut seen = with_collectives(rank(me, size), &[(function, None, at, 0)]);
+    let of = |[from, until]: [u64; 2]| Completed {
+        number: 1,
+        from_ns: from * MS,
+        until_ns: until * MS,
+        function: "MPI_Wait".into(),
+        place: Some("heat.c:11".into()),
+    };
+    seen.history[0].completed = completed.map(of).into_iter().collect();
+    seen
+}
+
+#[test]
+fn who_completes_a_collective_that_was_started_waits_for_the_last_to_start_it_and_to_ask_for_it() {
+    let all = [
+        started(0, 2, "MPI_Iallreduce", 100, Some([110, 510])),
+        started(1, 2, "MPI_Iallreduce", 300, Some([500, 511])),
+    ];
+    let got: Vec<_> = told(&all).into_iter().map(|(kind, said)| (kind, said)).collect();
+    let wanted = [
+        "rank 0 lost 0.200 s (20 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing after MPI_Iallreduce at heat.c:10",
+        "rank 0 lost 0.190 s (19 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing",
+    ];
+    assert_eq!(got.len(), 2, "{got:?}");
+    assert_eq!((got[0].0, got[1].0), (Kind::LATE_COMPLETION, Kind::N_TO_N));
+    assert!(got.iter().zip(wanted).all(|((_, said), wanted)| said.starts_with(&wanted[..60])), "{got:?}");
+}
+
+#[test]
+fn a_collective_that_was_started_is_counted_once_it_is_complete_and_others_go_on_meanwhile() {
+    let look = |done: Option<[u64; 2]>| {
+        let of = |me| {
+            let mut seen = started(me, 2, "MPI_Ibarrier", 100 + 50 * u64::from(me), done);
+            let history = &mut seen.history[0];
+            let kind = Collective { function: "MPI_Barrier".into(), ..Collective::default() };
+            history.kinds.push(kind);
+            history.entries.push((2, 1));
+            history.times.push((200 * MS, 201 * MS));
+            history.newest = 2;
+            seen
+        };
+        [of(0), of(1)]
+    };
+    let mut sum = Sum::default();
+    sum.add(&look(None), Spent::default());
+    sum.add(&look(None), Spent::default());
+    let half = sum.finish(&[], Time::default(), &str::to_owned);
+    assert_eq!((half.collectives, half.collectives_seen), (2, 1), "{half:?}");
+    sum.add(&look(Some([110, 400])), Spent::default());
+    let found = sum.finish(&look(Some([110, 400])), Time::default(), &str::to_owned);
+    assert_eq!((found.collectives, found.collectives_seen), (2, 2), "{found:?}");
+    let [wait] = found.list.as_slice() else { panic!("{found:?}") };
+    assert_eq!((wait.kind, wait.seconds, wait.times), (Kind::BARRIER, 0.04, 1));
+}
+
+#[test]
+fn members_of_a_neighbourhood_wait_for_the_last_of_those_whose_data_they_get() {
+    let member = |me: u32, sources: &[u32], from| {
+        let mut seen = with_collectives(rank(me, 4), &[("MPI_Neighbor_alltoall", None, from, 600)]);
+        seen.communicators[0].sources = Some(sources.to_vec());
+        seen
+    };
+    let all = [member(0, &[1], 500), member(1, &[0, 2], 100), member(2, &[1, 3], 150), member(3, &[2], 110)];
+    let found = of(&all, Time::default());
+    let got: Vec<_> =
+        found.list.iter().map(|l| (l.kind, l.ranks.to_string(), l.culprit.to_string(), l.seconds)).collect();
+    let wanted = [
+        (Kind::N_TO_N, "1".to_owned(), "0".to_owned(), 0.4),
+        (Kind::N_TO_N, "3".to_owned(), "2".to_owned(), 0.04),
+    ];
+    assert_eq!(got, wanted);
+}
+
+#[test]
+fn a_sender_waits_for_a_receiver_that_asks_late_unless_its_call_returned_before() {
+    let pair = |until| {
+        let sender = line(1, 1, "MPI_Send", "a.c:1", [100, 100, until]);
+        let receiver = line(0, 1, "MPI_Wait", "a.c:2", [50, 300, 310]);
+        [with_messages(rank(0, 2), vec![sender], vec![]), with_messages(rank(1, 2), vec![], vec![receiver])]
+    };
+    let waited = |until| of(&pair(until), Time::default()).list.first().map(|lost| (lost.kind, lost.seconds));
+    assert_eq!(waited(305), Some((Kind::LATE_COMPLETION, 0.2)));
+    assert_eq!(waited(299), None, "it went into a buffer");
+}
+
+/// The locks of one rank in a window: asked, granted, and the call that released it; in milliseconds.
+fn with_locks(mut seen: Observation, exclusive: bool, calls: &[[u64; 4]]) -> Observation {
+    let call = |function: &str, from: u64, until: u64| Waited {
+        from_ns: from * MS,
+        until_ns: until * MS,
+        call: Arc::new(Called { function: function.into(), place: None }),
+    };
+    let epoch = |(number, [asked, granted, releasing, released]): (u64, &[u64; 4])| Epoch {
+        number,
+        target: Some(0),
+        exclusive,
+        asked: call("MPI_Win_lock", *asked, *granted),
+        released: Some(call("MPI_Win_unlock", *releasing, *released)),
+    };
+    let list: Vec<Epoch> = (1..).zip(calls).map(epoch).collect();
+    seen.locks = vec![Locks { window: 3, newest: list.len() as u64, list }];
+    seen
+}
+
+#[test]
+fn who_asks_for_a_lock_waits_for_those_who_hold_it_in_turn_and_readers_not_for_each_other() {
+    let holders = |exclusive| {
+        [
+            with_locks(rank(0, 3), exclusive, &[[100, 101, 200, 201]]),
+            with_locks(rank(1, 3), exclusive, &[[110, 201, 300, 301]]),
+            with_locks(rank(2, 3), exclusive, &[[120, 301, 310, 311]]),
+        ]
+    };
+    let found = of(&holders(true), Time::default());
+    let mut got: Vec<_> =
+        found.list.iter().map(|l| (l.kind, l.ranks.to_string(), l.culprit.to_string(), l.seconds)).collect();
+    got.sort_by(|a, b| (&a.1, &a.2).cmp(&(&b.1, &b.2)));
+    let wanted = [
+        (Kind::LOCK, "2".to_owned(), "1".to_owned(), 0.1),
+        (Kind::LOCK, "[1-2]".to_owned(), "0".to_owned(), 0.17),
+    ];
+    assert_eq!(got, wanted);
+    assert_eq!((found.locks, found.locks_seen), (3, 3));
+    assert!(of(&holders(false), Time::default()).list.is_empty());
+    // A look at the same again counts nothing twice.
+    let mut sum = Sum::default();
+    (0..3).for_each(|_| sum.add(&holders(true), Spent::default()));
+    sum.add_last(&holders(true), Spent::default());
+    let again = sum.finish(&holders(true), Time::default(), &str::to_owned);
+    assert_eq!((again.locks, again.locks_seen, again.seconds), (3, 3, found.seconds));
 }

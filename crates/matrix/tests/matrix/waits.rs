@@ -30,7 +30,8 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 5] = [
+    let checks: [(&str, Check); 6] = [
+        ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
         ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
@@ -77,6 +78,41 @@ fn check(subject: &Subject, library: &Library) -> Result<()> {
         let wrong: Vec<_> =
             waits.list.iter().filter(elsewhere).filter(|w| w.function != "MPI_Gather").collect();
         ensure!(wrong.is_empty(), "nobody waited there: {wrong:#?}");
+    }
+    Ok(())
+}
+
+fn check_more(subject: &Subject, library: &Library) -> Result<()> {
+    const RANKS: usize = 4;
+    let program = Program { name: "waits_more", ranks: RANKS, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let what = [word(&binary), LATE.into()];
+    let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
+        command.env("MPISCOPE_RECORD_MESSAGES", "1");
+    })?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let lines = ran.outcome.stdout.lines();
+    let known: Vec<Known> = lines.map(|line| known_in("waits_more.c", line)).collect::<Result<_>>()?;
+    ensure!(known.len() == 6, "the program says: {}", ran.outcome.stdout);
+    let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+    let (collectives, locks) = (waits.collectives_seen == waits.collectives, waits.locks_seen == waits.locks);
+    ensure!(collectives && locks && waits.locks == RANKS as u64, "not all was seen: {waits:#?}");
+    for part in &known {
+        let lock = part.kind == "lock-contention";
+        // A library may take a lock only when it is needed: then the wait is in the call that releases it.
+        let at = |wait: &report::Wait| if lock { wait.kind == part.kind } else { is_at(wait, &part.line) };
+        let here: Vec<_> = waits.list.iter().filter(|wait| at(wait)).collect();
+        let right = |wait: &&&report::Wait| (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit);
+        let seconds: f64 = here.iter().filter(right).map(|wait| wait.seconds).sum();
+        let near = (seconds - part.seconds).abs() <= 0.05 * part.seconds + SLACK;
+        ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
+        let others: f64 = here.iter().filter(|wait| !right(wait)).map(|wait| wait.seconds).sum();
+        ensure!(others <= SLACK, "others are named for {}: {here:#?}", part.line);
+    }
+    for kind in ["late-completion", "lock-contention", "late-root"] {
+        let all: f64 = waits.list.iter().filter(|wait| wait.kind == kind).map(|wait| wait.seconds).sum();
+        let part = known.iter().find(|part| part.kind == kind).context("a kind that the program has")?;
+        ensure!(all <= 1.05 * part.seconds + 2.0 * SLACK, "{all} s of {kind}: {waits:#?}");
     }
     Ok(())
 }

@@ -40,8 +40,12 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         (true, 0) => String::new(),
         (true, all) => format!("; {} of {all} messages", found.messages_seen),
         (false, _) => {
-            "; messages were not recorded one by one (`mpiscope run --check` does that): these are collectives".to_owned()
+            "; messages were not recorded one by one (`mpiscope run --check` does that): these are collectives and locks".to_owned()
         }
+    };
+    let locks = match found.locks {
+        0 => String::new(),
+        all => format!("; {} of {all} locks of windows", found.locks_seen),
     };
     let clocks = match (found.one_clock, found.clocks_error_s) {
         (true, None) => String::new(),
@@ -52,7 +56,7 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
         (false, _) => "; ranks of different hosts were not compared".to_owned(),
     };
     blocks.push(Block::Line(format!(
-        "  waits of {} in all; {seen}{collectives}{messages}{clocks}",
+        "  waits of {} in all; {seen}{collectives}{messages}{locks}{clocks}",
         duration(found.seconds)
     )));
     if let Some(all) = found.estimated {

@@ -233,7 +233,7 @@ mod tests {
             (newest.saturating_sub(31).max(1)..=newest).map(|number| (number, kind(number))).collect();
         let times = entries.iter().map(|(number, _)| (at_ns(*number), at_ns(*number) + 1)).collect();
         let kinds = ["MPI_Bcast", "MPI_Allreduce", "MPI_Barrier"].map(name).into();
-        History { comm: 7, newest, kinds, entries, times }
+        History { comm: 7, newest, kinds, entries, times, ..History::default() }
     }
 
     #[test]

@@ -186,6 +186,7 @@ mod tests {
             ..Default::default()
         };
         let history = History {
+            completed: Vec::new(),
             times: Vec::new(),
             comm: 9,
             newest: functions.len() as u64,

@@ -1,7 +1,7 @@
 //! The communicators of a process, by what all their members call them.
 
 use super::{Communicator, Peer, Remote};
-use crate::objects::{Hex, Kind, Reference};
+use crate::objects::{self, Hex, Kind, Reference};
 use crate::rank::Rank;
 use mpi_abi::ObjectKind;
 use mpiscope_image::derive::members::is_inter;
@@ -68,6 +68,7 @@ impl Communicators {
             size: comm.size.get(),
             collectives: comm.collectives.get(),
             peers: exchanged(image, peers, comm.peers.get(), partners),
+            sources: sources(image, comm),
             remote,
             untold: comm.untold(),
             freed: life == Life::FREED,
@@ -109,6 +110,13 @@ pub(crate) fn members<S: Source>(image: &Image<S>, words: &Words) -> Option<Vec<
     }
     let ranks = image.words(words, MOST_MEMBERS).ok()?;
     Some(ranks.into_iter().map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)).collect())
+}
+
+/// Whose data a process gets in collectives of a communicator's topology.
+pub(crate) fn sources<S: Source>(image: &Image<S>, comm: &Comm) -> Option<Vec<u32>> {
+    let topology =
+        objects::topology_of(comm, || image.words(&comm.topology_args, MOST_MEMBERS).unwrap_or_default())?;
+    topology.sources(comm.rank.get())
 }
 
 /// Messages exchanged with the ranks of a communicator whose first record is number `first`, counted from 1.

@@ -31,6 +31,39 @@ pub struct History {
     /// When each of [`entries`](Self::entries) was entered and left, in nanoseconds of `CLOCK_MONOTONIC`; zero if it was not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub times: Vec<(u64, u64)>,
+    /// Calls by which the program learnt that those are complete that only start an operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<Completed>,
+}
+
+/// A call that completed a non-blocking collective.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Completed {
+    /// Number of the collective.
+    pub number: u64,
+    /// When the call began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub from_ns: u64,
+    /// When it returned.
+    pub until_ns: u64,
+    #[allow(missing_docs)]
+    pub function: String,
+    /// The line of the user's code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+impl Completed {
+    /// From a record, where the process had been told; `place` gives words for an address.
+    fn of(entry: &Entered, process: &Process, place: &mut dyn FnMut(u64) -> Option<String>) -> Option<Self> {
+        let function = usize::try_from(entry.waited_in.get()).ok()?.checked_sub(1)?;
+        (entry.completed.get() != 0 && entry.waited.get() != 0).then(|| Self {
+            number: entry.number.get(),
+            from_ns: process.clock.ns_at(entry.waited.get()),
+            until_ns: process.clock.ns_at(entry.completed.get()),
+            function: process.function(function),
+            place: place(entry.waited_from.get()),
+        })
+    }
 }
 
 impl History {
@@ -72,6 +105,7 @@ fn of<S: Source>(rank: &Rank<'_, S>, comm: &Comm) -> Option<History> {
         found.entries.push((entry.number.get(), kind));
         let ns = |ticks: u64| if ticks == 0 { 0 } else { rank.process().clock.ns_at(ticks) };
         found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
+        found.completed.extend(Completed::of(entry, rank.process(), &mut |from| rank.place(from)));
     }
     Some(found)
 }
@@ -104,6 +138,7 @@ pub fn of_entered(
         found.entries.push((entry.number.get(), kind));
         let ns = |ticks: u64| if ticks == 0 { 0 } else { process.clock.ns_at(ticks) };
         found.times.push((ns(entry.entered.get()), ns(entry.left.get())));
+        found.completed.extend(Completed::of(entry, process, place));
     }
     found
 }

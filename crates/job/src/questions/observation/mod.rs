@@ -11,6 +11,7 @@ pub mod faults;
 pub mod history;
 pub mod ledger;
 pub mod live;
+pub mod locks;
 mod read;
 mod requests;
 pub mod windows;
@@ -18,6 +19,7 @@ pub mod windows;
 pub use faults::Fault;
 pub use history::History;
 pub use ledger::Ledger;
+pub use locks::Locks;
 pub use read::{Context, observe, of_image, of_messages};
 pub use windows::Window;
 
@@ -81,6 +83,9 @@ pub struct Observation {
     /// Its messages one by one, where they are recorded and were asked for: for findings.
     #[serde(skip)]
     pub ledger: Option<Ledger>,
+    /// Its last locks of windows.
+    #[serde(skip)]
+    pub locks: Vec<Locks>,
 }
 
 impl Observation {
@@ -95,6 +100,15 @@ impl Observation {
         for (entered, left) in self.history.iter_mut().flat_map(|history| &mut history.times) {
             change(entered);
             change(left);
+        }
+        for call in self.history.iter_mut().flat_map(|history| &mut history.completed) {
+            change(&mut call.from_ns);
+            change(&mut call.until_ns);
+        }
+        let epochs = self.locks.iter_mut().flat_map(|locks| &mut locks.list);
+        for call in epochs.flat_map(|epoch| [Some(&mut epoch.asked), epoch.released.as_mut()]).flatten() {
+            change(&mut call.from_ns);
+            change(&mut call.until_ns);
         }
         let rings = self.ledger.iter_mut().flat_map(|ledger| [&mut ledger.sent, &mut ledger.received]);
         for line in rings.flat_map(|ring| &mut ring.lines) {
@@ -259,6 +273,9 @@ pub struct Communicator {
     pub size: u32,
     /// The same for the remote group of an intercommunicator.
     pub remote: Option<Remote>,
+    /// Whose data this process gets in collectives of its topology, as ranks of it; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Vec<u32>>,
     /// Collectives that this process has entered on it.
     pub collectives: u64,
     /// Messages exchanged with each rank that there were any with, in the order of ranks.

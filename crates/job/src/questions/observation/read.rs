@@ -2,7 +2,7 @@
 
 use super::communicators::Communicators;
 use super::requests::{self, Special};
-use super::{Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, windows};
+use super::{Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks, windows};
 use super::{calls, collective_objects};
 use crate::names::Locate;
 use crate::process::{Process, ThreadFacts};
@@ -65,6 +65,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         received: envelopes.received,
         faults: faults::read(rank),
         ledger: None,
+        locks: Vec::new(),
         communicators: communicators.list.into_iter().chain(on_objects).collect(),
     };
     observation.post_blocking();
@@ -80,7 +81,8 @@ pub fn of_messages<S: Source>(rank: &Rank<'_, S>) -> Observation {
 pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Locate) -> Observation {
     let context = SymbolContext::new(process, symbols);
     let rank = Rank::new(image, process, &context);
-    Observation { ledger: ledger::read(&rank), ..of_messages(&rank) }
+    let locks = locks::read(&locks::copy(image), process, &mut |from| rank.place(from));
+    Observation { ledger: ledger::read(&rank), locks, ..of_messages(&rank) }
 }
 
 /// Who cannot be asked.

@@ -8,15 +8,17 @@ use super::lines::{self, Channel};
 use super::state::State;
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
+use crate::record::objects::comms::COMMS;
 use crate::record::objects::datatypes;
 use crate::record::objects::lock::Guarded;
 use mpi_abi::{Abi, FunctionId, Handle, Moves, f};
 use mpiscope_image::history::{Entered, RING, SIZE_UNKNOWN};
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Comm, Datatype};
+use mpiscope_image::objects::{Comm, Datatype, Flag};
 use mpiscope_image::signature::Signature;
+use mpiscope_image::traffic::Request;
 
-/// Rings of a process: less than three megabytes.
+/// Rings of a process: four megabytes at most.
 const MOST: usize = 1024;
 
 /// Rings that are made, and those that nobody has: numbers of their first records.
@@ -71,6 +73,8 @@ pub fn write<A: Abi>(
         entry.left.set(0);
         entry.gives.set(0);
         entry.expects.set(0);
+        entry.waited.set(0);
+        entry.completed.set(0);
     });
 }
 
@@ -93,6 +97,25 @@ pub fn left<A: Abi>(held: &State, call: &Call<A>) {
     if let Some(entry) = entry.filter(|entry| entry.number.get() == number) {
         entry.left.set(call.returned());
     }
+}
+
+/// A call has shown the program that the operation of a request is complete, at this time. What was started again and again has one number:
+/// its times would be those of the last start.
+pub fn completed<A: Abi>(held: &State, call: &Call<A>, request: &Request, at: u64) {
+    if request.is(Flag::PERSISTENT) || call.since == 0 {
+        return;
+    }
+    let of_request = |comm: &&'static Comm| comm.head.uid.get() == request.comm();
+    let Some(comm) = COMMS.find(request.object.get()).filter(of_request) else { return };
+    let number = request.order.get();
+    let Some(entry) = entry(held, place(held, comm), number).filter(|entry| entry.number.get() == number)
+    else {
+        return;
+    };
+    entry.waited_from.set(fortran_call_site::here(call));
+    entry.waited_in.set(u64::from(call.function().0).wrapping_add(1));
+    entry.waited.set(call.since);
+    entry.completed.set(at);
 }
 
 /// A persistent collective was started.

@@ -52,6 +52,7 @@ mod tests {
             newest: number,
             entries: (1..=number).zip(0..).collect(),
             kinds: functions.iter().map(collective).collect(),
+            completed: Vec::new(),
             times: Vec::new(),
         };
         let needs = vec![Need::Collective(Collective { comm: COMM, number, ..Collective::default() })];

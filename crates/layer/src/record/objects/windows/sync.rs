@@ -1,12 +1,12 @@
 //! Synchronisation: which epochs are open.
 #![allow(unsafe_code)]
 
-use super::{WINDOWS, find};
+use super::{WINDOWS, find, locks};
 use crate::interpose::frame::Call;
 use crate::record::objects::{Site, arena, facts, groups, recorder, succeeded};
 use mpi_abi::Abi;
 use mpiscope_image::Writer;
-use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, Window};
+use mpiscope_image::objects::{Epoch, LOCK_EXCLUSIVE, LOCK_OF_ALL, Window};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -144,6 +144,7 @@ pub fn lock<A: Abi>(call: &Call<A>, result: c_int, kind: c_int, rank: c_int, _: 
     synchronised(call, result, win, (Epoch::LOCK.0, Epoch::FENCE.0), |writer, record| {
         let exclusive = if kind == A::LOCK_EXCLUSIVE { LOCK_EXCLUSIVE } else { 0 };
         arena::push(writer, &record.locks, u64::from(target) | exclusive);
+        locks::granted(writer, record, call, u64::from(target) | exclusive);
     });
 }
 
@@ -151,8 +152,9 @@ pub fn lock<A: Abi>(call: &Call<A>, result: c_int, kind: c_int, rank: c_int, _: 
 pub fn unlock<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle) {
     let Ok(target) = u32::try_from(rank) else { return };
     synchronised(call, result, win, (0, 0), |writer, record| {
-        let locks = arena::get(writer, &record.locks);
-        if let Some(place) = locks.iter().position(|lock| lock.get() as u32 == target) {
+        locks::released(writer, record, call, u64::from(target));
+        let held = arena::get(writer, &record.locks);
+        if let Some(place) = held.iter().position(|lock| lock.get() as u32 == target) {
             arena::swap_remove(writer, &record.locks, place);
         }
         if record.locks.len.get() == 0 {
@@ -167,12 +169,17 @@ pub fn unlock<A: Abi>(call: &Call<A>, result: c_int, rank: c_int, win: A::Handle
 
 /// `MPI_Win_lock_all`.
 pub fn lock_all<A: Abi>(call: &Call<A>, result: c_int, _: c_int, win: A::Handle) {
-    synchronised(call, result, win, (Epoch::LOCK_ALL.0, Epoch::FENCE.0), |_, _| {});
+    synchronised(call, result, win, (Epoch::LOCK_ALL.0, Epoch::FENCE.0), |writer, record| {
+        locks::granted(writer, record, call, LOCK_OF_ALL);
+    });
 }
 
 /// `MPI_Win_unlock_all`.
 pub fn unlock_all<A: Abi>(call: &Call<A>, result: c_int, win: A::Handle) {
-    synchronised(call, result, win, (0, Epoch::LOCK_ALL.0), all_complete);
+    synchronised(call, result, win, (0, Epoch::LOCK_ALL.0), |writer, record| {
+        locks::released(writer, record, call, LOCK_OF_ALL);
+        all_complete(writer, record);
+    });
 }
 
 /// `MPI_Win_flush`: completes, but opens and closes nothing.

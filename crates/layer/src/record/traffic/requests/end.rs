@@ -6,6 +6,7 @@ use crate::record::bytes;
 use crate::record::sites;
 use crate::record::traffic::facts::{self, Envelope, Posted};
 use crate::record::traffic::faults;
+use crate::record::traffic::history;
 use crate::record::traffic::ledger::Data;
 use crate::record::traffic::state::Held;
 use crate::record::traffic::status;
@@ -79,6 +80,9 @@ fn end<A: Abi, const QUIET: bool>(
     }
     let at = call.returned();
     request.completed_at.set(at);
+    if how.kind == RequestKind::COLLECTIVE {
+        history::completed(&held, call, request, at);
+    }
     if how.last {
         request.head.freed_at.set(at);
     }
