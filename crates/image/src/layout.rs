@@ -355,6 +355,11 @@ pub struct Process {
     pub job: Chars<64>,
     /// Version of the layer that writes the image.
     pub layer: Chars<64>,
+    /// How often the program called `MPI_Pcontrol` with a level of 2 or more: it marks its iterations so. This and what follows is zero in
+    /// images from before.
+    pub marks: W64,
+    /// When it did so last, in ticks.
+    pub marked_at: W64,
 }
 
 codes! {

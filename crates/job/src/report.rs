@@ -9,7 +9,9 @@
 //!   that call MPI, never above 1.
 //! * Efficiencies after the POP project: *useful* time of a rank is its wall time times the share that is neither MPI nor
 //!   polling; load balance is mean over maximum of the useful times, communication efficiency the maximum over the run
-//!   time of the world, parallel efficiency their product.
+//!   time of the world, parallel efficiency their product. Communication efficiency is the product of transfer efficiency, the greatest sum of
+//!   useful time and waiting for others over the run time, and serialisation efficiency, the greatest useful time over that sum: waiting
+//!   inside of MPI that late partners explain is serialisation, all other time in MPI is transfer.
 
 mod crowded;
 pub mod facts;
@@ -316,6 +318,12 @@ pub struct JobReport {
     pub communication_efficiency: Option<f64>,
     /// See the module.
     pub parallel_efficiency: Option<f64>,
+    /// See the module; none of a job that was not followed while it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serialisation_efficiency: Option<f64>,
+    /// See the module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_efficiency: Option<f64>,
     /// Bytes that all calls moved.
     pub bytes: u64,
     /// Of these, out of a process.
@@ -435,6 +443,8 @@ impl JobReport {
             load_balance: None,
             communication_efficiency: None,
             parallel_efficiency: None,
+            serialisation_efficiency: None,
+            transfer_efficiency: None,
             bytes: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.bytes)),
             sent: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.sent)),
             received: ranks.iter().fold(0, |sum, r| sum.saturating_add(r.received)),
@@ -482,7 +492,19 @@ impl JobReport {
             self.load_balance = Some(found.load_balance);
             self.communication_efficiency = Some(found.communication);
             self.parallel_efficiency = Some(found.parallel);
+            let split = self.waited().and_then(|waits| found.split(&useful, &waits, self.wall_s));
+            self.serialisation_efficiency = split.map(|(serialisation, _)| serialisation);
+            self.transfer_efficiency = split.map(|(_, transfer)| transfer);
         }
+    }
+
+    /// How long each rank waited for others, if all were looked at while they ran.
+    fn waited(&self) -> Option<Vec<f64>> {
+        let windows = self.windows.as_ref()?;
+        let known: BTreeMap<&str, f64> =
+            windows.ranks.iter().map(String::as_str).zip(windows.waited_s.iter().copied()).collect();
+        let name = |rank: &RankReport| Members::from_iter([(rank.world_number, rank.rank)]).to_string();
+        self.ranks.iter().map(|rank| known.get(name(rank).as_str()).copied()).collect()
     }
 }
 
@@ -510,6 +532,17 @@ impl Efficiencies {
         let load_balance = useful.iter().sum::<f64>() / useful.len() as f64 / most;
         let communication = (most / wall_s).min(1.0);
         Some(Self { load_balance, communication, parallel: load_balance * communication })
+    }
+
+    /// What the communication efficiency is made of, given how long each rank waited for others inside of MPI: serialisation, the
+    /// part that is left if nothing but that waiting is lost, and transfer, the rest.
+    #[must_use]
+    pub fn split(&self, useful: &[f64], waits: &[f64], wall_s: f64) -> Option<(f64, f64)> {
+        // On an ideal network nothing is transferred: what is left is work, and waiting for the work of others.
+        let ideal = useful.iter().zip(waits).map(|(useful, waits)| useful + waits).fold(0.0, f64::max);
+        let transfer = (ideal / wall_s).min(1.0);
+        (useful.len() == waits.len() && transfer > 0.0)
+            .then(|| ((self.communication / transfer).min(1.0), transfer))
     }
 }
 

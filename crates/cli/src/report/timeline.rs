@@ -49,7 +49,7 @@ pub fn timeline(windows: &Windows) -> Option<Markup> {
                 table {
                     caption { "All windows" }
                     thead { tr {
-                        @for head in ["From", "Parallel %", "Load balance %", "Communication %", "% MPI", "Longest"] {
+                        @for head in ["From", "Parallel %", "Load balance %", "Communication %", "Serialisation %", "Transfer %", "% MPI", "Longest"] {
                             th scope="col" { (head) }
                         }
                     } }
@@ -65,7 +65,10 @@ fn row(windows: &Windows, window: &Window) -> Markup {
     html! {
         tr {
             th scope="row" { (seconds(window.from_s)) }
-            @for part in [window.parallel_efficiency, window.load_balance, window.communication_efficiency, share(window)] {
+            @for part in [window.parallel_efficiency, window.load_balance, window.communication_efficiency] {
+                td .n { (percent(part)) }
+            }
+            @for part in [window.serialisation_efficiency, window.transfer_efficiency, share(window)] {
                 td .n { (percent(part)) }
             }
             td { @if let Some(rank) = slowest { "rank " (rank) } }

@@ -107,6 +107,7 @@ fn lines(report: &JobReport, scope: &Scope, written: Option<&Path>, terminal: Te
     }
     let mut last: Vec<Block> = ends(report).into_iter().map(Block::Problem).collect();
     last.extend(losses(report).into_iter().map(short));
+    last.extend(report.sections.crowded.iter().map(|crowd| short(format!("  {crowd}"))));
     last.extend(findings(report).into_iter().map(Block::Problem));
     last.extend(leaks(report, written).into_iter().map(short));
     last.extend(notes(report).into_iter().map(short));
@@ -199,8 +200,11 @@ fn overview(report: &JobReport) -> Vec<String> {
     }
     match (report.load_balance, report.communication_efficiency, report.parallel_efficiency) {
         (Some(lb), Some(ce), Some(pe)) => {
-            let _infallible =
-                write!(time, "   load balance {lb:.2} x communication efficiency {ce:.2} = {pe:.2}");
+            let _infallible = write!(time, "   load balance {lb:.2} x communication efficiency {ce:.2}");
+            if let (Some(se), Some(te)) = (report.serialisation_efficiency, report.transfer_efficiency) {
+                let _infallible = write!(time, " (serialisation {se:.2} x transfer {te:.2})");
+            }
+            let _infallible = write!(time, " = {pe:.2}");
         }
         _ if report.times => time.push_str("   (no time outside of MPI: no load balance, no efficiency)"),
         _ => time.push_str("   (calls were counted, not timed)"),

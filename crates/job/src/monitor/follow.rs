@@ -20,7 +20,7 @@ use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
 use mpiscope_image::derive::members::is_inter;
 use mpiscope_image::history::{self as ring, Entered};
-use mpiscope_image::layout::{ClockKind, SectionKind, State};
+use mpiscope_image::layout::{self, ClockKind, SectionKind, State};
 use mpiscope_image::objects::{Comm, Life};
 use std::collections::HashMap;
 use std::fs::File;
@@ -73,6 +73,8 @@ pub struct Taken {
     rings: Vec<(u64, u64, Vec<Entered>)>,
     messages: Option<Copied>,
     locks: Vec<locks::Copied>,
+    /// When it marked an iteration last, in ticks, and of how many.
+    marked: Option<(u64, u64)>,
     threads: Vec<ThreadFacts>,
 }
 
@@ -213,7 +215,14 @@ impl Open {
         }
         let (messages, locks) = (self.messages.copy(image), locks::copy(image));
         let now = Moment::now();
-        Some(Taken { now, rings, messages, locks, threads: threads(image).ok()? })
+        Some(Taken { now, rings, messages, locks, marked: self.marked(), threads: threads(image).ok()? })
+    }
+
+    fn marked(&self) -> Option<(u64, u64)> {
+        let table = self.image.table::<layout::Process>(SectionKind::PROCESS).ok()?;
+        let process = self.image.get::<layout::Process>(&table, 0).ok()?.value;
+        let (at, count) = (process.marked_at.get(), process.marks.get());
+        (count > 0 && at > 0).then_some((at, count))
     }
 
     fn observation(&mut self, taken: &Taken) -> Observation {
@@ -271,6 +280,7 @@ impl Open {
             polling_s: seconds(share.polling),
             spent: Spent { collectives: inside(&self.collectives), messages: inside(&self.waiting) },
             resident: None,
+            marked: taken.marked.map(|(at, count)| (process.clock.ns_at(at), count)),
         }
     }
 }

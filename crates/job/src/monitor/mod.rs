@@ -92,6 +92,7 @@ impl Follow {
         let (observations, spent) = self.observe();
         if !observations.is_empty() {
             self.sum.add(&observations, spent);
+            self.course.wait(&self.sum.take_waiting());
         }
     }
 
@@ -149,12 +150,14 @@ impl Follow {
     /// Looks once more, and gives what has been seen until then, as if nothing came after.
     pub fn followed(&mut self) -> Followed {
         let (observations, spent) = self.observe();
-        let mut sum = self.sum.clone();
+        let (mut sum, mut course) = (self.sum.clone(), self.course.clone());
         if !observations.is_empty() {
             sum.add_last(&observations, spent);
+            course.wait(&sum.take_waiting());
             self.sum.add(&observations, spent);
+            self.course.wait(&self.sum.take_waiting());
         }
-        Followed { sum, course: self.course.clone() }
+        Followed { sum, course }
     }
 }
 

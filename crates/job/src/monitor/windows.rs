@@ -5,7 +5,7 @@
 
 use crate::questions::observation::History;
 use crate::report::Efficiencies;
-use crate::waits::Spent;
+use crate::waits::{Spent, Waiting};
 use crate::worlds::Members;
 use serde::{Deserialize, Serialize};
 
@@ -48,35 +48,42 @@ pub struct Reading {
     pub spent: Spent,
     /// Resident memory in bytes, if that is known.
     pub resident: Option<u64>,
+    /// When it marked an iteration last, in nanoseconds of `CLOCK_MONOTONIC`, and how many it had marked then.
+    pub marked: Option<(u64, u64)>,
 }
 
 /// What a rank did in one window, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "[f32; 4]", into = "[f32; 4]")]
+#[serde(from = "Vec<f32>", into = "[f32; 5]")]
 struct Part {
     wall: f64,
     time: f64,
     mpi: f64,
     polling: f64,
+    /// Of the time in MPI, waits for others.
+    waits: f64,
 }
 
 /// What is sent: nobody looks at less than a microsecond.
-impl From<Part> for [f32; 4] {
+impl From<Part> for [f32; 5] {
     fn from(part: Part) -> Self {
-        [part.wall, part.time, part.mpi, part.polling].map(|seconds| ((seconds * 1e6).round() / 1e6) as f32)
+        let seconds = [part.wall, part.time, part.mpi, part.polling, part.waits];
+        seconds.map(|seconds| ((seconds * 1e6).round() / 1e6) as f32)
     }
 }
 
-impl From<[f32; 4]> for Part {
-    fn from(sent: [f32; 4]) -> Self {
-        let [wall, time, mpi, polling] = sent.map(f64::from);
-        Self { wall, time, mpi, polling }
+/// Whoever does not know one of them sends fewer.
+impl From<Vec<f32>> for Part {
+    fn from(sent: Vec<f32>) -> Self {
+        let at = |place: usize| sent.get(place).copied().map_or(0.0, f64::from);
+        Self { wall: at(0), time: at(1), mpi: at(2), polling: at(3), waits: at(4) }
     }
 }
 
 impl Part {
     fn of(reading: &Reading) -> Self {
-        Self { wall: reading.wall_s, time: reading.time_s, mpi: reading.mpi_s, polling: reading.polling_s }
+        let (wall, time, mpi) = (reading.wall_s, reading.time_s, reading.mpi_s);
+        Self { wall, time, mpi, polling: reading.polling_s, waits: 0.0 }
     }
 
     fn since(self, before: Self) -> Self {
@@ -86,6 +93,7 @@ impl Part {
             time: more(before.time, self.time),
             mpi: more(before.mpi, self.mpi),
             polling: more(before.polling, self.polling),
+            waits: 0.0,
         }
     }
 
@@ -95,6 +103,7 @@ impl Part {
             time: self.time + part * other.time,
             mpi: self.mpi + part * other.mpi,
             polling: self.polling + part * other.polling,
+            waits: self.waits + part * other.waits,
         }
     }
 
@@ -104,6 +113,11 @@ impl Part {
 
     fn useful_s(self) -> f64 {
         self.wall * self.share(self.time - self.mpi - self.polling)
+    }
+
+    /// Waiting for others, which is in MPI.
+    fn waits_s(self) -> f64 {
+        self.wall * self.share(self.waits.min(self.mpi))
     }
 }
 
@@ -133,6 +147,9 @@ pub struct Course {
     left_out: u64,
     #[serde(default)]
     repetitions: Repetitions,
+    /// Waits were looked for, of all sorts.
+    #[serde(default)]
+    waited: bool,
 }
 
 impl Default for Course {
@@ -143,6 +160,7 @@ impl Default for Course {
             tracks: Vec::new(),
             left_out: 0,
             repetitions: Repetitions::default(),
+            waited: false,
         }
     }
 }
@@ -179,7 +197,19 @@ impl Course {
     /// The last collectives of a rank.
     pub fn repeat(&mut self, reading: &Reading, history: &[History]) {
         if let Some(rank) = reading.rank {
-            self.repetitions.add(rank, history);
+            self.repetitions.add(rank, history, reading.marked);
+        }
+    }
+
+    /// Waits that were found since the last time, of all sorts that there are.
+    pub fn wait(&mut self, waits: &[Waiting]) {
+        self.waited = true;
+        let Some(begin_ns) = self.begin_ns else { return };
+        for Waiting { who: (world, rank), from_ns, until_ns, seconds } in waits {
+            let same = |track: &&mut Track| track.rank == *rank && *track.world == **world;
+            if let Some(track) = self.tracks.iter_mut().find(same) {
+                track.wait((*from_ns, *until_ns), *seconds, begin_ns, self.width_ns);
+            }
         }
     }
 
@@ -201,6 +231,10 @@ impl Course {
         };
         let all: Vec<Vec<Part>> = (0..count).map(parts).collect();
         let iterations = self.repetitions.iterations();
+        let whole = |rank: usize| {
+            let parts = all.iter().filter_map(|parts| parts.get(rank));
+            parts.fold(Part::default(), |sum, part| sum.and(*part, 1.0))
+        };
         let begin_ns = self.begin_ns.unwrap_or_default();
         let over = |at: usize| {
             let ns = begin_ns.saturating_add(self.width_ns.saturating_mul(at as u64));
@@ -209,7 +243,13 @@ impl Course {
         let mut found = Windows {
             seconds: width_s,
             ranks: tracks.iter().map(name).collect(),
-            list: (0..).zip(&all).map(|(at, parts)| Window::of(f64::from(at) * width_s, parts)).collect(),
+            list: (0..)
+                .zip(&all)
+                .map(|(at, parts)| Window::of(f64::from(at) * width_s, parts, self.waited))
+                .collect(),
+            waited_s: (0..if self.waited { tracks.len() } else { 0 })
+                .map(|rank| whole(rank).waits_s())
+                .collect(),
             iterations: iterations.clone(),
             said: Vec::new(),
             growing: Vec::new(),
@@ -249,6 +289,22 @@ impl Track {
         self.resident = self.resident.chunks(2).map(both).collect();
     }
 
+    /// A wait, spread evenly over the windows that it was in.
+    fn wait(&mut self, (from, until): (u64, u64), seconds: f64, begin_ns: u64, width_ns: u64) {
+        let (from, until) = (from.max(begin_ns), until.max(begin_ns).max(from + 1));
+        let (width_ns, long) = (width_ns.max(1), (until - from) as f64);
+        let last = (((until - 1 - begin_ns) / width_ns) as usize).min(MOST - 1);
+        if self.windows.len() <= last {
+            self.windows.resize(last + 1, Part::default());
+        }
+        let first = ((from - begin_ns) / width_ns) as usize;
+        for (at, window) in (0u64..).zip(&mut self.windows).take(last + 1).skip(first) {
+            let begin = begin_ns.saturating_add(at.saturating_mul(width_ns));
+            let common = until.min(begin.saturating_add(width_ns)).saturating_sub(from.max(begin));
+            window.waits += seconds * common as f64 / long;
+        }
+    }
+
     fn add(&mut self, reading: &Reading, begin_ns: u64, width_ns: u64) {
         let now = Part::of(reading);
         let more = now.since(self.before);
@@ -284,6 +340,9 @@ pub struct Windows {
     pub seconds: f64,
     /// The ranks, in the order of [`Window::mpi`].
     pub ranks: Vec<String>,
+    /// Seconds that each rank waited for others inside of MPI, with what was estimated; empty where nobody looked for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_s: Vec<f64>,
     /// One after the other.
     pub list: Vec<Window>,
     /// The steps of the program, if it is seen to repeat.
@@ -311,6 +370,12 @@ pub struct Window {
     #[allow(missing_docs)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_efficiency: Option<f64>,
+    /// What waiting for others inside of MPI leaves of the communication efficiency; none where that was not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serialisation_efficiency: Option<f64>,
+    /// What the rest of the time in MPI leaves of it: both multiplied are the communication efficiency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_efficiency: Option<f64>,
     /// Which of [`Windows::ranks`] worked longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest: Option<usize>,
@@ -328,11 +393,13 @@ pub struct Window {
 }
 
 impl Window {
-    fn of(from_s: f64, parts: &[Part]) -> Self {
+    fn of(from_s: f64, parts: &[Part], waited: bool) -> Self {
         let here: Vec<&Part> = parts.iter().filter(|part| part.wall > 0.0).collect();
         let useful: Vec<f64> = here.iter().map(|part| part.useful_s()).collect();
         let wall = here.iter().map(|part| part.wall).fold(0.0, f64::max);
         let found = Efficiencies::of(&useful, wall);
+        let waits: Vec<f64> = here.iter().map(|part| part.waits_s()).collect();
+        let split = if waited { found.and_then(|found| found.split(&useful, &waits, wall)) } else { None };
         let slowest = longest(parts).filter(|_| found.is_some());
         let mean = useful.iter().sum::<f64>() / useful.len().max(1) as f64;
         let most = slowest.and_then(|at| parts.get(at)).map(|part| part.useful_s());
@@ -342,6 +409,8 @@ impl Window {
             load_balance: found.map(|found| found.load_balance),
             communication_efficiency: found.map(|found| found.communication),
             parallel_efficiency: found.map(|found| found.parallel),
+            serialisation_efficiency: split.map(|(serialisation, _)| serialisation),
+            transfer_efficiency: split.map(|(_, transfer)| transfer),
             slowest,
             over_mean: most.map(|most| most / mean),
             iterations_over: None,

@@ -118,6 +118,19 @@ impl Span {
     }
 }
 
+/// A process waited, at a time, for so many seconds: as many as an estimate makes of what was seen.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    /// World and rank.
+    pub who: (Arc<str>, Option<u32>),
+    #[allow(missing_docs)]
+    pub from_ns: u64,
+    #[allow(missing_docs)]
+    pub until_ns: u64,
+    #[allow(missing_docs)]
+    pub seconds: f64,
+}
+
 /// One process waited for another one.
 #[derive(Debug, Clone)]
 struct Wait {

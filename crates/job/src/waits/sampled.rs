@@ -6,7 +6,7 @@
 //! there all the time waited for those of whom any moment of it shows that they had not come.
 
 use super::merge::{self, Alike, Amount, Amounts, Who};
-use super::{Kind, Lost, can_wait_for_messages};
+use super::{Kind, Lost, Waiting, can_wait_for_messages};
 use crate::questions::observation::{self, Observation};
 use crate::questions::why::{Awaited, Part, ProcessIndex, awaited, snapshot};
 use mpi_abi::{FunctionId, Start};
@@ -73,17 +73,26 @@ pub struct Sampled {
 impl Samples {
     /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. Nobody: no rank was in a call that can
     /// wait for messages.
-    pub fn look(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) {
+    pub fn look(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) -> Vec<Waiting> {
         self.looks += 1;
         let samples = samples(seen, stood);
         let (before_ns, before) = self.last.take().unwrap_or((now_ns, Vec::new()));
         let gap_s = now_ns.saturating_sub(before_ns) as f64 / 1e9;
+        let middle_ns = before_ns.midpoint(now_ns);
+        let waiting = |sample: &Sample, from_ns, until_ns| {
+            let who = sample.who.clone();
+            Waiting { who, from_ns, until_ns, seconds: sample.part * gap_s / 2.0 }
+        };
+        let first = before.iter().map(|sample| waiting(sample, before_ns, middle_ns));
+        let second = samples.iter().map(|sample| waiting(sample, middle_ns, now_ns));
+        let waits = first.chain(second).collect();
         before.iter().for_each(|sample| self.add(sample, gap_s / 2.0, 0, 0.0));
         for sample in &samples {
             let new = sample.age_s < gap_s;
             self.add(sample, gap_s / 2.0, 1, if new { gap_s * sample.part } else { 0.0 });
         }
         self.last = Some((now_ns, samples));
+        waits
     }
 
     fn add(&mut self, sample: &Sample, seconds: f64, times: u64, wrong_s: f64) {

@@ -7,7 +7,7 @@ use super::locks::{self, Watch};
 use super::merge::{self, Amount, Amounts};
 use super::named::Names;
 use super::stream::{LATER, Settled, Stream};
-use super::{Estimated, Samples, Spent, Stood, Time, Waits};
+use super::{Estimated, Samples, Spent, Stood, Time, Waiting, Waits};
 use crate::questions::observation::Observation;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,9 @@ pub struct Sum {
     /// The same at earlier looks of any host.
     apart: bool,
     samples: Samples,
+    /// Waits that nobody has taken yet.
+    #[serde(skip)]
+    waiting: Vec<Waiting>,
 }
 
 /// What is known of a communicator.
@@ -76,7 +79,12 @@ impl Sum {
 
     /// What was found in calls at one moment, where messages are not recorded one by one.
     pub fn sample(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) {
-        self.samples.look(now_ns, seen, stood);
+        self.waiting.extend(self.samples.look(now_ns, seen, stood));
+    }
+
+    /// The waits that were found since the last time.
+    pub fn take_waiting(&mut self) -> Vec<Waiting> {
+        std::mem::take(&mut self.waiting)
     }
 
     fn follow(&mut self, observations: &[Observation], spent: Spent, last: bool) {
@@ -99,6 +107,12 @@ impl Sum {
     /// Says where the waits began that were found `later` looks ago: no wait that ended before these is still to be found.
     fn trace(&mut self, later: u64) {
         for Traced { told, factor, origins } in self.chains.look(later) {
+            let (who, from_ns, until_ns) =
+                (told.who.clone(), told.from_ns, told.from_ns.saturating_add(told.ns));
+            let seconds = factor * told.ns as f64 / 1e9;
+            if self.waiting.len() < MOST {
+                self.waiting.push(Waiting { who, from_ns, until_ns, seconds });
+            }
             let amount = Amount {
                 ranks: [told.who].into(),
                 ns: told.ns,

@@ -493,7 +493,7 @@ fn who_completes_a_collective_that_was_started_waits_for_the_last_to_start_it_an
         started(0, 2, "MPI_Iallreduce", 100, Some([110, 510])),
         started(1, 2, "MPI_Iallreduce", 300, Some([500, 511])),
     ];
-    let got: Vec<_> = told(&all).into_iter().map(|(kind, said)| (kind, said)).collect();
+    let got = told(&all);
     let wanted = [
         "rank 0 lost 0.200 s (20 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing after MPI_Iallreduce at heat.c:10",
         "rank 0 lost 0.190 s (19 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing",

@@ -181,9 +181,18 @@ pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
     writer.header().state.set(State::ABORTED.0);
 }
 
-/// `MPI_Pcontrol`: counted; it pauses a trace.
+/// From this level on `MPI_Pcontrol` marks: 0 and 1 are those of the trace.
+const MARK: c_int = 2;
+
+/// `MPI_Pcontrol`: counted; it pauses a trace, and marks the iterations of the program.
 pub fn pcontrol(level: c_int) {
     trace::control(level);
+    if level >= MARK
+        && let Some(process) = process::record()
+    {
+        process.marked_at.set(clock::now());
+        process.marks.atomic().fetch_add(1, Ordering::Relaxed);
+    }
     let call = Call::<mpi_abi::Mpich>::enter(f::MPI_Pcontrol);
     call.publish(|_| {});
     observe::call_started(&call);

@@ -2,52 +2,127 @@
 
 use super::more;
 use crate::render::{Block, Table, bytes, count};
+use mpiscope_job::Members;
 use mpiscope_job::report::JobReport;
-use mpiscope_job::report::sections::Collectives;
+use mpiscope_job::report::sections::{Collectives, Recent};
 
 /// Communicators that are shown.
 const MOST_COMMS: usize = 6;
 /// Kinds of collectives that are shown of each.
 const MOST_KINDS: usize = 6;
 
-/// The section.
+/// The section: communicators on which the same was done last have one table.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
-    let all = &report.sections.collectives;
+    let alike = alike(&report.sections.collectives);
     let mut blocks = Vec::new();
-    for comm in all.iter().take(MOST_COMMS) {
-        blocks.push(Block::Line(title(comm)));
-        if !comm.last.is_empty() {
-            blocks.push(last(comm).into());
-            blocks.extend(more(MOST_KINDS, comm.last.len(), "kinds among the last 32 of each rank"));
+    for comms in alike.iter().take(MOST_COMMS) {
+        let Some(first) = comms.first() else { continue };
+        blocks.push(Block::Line(title(first, comms)));
+        if !first.last.is_empty() {
+            blocks.push(last(comms).into());
+            blocks.extend(more(MOST_KINDS, first.last.len(), "kinds among the last 32 of each rank"));
         }
     }
-    blocks.extend(more(MOST_COMMS, all.len(), "communicators"));
+    let shown: usize = alike.iter().take(MOST_COMMS).map(Vec::len).sum();
+    blocks.extend(more(shown, report.sections.collectives.len(), "communicators"));
     blocks
 }
 
-fn title(comm: &Collectives) -> String {
-    let size = count(comm.size as usize, "rank");
-    let entered = format!("  on {} ({size}): {} entered", comm.communicator, comm.entered);
-    if comm.behind.is_empty() {
+/// Those of equally many ranks on which the same collectives were the last, in the order of the first of each sort.
+fn alike(all: &[Collectives]) -> Vec<Vec<&Collectives>> {
+    let kinds = |comm: &Collectives| -> Vec<Recent> {
+        comm.last.iter().map(|made| Recent { ranks: Members::default(), ..made.clone() }).collect()
+    };
+    let mut found: Vec<(Vec<Recent>, Vec<&Collectives>)> = Vec::new();
+    for comm in all {
+        let own = kinds(comm);
+        let same = |known: &&mut (Vec<Recent>, Vec<&Collectives>)| {
+            let first = known.1.first();
+            // Whoever is behind is named with the communicator.
+            let whole = |comm: &Collectives| comm.behind.is_empty();
+            first.is_some_and(|first| first.size == comm.size && whole(first) && whole(comm))
+                && known.0 == own
+        };
+        match found.iter_mut().find(same) {
+            Some((_, comms)) => comms.push(comm),
+            None => found.push((own, vec![comm])),
+        }
+    }
+    found.into_iter().map(|(_, comms)| comms).collect()
+}
+
+fn title(first: &Collectives, comms: &[&Collectives]) -> String {
+    let size = count(first.size as usize, "rank");
+    let entered = || comms.iter().map(|comm| comm.entered);
+    if let (Some(least), Some(most)) = (entered().min(), entered().max())
+        && comms.len() > 1
+    {
+        let each = if least == most { most.to_string() } else { format!("{least} to {most}") };
+        let others = count(comms.len() - 1, "other");
+        return format!(
+            "  on {} and {others} alike ({size} each): {each} entered on each",
+            first.communicator
+        );
+    }
+    let entered = format!("  on {} ({size}): {} entered", first.communicator, first.entered);
+    if first.behind.is_empty() {
         entered
     } else {
-        format!("{entered}; {} only {}", comm.behind.named(), comm.least)
+        format!("{entered}; {} only {}", first.behind.named(), first.least)
     }
 }
 
-fn last(comm: &Collectives) -> Table {
+fn last(comms: &[&Collectives]) -> Table {
     let head = ["  OF THE LAST", "COUNT", "DATA", "BYTES", "RANKS", "WHERE"];
     let mut table = Table::new(&head).numbers(&[1, 3]);
     let dash = || "-".to_owned();
-    for made in comm.last.iter().take(MOST_KINDS) {
+    let kinds = comms.first().map_or(&[][..], |first| &first.last);
+    for (at, made) in kinds.iter().enumerate().take(MOST_KINDS) {
+        let mut ranks = Members::default();
+        comms.iter().filter_map(|comm| comm.last.get(at)).for_each(|made| ranks.join(made.ranks.clone()));
         table.push(vec![
             format!("  {}", made.function),
             made.count.to_string(),
             made.data.clone().unwrap_or_else(dash),
             made.bytes.map_or_else(dash, bytes),
-            made.ranks.to_string(),
+            ranks.to_string(),
             made.place.clone().unwrap_or_else(dash),
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communicators_on_which_the_same_was_done_have_one_table_and_one_that_lags_behind_has_its_own() {
+        let of = |name: &str, entered: u64, ranks: [u32; 2], behind: bool| Collectives {
+            communicator: name.to_owned(),
+            identity: name.to_owned(),
+            size: 2,
+            entered,
+            least: entered - u64::from(behind),
+            behind: if behind { [(0, Some(ranks[1]))].into_iter().collect() } else { Members::default() },
+            last: vec![Recent {
+                function: "MPI_Barrier".into(),
+                data: None,
+                bytes: None,
+                place: Some("a.c:3".into()),
+                count: 7,
+                ranks: ranks.iter().map(|rank| (0, Some(*rank))).collect(),
+            }],
+        };
+        let mut report = JobReport::new("./app".into(), Vec::new());
+        report.sections.collectives =
+            vec![of("a", 9, [0, 1], false), of("b", 7, [2, 3], false), of("c", 9, [4, 5], true)];
+        let terminal =
+            crate::render::Terminal { width: 100, ..crate::render::Terminal::of(&std::io::stderr()) };
+        let shown: Vec<String> = blocks(&report).iter().flat_map(|block| block.lines(terminal)).collect();
+        assert_eq!(shown.iter().filter(|line| line.contains("OF THE LAST")).count(), 2, "{shown:#?}");
+        assert_eq!(shown[0], "  on a and 1 other alike (2 ranks each): 7 to 9 entered on each", "{shown:#?}");
+        assert!(shown[2].contains("[0-3]"), "{shown:#?}");
+        assert_eq!(shown[3], "  on c (2 ranks): 9 entered; rank 5 only 8", "{shown:#?}");
+    }
 }

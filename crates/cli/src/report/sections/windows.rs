@@ -21,11 +21,21 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 fn table(windows: &Windows, each: usize) -> Table {
-    let head =
-        ["  FROM", "PARALLEL", "LOAD BALANCE", "COMMUNICATION", "% MPI", "LONGEST", "x MEAN", "ITERATION"];
+    let head = [
+        "  FROM",
+        "PARALLEL",
+        "BALANCE",
+        "COMMUNICATION",
+        "SERIAL",
+        "TRANSFER",
+        "% MPI",
+        "LONGEST",
+        "x MEAN",
+        "ITERATION",
+    ];
     // Where nothing repeats, there is no such column.
     let columns = head.len() - usize::from(windows.iterations.is_none());
-    let mut table = Table::new(head.get(..columns).unwrap_or(&head)).numbers(&[0, 1, 2, 3, 4, 6, 7]);
+    let mut table = Table::new(head.get(..columns).unwrap_or(&head)).numbers(&[0, 1, 2, 3, 4, 5, 6, 8, 9]);
     for row in windows.list.chunks(each) {
         let (Some(first), Some(worst)) = (row.first(), worst(row)) else { continue };
         let slowest = worst.slowest.and_then(|at| windows.ranks.get(at));
@@ -34,6 +44,8 @@ fn table(windows: &Windows, each: usize) -> Table {
             percent(mean(row, |window| window.parallel_efficiency)),
             percent(mean(row, |window| window.load_balance)),
             percent(mean(row, |window| window.communication_efficiency)),
+            percent(mean(row, |window| window.serialisation_efficiency)),
+            percent(mean(row, |window| window.transfer_efficiency)),
             percent(mean(row, share)),
             slowest.map_or_else(|| "-".to_owned(), |rank| format!("rank {rank}")),
             worst.over_mean.map_or_else(|| "-".to_owned(), |over| format!("{over:.2}")),

@@ -19,6 +19,8 @@ const LEAST_TIMES: usize = 3;
 const AGREE: f64 = 0.8;
 /// A run of fewer iterations is not cut into them.
 const LEAST_ITERATIONS: f64 = 4.0;
+/// What marks the beginning of an iteration, with a level of 2 or more.
+const MARKED_BY: &str = "MPI_Pcontrol";
 /// Functions of a period that are named.
 const MOST_NAMES: usize = 4;
 
@@ -29,6 +31,8 @@ pub struct Repetitions {
     /// Whose collectives these are.
     lead: Option<u32>,
     comms: BTreeMap<u64, Repetition>,
+    /// Moments in nanoseconds, and how many iterations the program had marked then.
+    marked: Vec<(u64, u64)>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -54,9 +58,9 @@ struct Seen {
 pub struct Iterations {
     /// About how many there were.
     pub count: u64,
-    /// Collectives of each.
+    /// Collectives of each; zero if the program has marked them.
     pub collectives: u32,
-    /// Their functions, as far as they are different, in order.
+    /// Their functions, as far as they are different, in order; of marked ones `MPI_Pcontrol`.
     pub functions: Vec<String>,
     /// How long one took in the mean, in seconds.
     pub mean_s: f64,
@@ -65,16 +69,39 @@ pub struct Iterations {
 }
 
 impl Repetitions {
-    /// What a look at a rank has seen; only the first rank that was seen counts.
-    pub fn add(&mut self, rank: u32, history: &[History]) {
+    /// What a look at a rank has seen, and when it marked an iteration last, of how many; only the first rank that was seen counts.
+    pub fn add(&mut self, rank: u32, history: &[History], marked: Option<(u64, u64)>) {
         if *self.lead.get_or_insert(rank) != rank {
             return;
         }
+        self.mark(marked);
         for of in history {
             if self.comms.contains_key(&of.comm) || self.comms.len() < MOST_COMMS {
                 self.comms.entry(of.comm).or_default().add(of);
             }
         }
+    }
+
+    fn mark(&mut self, marked: Option<(u64, u64)>) {
+        let new = |mark: &(u64, u64)| self.marked.last().is_none_or(|(_, known)| *known < mark.1);
+        self.marked.extend(marked.filter(new));
+        thin_out(&mut self.marked);
+    }
+
+    /// Those that the program has marked.
+    fn marked(&self) -> Option<Iterations> {
+        // With the mark that begins it, an iteration is not over.
+        let marks: Vec<(u64, f64)> =
+            self.marked.iter().map(|(at, count)| (*at, count.saturating_sub(1) as f64)).collect();
+        let ((begin, first), (end, last)) = (*marks.first()?, *marks.last()?);
+        let mean_s = end.saturating_sub(begin) as f64 / 1e9 / (last - first);
+        mean_s.is_finite().then(|| Iterations {
+            count: last as u64 + 1,
+            collectives: 0,
+            functions: vec![MARKED_BY.to_owned()],
+            mean_s,
+            marks,
+        })
     }
 
     /// Takes those of another host, if its rank is lower, by our clock.
@@ -83,13 +110,17 @@ impl Repetitions {
             return;
         }
         *self = other;
-        for (at, _) in self.comms.values_mut().flat_map(|one| &mut one.marks) {
+        for (at, _) in self.comms.values_mut().flat_map(|one| &mut one.marks).chain(&mut self.marked) {
             *at = at.saturating_add_signed(later_ns);
         }
     }
 
-    /// The iterations, by the communicator with most collectives among those that repeat; none where nothing does.
+    /// The iterations: those that the program has marked, else by the communicator with most collectives among those that repeat; none
+    /// where nothing does.
     pub fn iterations(&self) -> Option<Iterations> {
+        if let Some(marked) = self.marked() {
+            return Some(marked);
+        }
         let newest = |one: &Repetition| one.marks.last().map(|(_, number)| *number);
         let found = self.comms.values().filter_map(|one| Some((newest(one), one.iterations()?)));
         found.max_by_key(|(newest, _)| *newest).map(|(_, found)| found)
@@ -112,13 +143,7 @@ impl Repetition {
         let oldest = oldest.filter(|mark| new(mark) && mark.1 < *number);
         self.marks.extend(oldest);
         self.marks.push((*entered, *number));
-        if self.marks.len() > MOST_MARKS {
-            let mut at = 0;
-            self.marks.retain(|_| {
-                at += 1;
-                at % 2 == 0
-            });
-        }
+        thin_out(&mut self.marks);
         let run = run(&history.entries);
         if run.len() < LEAST_TIMES {
             return;
@@ -159,6 +184,17 @@ impl Repetition {
             mean_s,
             marks,
         })
+    }
+}
+
+/// Drops every second one if there are too many.
+fn thin_out(marks: &mut Vec<(u64, u64)>) {
+    if marks.len() > MOST_MARKS {
+        let mut at = 0;
+        marks.retain(|_| {
+            at += 1;
+            at % 2 == 0
+        });
     }
 }
 
@@ -209,6 +245,9 @@ impl Iterations {
 
     /// How they were found, for people.
     pub fn sentence(&self) -> String {
+        if self.collectives == 0 {
+            return format!("{} iterations, marked by {MARKED_BY}", self.count);
+        }
         let mut names: Vec<&str> = self.functions.iter().take(MOST_NAMES).map(String::as_str).collect();
         names.extend((self.functions.len() > MOST_NAMES).then_some("..."));
         let collectives = if self.collectives == 1 { "collective" } else { "collectives" };
@@ -244,8 +283,8 @@ mod tests {
         let at = |steps: u64| if steps <= 100 { steps } else { 100 + 2 * (steps - 100) } * 1_000_000;
         let entered = |number: u64| 1 + at(number.saturating_sub(5) / 3);
         for steps in [4, 50, 100, 150, 200] {
-            found.add(0, &[history(5 + 3 * steps, entered, kind)]);
-            found.add(1, &[history(9000, entered, |_| 0)]);
+            found.add(0, &[history(5 + 3 * steps, entered, kind)], None);
+            found.add(1, &[history(9000, entered, |_| 0)], None);
         }
         let found = found.iterations().unwrap();
         assert_eq!((found.count, found.collectives), (200, 3));
@@ -265,8 +304,11 @@ mod tests {
         let mut found = Repetitions::default();
         for steps in 1..50u64 {
             // No period of the first sixteen: squares, modulo a prime.
-            found
-                .add(0, &[history(20 * steps, |number| number, |number| (number * number % 101 % 3) as u32)]);
+            found.add(
+                0,
+                &[history(20 * steps, |number| number, |number| (number * number % 101 % 3) as u32)],
+                None,
+            );
         }
         assert!(found.iterations().is_none(), "{:?}", found.iterations());
         assert!(Repetitions::default().iterations().is_none());

@@ -16,6 +16,7 @@ impl Course {
         let grid = (begin_there, their_width);
         self.begin(begin_there.min(self.begin_ns.unwrap_or(begin_there)));
         self.left_out = self.left_out.saturating_add(other.left_out);
+        self.waited |= other.waited;
         self.repetitions.take_in(other.repetitions, later_ns);
         for mut track in theirs {
             if self.tracks.len() >= MOST_RANKS {
