@@ -31,6 +31,12 @@ pub struct Report {
     pub windows: Option<Windows>,
     /// Why a running job has no windows.
     pub not_followed: Option<String>,
+    #[allow(missing_docs)]
+    pub communication_efficiency: Option<f64>,
+    #[allow(missing_docs)]
+    pub serialisation_efficiency: Option<f64>,
+    #[allow(missing_docs)]
+    pub transfer_efficiency: Option<f64>,
     /// Calls that belong to no place.
     #[serde(default)]
     pub other_calls: Vec<Place>,
@@ -124,6 +130,12 @@ pub struct Window {
     pub slowest: Option<usize>,
     /// How many iterations were over when it began.
     pub iterations_over: Option<f64>,
+    #[allow(missing_docs)]
+    pub communication_efficiency: Option<f64>,
+    #[allow(missing_docs)]
+    pub serialisation_efficiency: Option<f64>,
+    #[allow(missing_docs)]
+    pub transfer_efficiency: Option<f64>,
 }
 
 /// Waiting of one sort in one place for one rank.

@@ -12,6 +12,7 @@ mod instructions;
 mod layer;
 mod objects;
 mod tool;
+mod tools;
 mod why;
 
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ type Group = fn(&Library, &std::path::Path) -> Result<Vec<Case>>;
 /// What to measure.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Groups to run (calls, layer, objects, tool, events, instructions, discover; `why` and `hosts` by themselves); all others when none is named.
+    /// Groups to run (calls, layer, objects, tool, events, instructions, discover; `tools`, `why` and `hosts` by themselves); all others when none is named.
     groups: Vec<String>,
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
@@ -85,14 +86,14 @@ pub fn run(args: &Args) -> Result<()> {
     let known: Vec<&str> =
         GROUPS.iter().map(|group| group.0).chain([instructions::GROUP, calls::GROUP]).collect();
     for name in &args.groups {
-        let alone =
-            name == why::GROUP || name == hosts::GROUP || ALONE.iter().any(|(known, _)| known == name);
+        let alone = [why::GROUP, hosts::GROUP, tools::GROUP].contains(&name.as_str())
+            || ALONE.iter().any(|(known, _)| known == name);
         let all = || {
             known
                 .iter()
                 .copied()
                 .chain(ALONE.iter().map(|group| group.0))
-                .chain([why::GROUP, hosts::GROUP])
+                .chain([why::GROUP, hosts::GROUP, tools::GROUP])
                 .collect::<Vec<_>>()
                 .join(", ")
         };
@@ -107,6 +108,9 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if args.groups == [hosts::GROUP] {
         return hosts::run();
+    }
+    if args.groups == [tools::GROUP] {
+        return tools::run(args.rounds);
     }
     build::release()?;
     for (name, group) in ALONE {

@@ -100,6 +100,11 @@ impl Taken {
         !is_collective_that_waits(&self.call.function)
     }
 
+    /// The call frees the communicator, with its history.
+    fn frees(&self) -> bool {
+        matches!(self.call.function.as_str(), "MPI_Comm_free" | "MPI_Comm_disconnect")
+    }
+
     /// The call in which the process waited for the others.
     fn waits_in(&self) -> Option<(Span, &Arc<Called>)> {
         if self.starts() {
@@ -110,7 +115,7 @@ impl Taken {
 
     /// The process is through with it.
     fn is_over(&self) -> bool {
-        self.waits_in().is_some() || self.starts() && self.given_up
+        self.waits_in().is_some() || self.given_up && (self.starts() || self.frees())
     }
 }
 

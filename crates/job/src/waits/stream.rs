@@ -148,7 +148,8 @@ impl Open {
     ) -> (Settled, u64) {
         self.looks += 1;
         let mut ids: HashMap<ProcessIndex, Id> = HashMap::new();
-        for (me, _, _, seen) in joined.processes().filter(|(_, _, _, seen)| seen.ledger.is_some()) {
+        // Also who has no ledger yet: it is made with the first message, and that may be under way.
+        for (me, _, _, seen) in joined.processes() {
             let next = self.ids.len();
             ids.insert(me, *self.ids.entry((seen.host.clone(), seen.pid)).or_insert(next));
         }

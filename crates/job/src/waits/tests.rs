@@ -606,3 +606,24 @@ fn who_asks_for_a_lock_waits_for_those_who_hold_it_in_turn_and_readers_not_for_e
     let again = sum.finish(&holders(true), Time::default(), &str::to_owned);
     assert_eq!((again.locks, again.locks_seen, again.seconds), (3, 3, found.seconds));
 }
+
+#[test]
+fn the_first_message_of_a_rank_is_paired_though_it_had_no_ledger_while_that_was_under_way() {
+    let open = Line { waited: None, ..line(1, 1, "MPI_Ssend", "a.c:1", [100, 100, 0]) };
+    let nothing = Observation { ledger: None, ..rank(1, 2) };
+    let mut sum = Sum::default();
+    sum.add(&[with_messages(rank(0, 2), vec![open], vec![]), nothing], Spent::default());
+    let sent = line(1, 1, "MPI_Ssend", "a.c:1", [100, 100, 305]);
+    let received = line(0, 1, "MPI_Wait", "a.c:2", [50, 300, 310]);
+    let mut all =
+        [with_messages(rank(0, 2), vec![sent], vec![]), with_messages(rank(1, 2), vec![], vec![received])];
+    for seen in &mut all {
+        let ledger = seen.ledger.as_mut().unwrap();
+        (ledger.sent.written, ledger.received.written) =
+            (ledger.sent.lines.len() as u64, ledger.received.lines.len() as u64);
+    }
+    sum.add_last(&all, Spent::default());
+    let found = sum.finish(&all, Time::default(), &str::to_owned);
+    assert_eq!((found.messages_received, found.messages_seen), (1, 1), "{found:?}");
+    assert_eq!(found.list[0].kind, Kind::LATE_COMPLETION);
+}

@@ -30,7 +30,8 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 6] = [
+    let checks: [(&str, Check); 7] = [
+        ("ranks_that_work_in_turn_lose_by_serialisation_and_mark_their_iterations", check_turns),
         ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
@@ -114,6 +115,45 @@ fn check_more(subject: &Subject, library: &Library) -> Result<()> {
         let part = known.iter().find(|part| part.kind == kind).context("a kind that the program has")?;
         ensure!(all <= 1.05 * part.seconds + 2.0 * SLACK, "{all} s of {kind}: {waits:#?}");
     }
+    Ok(())
+}
+
+fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
+    const COUNT: u64 = 400;
+    let program = Program { name: "waits_turns", ranks: 2, needs: Needs::Nothing };
+    let binary = subject.binary(&program, library)?;
+    let what = [word(&binary), COUNT.to_string().into()];
+    let ran = subject.launch(library, 2, Form::AroundLauncher, &what, &|command| {
+        command.env("MPISCOPE_RECORD_MESSAGES", "1");
+    })?;
+    ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+    let report = report::read(&ran.out())?;
+    let windows = report.windows.context("no windows in the report")?;
+    let marked = windows.iterations.as_ref().context("no iterations")?;
+    let right = marked.count == COUNT && marked.collectives == 0 && marked.functions == ["MPI_Pcontrol"];
+    ensure!(right, "{marked:?}");
+    let whole =
+        (report.communication_efficiency, report.serialisation_efficiency, report.transfer_efficiency);
+    let (Some(communication), Some(serialisation), Some(transfer)) = whole else {
+        anyhow::bail!("not divided: {whole:?}")
+    };
+    ensure!((serialisation * transfer - communication).abs() < 0.001, "{whole:?}");
+    // While they work in turn: each waits half of the time, and hardly anything is transferred.
+    let inside = |window: &&report::Window| {
+        window.iterations_over.is_some_and(|over| (0.1..0.8).contains(&(over / COUNT as f64)))
+    };
+    let inside: Vec<_> = windows.list.iter().filter(inside).collect();
+    let mean = |of: fn(&report::Window) -> Option<f64>| {
+        let all: Vec<f64> = inside.iter().filter_map(|window| of(window)).collect();
+        ensure!(!all.is_empty(), "nothing known of any window: {windows:#?}");
+        Ok(all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let serialisation = mean(|window| window.serialisation_efficiency)?;
+    let transfer = mean(|window| window.transfer_efficiency)?;
+    ensure!(
+        (0.4..0.75).contains(&serialisation) && transfer > 0.8,
+        "{serialisation}, {transfer}: {windows:#?}"
+    );
     Ok(())
 }
 
