@@ -69,6 +69,9 @@ impl Ends {
         let waits = Waits::deserialize(&self.report["waits"]).ok().filter(|waits| waits.looks > 1);
         report.waits = waits.unwrap_or_else(|| std::mem::take(&mut report.waits));
         report.windows = Windows::deserialize(&self.report["windows"]).ok();
+        if report.times {
+            report.rate();
+        }
     }
 
     fn apply(&self, observed: &mut Observed) {

@@ -138,7 +138,7 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
         anyhow::bail!("not divided: {whole:?}")
     };
     ensure!((serialisation * transfer - communication).abs() < 0.001, "{whole:?}");
-    // While they work in turn: each waits half of the time, and hardly anything is transferred.
+    // While they work in turn: each waits half of the time at least, and less is lost by what is transferred.
     let inside = |window: &&report::Window| {
         window.iterations_over.is_some_and(|over| (0.1..0.8).contains(&(over / COUNT as f64)))
     };
@@ -151,7 +151,7 @@ fn check_turns(subject: &Subject, library: &Library) -> Result<()> {
     let serialisation = mean(|window| window.serialisation_efficiency)?;
     let transfer = mean(|window| window.transfer_efficiency)?;
     ensure!(
-        (0.4..0.75).contains(&serialisation) && transfer > 0.8,
+        serialisation < 0.75 && serialisation < transfer && transfer > 0.5,
         "{serialisation}, {transfer}: {windows:#?}"
     );
     Ok(())

@@ -21,17 +21,18 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
 }
 
 fn table(windows: &Windows, each: usize) -> Table {
+    // Short, so that all of them have room in 80 columns.
     let head = [
         "  FROM",
         "PARALLEL",
-        "BALANCE",
-        "COMMUNICATION",
+        "LOAD BALANCE",
+        "COMM",
         "SERIAL",
         "TRANSFER",
         "% MPI",
         "LONGEST",
         "x MEAN",
-        "ITERATION",
+        "ITER",
     ];
     // Where nothing repeats, there is no such column.
     let columns = head.len() - usize::from(windows.iterations.is_none());
