@@ -166,8 +166,10 @@ fn in_call<'a>(
     others: impl Iterator<Item = (ProcessIndex, &'a Locks)>,
 ) -> Vec<Wait> {
     let inside = call.from_ns + 1..=call.until_ns;
+    // Who gets the lock after it was released holds nobody up who is still in the call that released it.
+    let granted_by = if *call == own.asked { call.until_ns } else { call.from_ns };
     let held = others.flat_map(|(other, locks)| locks.list.iter().map(move |epoch| (other, epoch)));
-    let before = held.filter(|(_, epoch)| epoch.excludes(own) && epoch.asked.from_ns < call.until_ns);
+    let before = held.filter(|(_, epoch)| epoch.excludes(own) && epoch.asked.until_ns <= granted_by);
     let released = before.filter_map(|(other, epoch)| Some((epoch.released.as_ref()?.from_ns, other)));
     let mut released: Vec<(u64, ProcessIndex)> = released.filter(|(at, _)| inside.contains(at)).collect();
     released.sort_unstable();

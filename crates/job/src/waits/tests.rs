@@ -599,6 +599,21 @@ fn who_asks_for_a_lock_waits_for_those_who_hold_it_in_turn_and_readers_not_for_e
     assert_eq!(got, wanted);
     assert_eq!((found.locks, found.locks_seen), (3, 3));
     assert!(of(&holders(false), Time::default()).list.is_empty());
+    // Whoever is slow to return from releasing it did not wait for the next one.
+    let slow = [
+        with_locks(rank(0, 2), true, &[[100, 101, 200, 400]]),
+        with_locks(rank(1, 2), true, &[[110, 201, 300, 301]]),
+    ];
+    let found = of(&slow, Time::default());
+    assert!(found.list.len() == 1 && found.list[0].ranks.to_string() == "1", "{found:?}");
+    // A library that takes locks when they are needed grants them at once.
+    let late = [
+        with_locks(rank(0, 2), true, &[[100, 101, 200, 201]]),
+        with_locks(rank(1, 2), true, &[[110, 111, 120, 205]]),
+    ];
+    let found = of(&late, Time::default());
+    let [wait] = found.list.as_slice() else { panic!("{found:?}") };
+    assert_eq!((wait.function.as_str(), wait.seconds), ("MPI_Win_unlock", 0.08));
     // A look at the same again counts nothing twice.
     let mut sum = Sum::default();
     (0..3).for_each(|_| sum.add(&holders(true), Spent::default()));
