@@ -256,13 +256,15 @@ pub fn switch_slots(hooked: bool) {
         true => arch::gate_of_bindings as *const () as usize,
         false => arch::gate as *const () as usize,
     };
+    // Without an ABI there are no hooks.
+    let known = abi().is_some();
     for function in stubs::exported() {
         let slot = 2 * usize::from(function.0);
         for slot in [slot, slot + 1] {
             let real = REAL.load(slot);
             let code = if real == 0 {
                 missing as *const () as usize
-            } else if !hooked && !always_hooked(*function) {
+            } else if !known || !hooked && !always_hooked(*function) {
                 real
             } else if *function == f::MPI_Pcontrol {
                 arch::pcontrol as *const () as usize
