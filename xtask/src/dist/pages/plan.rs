@@ -56,6 +56,7 @@ pub const PLAN: [Page; 7] = [
         file: "docs/install.md",
         prepare: "mpicc -O2 -g heat.c -o app -lm; mpicc -g -c ring.c
             cc ring.o $(cc -print-file-name=libmpich.a) -lpthread -lhwloc -lucp -lucs -lm -o ring_static",
+        not_run: &[("direct.py", NO_PROGRAM)],
         ..EMPTY
     },
     Page { file: "docs/start-hang.md", ..EMPTY },
