@@ -55,11 +55,69 @@ fn a_message_that_went_to_another_rank_is_what_was_sent_instead_unless_that_rank
     let said = look(&scene);
     assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT);
     assert!(said.verdict.contains("rank 0 sent a message with tag 41 to rank 2"), "{}", said.verdict);
-    scene.receive(2, Peer::One(1), 42);
-    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "rank 2 may receive it when it is released");
-    scene.process(2).posted.clear();
-    scene.collective(2, "MPI_Barrier", 1).sent(0, 2, 41);
+    scene.process(2).threads[0].call = None;
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK, "rank 2 may receive it yet");
+    let mut scene = Scene::of(4);
+    scene.sent(0, 2, 41).sent(0, 3, 41).collective(0, "MPI_Barrier", 1).receive(1, Peer::One(0), 41);
+    scene.collective(2, "MPI_Barrier", 1).collective(3, "MPI_Barrier", 1);
     assert_eq!(look(&scene).kind, Kind::DEADLOCK, "which of two it would be is not known");
+}
+
+#[test]
+fn a_message_to_the_wrong_rank_inside_a_ring_is_the_reason_if_it_would_release_all_who_wait() {
+    // Each sends to the next and receives from the one before, again and again; rank 1 sends to rank 3 instead of rank 2.
+    let mut scene = Scene::of(4);
+    scene.receive(0, Peer::One(3), 7).receive(3, Peer::One(2), 7).receive(2, Peer::One(1), 7);
+    scene.receive(1, Peer::One(0), 7).sent(1, 3, 7).sent(1, 3, 7);
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::MESSAGE_NEVER_SENT, "{}", said.verdict);
+    assert!(
+        said.verdict.starts_with("rank 2 waits for a message from rank 1 with tag 7"),
+        "{}",
+        said.verdict
+    );
+    assert!(said.verdict.contains("rank 1 sent a message with tag 7 to rank 3"), "{}", said.verdict);
+    assert_eq!(said.cycle, ["0", "3", "2", "1"]);
+    assert_eq!(said.culprits.first().map(|culprit| culprit.ranks.to_string()).as_deref(), Some("1"));
+    // If it waits for that message to be received, it is no other thing.
+    scene.process(1).sent.clear();
+    scene.process(1).posted.clear();
+    scene.send(1, 3, 7);
+    assert_eq!(look(&scene).kind, Kind::MESSAGE_NEVER_SENT);
+}
+
+#[test]
+fn a_ring_stays_one_if_no_message_is_more_at_fault_than_another_or_releases_all_of_it() {
+    // Each has sent to the right, and then waits for the right.
+    let mut scene = Scene::of(3);
+    for rank in 0..3 {
+        scene.sent(rank, (rank + 1) % 3, 7).receive(rank, Peer::One((rank + 1) % 3), 7);
+    }
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+    // What went elsewhere would help one of two rings.
+    let mut scene = Scene::of(5);
+    scene.receive(0, Peer::One(1), 7).receive(1, Peer::One(0), 7).receive(2, Peer::One(3), 8);
+    scene.receive(3, Peer::One(2), 8).sent(0, 4, 7).receive(4, Peer::One(3), 9);
+    assert_eq!(look(&scene).kind, Kind::DEADLOCK);
+}
+
+#[test]
+fn a_ring_of_collectives_on_several_communicators_says_who_is_in_which() {
+    let mut scene = Scene::of(2);
+    scene.0.communicators.push(super::Communicator { name: "\"other\"".into(), members: [0, 1].into() });
+    scene.collective(0, "MPI_Barrier", 1).collective(1, "MPI_Allreduce", 1);
+    scene.process(1).entered = vec![(WORLD, 0), (1, 1)];
+    if let Some(Wait::All(needs)) = scene.process(1).threads[0].call.as_mut().map(|call| &mut call.wait)
+        && let [Need::Collective(collective)] = needs.as_mut_slice()
+    {
+        collective.comm = 1;
+    }
+    let said = look(&scene);
+    assert_eq!(said.kind, Kind::DEADLOCK);
+    let expected = "deadlock: 0 -> 1 -> 0 (2 ranks wait for each other): crossed collectives: rank 0 is in MPI_Barrier at \
+                    mpi_barrier.c:1 (collective 1 on WORLD), rank 1 is in MPI_Allreduce at mpi_allreduce.c:1 (collective 1 on \
+                    \"other\"); each is in one that the other has not entered";
+    assert_eq!(said.verdict, expected);
 }
 
 #[test]

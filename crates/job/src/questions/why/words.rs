@@ -177,6 +177,25 @@ impl<'a> Words<'a> {
         format!("{who} {is} in {}{detail}{place}", signature.function)
     }
 
+    /// `rank 0 is in MPI_Barrier at a.c:12 (collective 3 on "solver")`, of members that wait in it.
+    pub fn within(&self, collective: &Collective, of: &[ProcessIndex]) -> String {
+        let same = |need: &Need| matches!(need, Need::Collective(c) if (c.comm, c.number) == (collective.comm, collective.number));
+        let process = of.first().and_then(|one| self.process(*one));
+        let call =
+            process.and_then(|process| process.calls().find(|call| call.wait.needs().iter().any(same)));
+        let members = self.members(of.iter().copied());
+        let (who, is) = (ranks(&members), verb(&members, "is", "are"));
+        let collective_said = self.collective(collective);
+        match call {
+            Some(call) if call.function == collective.signature.function => {
+                let on = collective_said.strip_prefix(&*call.function).unwrap_or(&collective_said);
+                format!("{who} {is} {}{on}", place(call))
+            }
+            Some(call) => format!("{who} {is} {} for {collective_said}", place(call)),
+            None => format!("{who} {is} in {collective_said}"),
+        }
+    }
+
     /// What a need is for: `a message from …`.
     pub fn need(&self, need: &Need) -> String {
         match need {

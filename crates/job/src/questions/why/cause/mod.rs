@@ -1,5 +1,6 @@
 //! Picks the one reason that explains what was seen, the most certain and most telling first.
 
+mod misdirected;
 mod mismatch;
 mod ongoing;
 mod ring;

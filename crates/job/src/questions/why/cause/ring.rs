@@ -2,7 +2,7 @@
 
 use super::{Case, MOST_LINKS, Reason};
 use crate::questions::why::blocked::Blocked;
-use crate::questions::why::snapshot::{Need, Peer, Process, ProcessIndex};
+use crate::questions::why::snapshot::{Collective, Need, Peer, Process, ProcessIndex};
 use crate::questions::why::verdict::Kind;
 use crate::questions::why::{collectives, cycle};
 
@@ -41,7 +41,7 @@ impl Links {
                 "compare the order of sends and receives on these ranks, or use non-blocking calls"
             }
             (false, false, true, false) => {
-                "enter the collectives of different communicators in the same order on all ranks"
+                "enter the collectives of different communicators in the same order on all ranks, and leave none out"
             }
             (_, _, true, false) => {
                 "compare what these ranks do before the collective: a message is missing there, or one of them enters it too early"
@@ -74,7 +74,7 @@ impl Case<'_> {
     }
 
     /// `0 -> 2 -> 0 (2 ranks wait for each other)`.
-    fn links(&self, ring: &[ProcessIndex]) -> String {
+    pub(super) fn links(&self, ring: &[ProcessIndex]) -> String {
         let mut links: Vec<String> =
             ring.iter().take(MOST_LINKS).map(|rank| self.words.rank(*rank)).collect();
         if ring.len() > MOST_LINKS {
@@ -85,7 +85,41 @@ impl Case<'_> {
             1 => "rank waits for itself",
             _ => "ranks wait for each other",
         };
-        format!("{} ({} {what})", links.join(" -> "), ring.len())
+        let crossed = self.crossed(ring).map_or_else(String::new, |crossed| format!(": {crossed}"));
+        format!("{} ({} {what}){crossed}", links.join(" -> "), ring.len())
+    }
+
+    /// Of a ring of collectives on several communicators which members are in what; none if anything else is waited for in it.
+    fn crossed(&self, ring: &[ProcessIndex]) -> Option<String> {
+        let mut inside: Vec<(&Collective, Vec<ProcessIndex>)> = Vec::new();
+        for (from, to) in ring.iter().zip(ring.iter().cycle().skip(1)) {
+            let mut needs = self.needs(*from, *to);
+            let Some(Need::Collective(collective)) = needs.next() else { return None };
+            if !needs.all(|need| matches!(need, Need::Collective(_))) {
+                return None;
+            }
+            let same = |known: &Collective| {
+                (known.comm, known.number) == (collective.comm, collective.number)
+                    && known.place == collective.place
+            };
+            match inside.iter_mut().find(|(known, _)| same(known)) {
+                Some((_, members)) => members.push(*from),
+                None => inside.push((collective, vec![*from])),
+            }
+        }
+        let (first, _) = inside.first()?;
+        if inside.iter().all(|(collective, _)| collective.comm == first.comm) {
+            return None;
+        }
+        let more = inside.len().saturating_sub(MOST_LINKS);
+        let mut parts: Vec<String> = inside
+            .iter()
+            .take(MOST_LINKS)
+            .map(|(collective, of)| self.words.within(collective, of))
+            .collect();
+        parts.extend((more > 0).then(|| format!("and so on for {more} more")));
+        let each = if ring.len() == 2 { "the other has" } else { "another of them has" };
+        Some(format!("crossed collectives: {}; each is in one that {each} not entered", parts.join(", ")))
     }
 
     /// What a member of a ring needs of the next.

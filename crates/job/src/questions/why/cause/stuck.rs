@@ -12,12 +12,10 @@ use crate::questions::why::{collectives, cycle};
 use std::collections::{HashMap, HashSet};
 
 /// Messages to one receiver that are compared with what it wants.
-const MOST_COMPARED: usize = 256;
+pub(super) const MOST_COMPARED: usize = 256;
 /// A message that differs from what is waited for by no more than this was meant for it: the sender is the one that is waited
 /// for, and the tag or the communicator is another.
 const MEANT_FOR_IT: u8 = 2;
-/// The distance of a message that went to another process.
-const ELSEWHERE: u8 = 4;
 
 impl Case<'_> {
     /// Somebody can never go on.
@@ -30,6 +28,7 @@ impl Case<'_> {
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
+            .or_else(|| self.misdirected(found))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.ring(found))
@@ -55,7 +54,7 @@ impl Case<'_> {
     }
 
     /// The unmet receives of stuck processes.
-    fn receives(&self, found: &Blocked) -> impl Iterator<Item = (ProcessIndex, &Receive)> {
+    pub(super) fn receives(&self, found: &Blocked) -> impl Iterator<Item = (ProcessIndex, &Receive)> {
         let stuck: Vec<ProcessIndex> = found.stuck().collect();
         stuck.into_iter().filter_map(|index| Some((index, self.process(index)?))).flat_map(
             |(index, process)| {
@@ -69,7 +68,7 @@ impl Case<'_> {
     }
 
     /// Those of them, if there are rings, that hold the others up: another receive that is met would change nothing.
-    fn telling<'r>(
+    pub(super) fn telling<'r>(
         &self,
         found: &Blocked,
         receives: &[(ProcessIndex, &'r Receive)],
@@ -101,14 +100,7 @@ impl Case<'_> {
                 }
             }
         }
-        let elsewhere = || {
-            let mut receives = receives.iter().copied().take(MOST_COMPARED);
-            receives.find_map(|(receiver, receive)| {
-                Some((ELSEWHERE, receiver, receive, self.sent_elsewhere(receiver, receive)?))
-            })
-        };
-        let (_, receiver, receive, (sender, message)) =
-            best.or_else(|| if most >= ELSEWHERE { elsewhere() } else { None })?;
+        let (_, receiver, receive, (sender, message)) = best?;
         let verdict = format!(
             "rank {} waits for {} that was never sent; rank {} sent {} instead, which nobody receives",
             self.words.rank(receiver),
@@ -125,34 +117,6 @@ impl Case<'_> {
         let mut reason = reason.blaming(self.culprit(expected)).blaming(self.culprit(receiver));
         reason.cycle = cycle::cycle(self.snapshot, found);
         Some(reason)
-    }
-
-    /// What a receive wants went to another process, which does not wait for any message: it can hardly be meant for that one. Only if
-    /// there is one such message; of several nobody can say which.
-    fn sent_elsewhere(&self, receiver: ProcessIndex, receive: &Receive) -> Option<Sent<'_>> {
-        let Match { from: Peer::One(from), comm, tag: Some(tag) } = receive.matches else { return None };
-        let alike = |message: &&Message| (message.comm, message.tag) == (comm, tag);
-        let others: HashSet<ProcessIndex> = self
-            .process(from)?
-            .sent
-            .iter()
-            .filter(alike)
-            .map(|message| message.to)
-            .filter(|to| *to != receiver)
-            .take(MOST_COMPARED)
-            .collect();
-        let lost = others.into_iter().filter(|other| !self.receives_something(*other)).flat_map(|other| {
-            let left = self.pairs.left(other).iter().copied();
-            left.filter(|(sender, message)| *sender == from && alike(message))
-        });
-        let mut lost = lost.take(2);
-        let one = lost.next()?;
-        lost.next().is_none().then_some(one)
-    }
-
-    fn receives_something(&self, index: ProcessIndex) -> bool {
-        let calls = self.process(index).into_iter().flat_map(Process::calls);
-        calls.flat_map(|call| call.wait.needs()).any(|need| matches!(need, Need::Message(_)))
     }
 
     /// Somebody waits for a process that is in `MPI_Finalize`, and so does nothing else any more.

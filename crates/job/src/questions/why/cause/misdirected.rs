@@ -1,0 +1,116 @@
+//! A message that went to the wrong rank, where it would have released those that wait.
+//!
+//! That a message like the wanted one went somewhere else proves nothing: a sender may send alike to several. So the message is
+//! sent once more, in a copy of what was seen, to the rank that waits for it; it is the reason only if then nobody waits any more for
+//! ever, and if there is just one such message to choose from. A ring in which each member has sent to somebody else what the next one
+//! wants is a ring: no message of these is more at fault than the others.
+
+use super::stuck::MOST_COMPARED;
+use super::{Case, Reason};
+use crate::questions::why::blocked::{Blocked, blocked};
+use crate::questions::why::cycle;
+use crate::questions::why::messages::Sent;
+use crate::questions::why::snapshot::{Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait};
+use crate::questions::why::verdict::Kind;
+
+/// A receive, and the message that it wants and that went to another rank.
+#[derive(Clone, Copy)]
+struct Astray<'a> {
+    receiver: ProcessIndex,
+    receive: &'a Receive,
+    sent: Sent<'a>,
+}
+
+impl Astray<'_> {
+    /// Alike for messages that one mistake explains: a loop sends the same again.
+    fn route(&self) -> (ProcessIndex, ProcessIndex, ProcessIndex) {
+        (self.sent.0, self.receiver, self.sent.1.to)
+    }
+}
+
+impl Case<'_> {
+    /// Stuck ranks that one message would release, if it had gone to the one of them that waits for it.
+    pub(super) fn misdirected(&self, found: &Blocked) -> Option<Reason> {
+        let receives: Vec<_> = self.receives(found).collect();
+        let receives = self.telling(found, &receives);
+        let mut all = receives.iter().take(MOST_COMPARED).flat_map(|(receiver, receive)| {
+            self.astray(found, *receiver, receive).map(|sent| Astray { receiver: *receiver, receive, sent })
+        });
+        let one = all.next()?;
+        if all.any(|other| other.route() != one.route()) || !self.would_release(found, one) {
+            return None;
+        }
+        let Astray { receiver, receive, sent: (sender, message) } = one;
+        let ring = cycle::cycle(self.snapshot, found);
+        let held = match ring.as_slice() {
+            [] => String::new(),
+            ring => format!(", which holds up {}", self.links(ring)),
+        };
+        let verdict = format!(
+            "rank {} waits for {} that was never sent{held}; rank {} sent {} instead, which nobody receives",
+            self.words.rank(receiver),
+            self.words.message(&receive.matches),
+            self.words.rank(sender),
+            self.words.sent(message)
+        );
+        let next = "look at the destination of that send: at the rank that waits for it, it would release all that wait";
+        let reason = Reason::new(Kind::MESSAGE_NEVER_SENT, verdict, next);
+        let mut reason = reason.blaming(self.culprit(sender)).blaming(self.culprit(receiver));
+        reason.cycle = ring;
+        Some(reason)
+    }
+
+    /// What a receive wants, of messages to others who can never receive them.
+    fn astray<'s>(
+        &'s self,
+        found: &'s Blocked,
+        receiver: ProcessIndex,
+        receive: &Receive,
+    ) -> impl Iterator<Item = Sent<'s>> + use<'s> {
+        let envelope = match receive.matches {
+            Match { from: Peer::One(from), comm, tag: Some(tag) } => Some((from, comm, tag)),
+            _ => None,
+        };
+        envelope.into_iter().flat_map(move |(from, comm, tag)| {
+            let sent = self.process(from).map_or(&[][..], |process| &process.sent);
+            let alike = move |message: &&Message| (message.comm, message.tag) == (comm, tag);
+            let live = |to: ProcessIndex| found.live.get(to as usize).copied().unwrap_or(true);
+            let lost = move |message: &&Message| {
+                let left =
+                    || self.pairs.left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, *message));
+                message.to != receiver && !live(message.to) && left()
+            };
+            sent.iter().filter(alike).filter(lost).map(move |message| (from, message))
+        })
+    }
+
+    /// Whether nobody is stuck any more if the message goes to the one that waits for it.
+    fn would_release(&self, found: &Blocked, one: Astray<'_>) -> bool {
+        let mut snapshot = self.snapshot.clone();
+        let Astray { receiver, sent: (sender, message), .. } = one;
+        if let Some(process) = snapshot.processes.get_mut(sender as usize) {
+            redirect(process, message, receiver);
+        }
+        found.stuck().next().is_some() && blocked(&snapshot, self.acts, false).stuck().next().is_none()
+    }
+}
+
+/// The oldest of these messages goes to another process, and whoever waits in a call for it to be received waits for that one.
+fn redirect(process: &mut Process, message: &Message, to: ProcessIndex) {
+    let same = |known: &Message| (known.to, known.comm, known.tag) == (message.to, message.comm, message.tag);
+    if let Some(sent) = process.sent.iter_mut().find(|sent| same(sent)) {
+        sent.to = to;
+    }
+    let calls = process.threads.iter_mut().filter_map(|thread| thread.call.as_mut());
+    let needs = calls.flat_map(|call| match &mut call.wait {
+        Wait::Nothing => &mut [][..],
+        Wait::All(needs) | Wait::Any(needs) => needs.as_mut_slice(),
+    });
+    for need in needs {
+        if let Need::Receiver(sent) = need
+            && same(sent)
+        {
+            sent.to = to;
+        }
+    }
+}
