@@ -173,7 +173,7 @@ pub struct Request {
     /// (`completed_at` is `head.freed_at`): then it is `head.freed_from`.
     pub completed_from: W64,
     /// Complete receive: rank of the sender; `MPI_PROC_NULL` or `MPI_ANY_SOURCE` if there was no message, or the library did
-    /// not say whose it was.
+    /// not say whose it was. Partitioned send: partitions marked ready since it was started last, plus one; zero before it was started.
     pub source: W32,
     /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none, or the library did not say.
     pub actual_tag: W32,
@@ -181,7 +181,8 @@ pub struct Request {
     pub bytes: W64,
     /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
     /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered. Collective on a file: its number
-    /// on that; meaningless for other operations on files.
+    /// on that; meaningless for other operations on files. Partitioned send: which of the first 64 partitions have been marked ready
+    /// since it was started last, a bit for each.
     pub order: W64,
     /// Send, send and receive: place of its entry in the ring of sent messages plus one, counted without wrapping; zero
     /// for none. Collective, one-sided: handle of its operation, if the function that made it has one.

@@ -310,9 +310,7 @@ impl Process {
 
     /// Since when a thread has been asking again and again, in ticks, however long it paused or computed in between.
     pub fn asking_since(&self, thread: &ThreadFacts) -> Option<u64> {
-        let (now, _) = self.moment();
-        let second = self.clock.ticks(1_000_000_000);
-        derive::status::polling_since(thread.view(), (now, second), |function| self.class(function))
+        thread.view().polling.asking_since(|function| self.class(function).flags.has(Flags::POLLING))
     }
 
     /// How many calls a thread has completed, without those of a loop that it is in and that only asks, cut off to 32 bits: while this

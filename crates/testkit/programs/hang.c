@@ -8,17 +8,14 @@
  * KIND is the kind of the verdict; the line with the comment `here: NAME` must be among the evidence. Programs of the kinds
  * `running`, `slow` and `finished` are correct, and must never be called anything else.
  */
-#include <mpi.h>
+#include "hang.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define LARGE (4 << 20)
 
-static int rank, size;
-static char *large;
+static char large[LARGE];
 
 static void compute_for(double seconds)
 {
@@ -293,7 +290,7 @@ static void barrier_against_allreduce(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* scenario different_order_of_communicators 2 deadlock says 0 -> 1 -> 0 */
+/* scenario different_order_of_communicators 2 deadlock says crossed collectives: rank 0 is in MPI_Barrier at hang.c: */
 static void different_order_of_communicators(void)
 {
     MPI_Comm a, b;
@@ -453,66 +450,15 @@ static void many_messages_in_flight(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-struct scenario {
-    const char *name;
-    void (*run)(void);
-};
-
-static const struct scenario scenarios[] = {
-    {"ring_of_receives", ring_of_receives},
-    {"two_receives", two_receives},
-    {"head_to_head_sends", head_to_head_sends},
-    {"synchronous_sends", synchronous_sends},
-    {"inner_ring", inner_ring},
-    {"receive_against_barrier", receive_against_barrier},
-    {"wait_for_receives", wait_for_receives},
-    {"waitall_in_a_ring", waitall_in_a_ring},
-    {"waitany_nobody_sends", waitany_nobody_sends},
-    {"wildcards_everywhere", wildcards_everywhere},
-    {"probe_for_nothing", probe_for_nothing},
-    {"sendrecv_crossed", sendrecv_crossed},
-    {"self_receive", self_receive},
-    {"subcommunicator_ranks", subcommunicator_ranks},
-    {"reordered_communicator", reordered_communicator},
-    {"other_tag", other_tag},
-    {"other_tag_then_finalize", other_tag_then_finalize},
-    {"two_other_tags", two_other_tags},
-    {"other_communicator", other_communicator},
-    {"other_receiver", other_receiver},
-    {"other_sender", other_sender},
-    {"nothing_sent_then_finalize", nothing_sent_then_finalize},
-    {"one_message_too_few", one_message_too_few},
-    {"never_received", never_received},
-    {"large_never_received", large_never_received},
-    {"different_functions", different_functions},
-    {"barrier_against_allreduce", barrier_against_allreduce},
-    {"different_order_of_communicators", different_order_of_communicators},
-    {"one_skips_a_barrier", one_skips_a_barrier},
-    {"one_leaves_a_loop_early", one_leaves_a_loop_early},
-    {"nonblocking_collective_missing", nonblocking_collective_missing},
-    {"polling_for_nothing", polling_for_nothing},
-    {"iprobe_for_nothing", iprobe_for_nothing},
-    {"lock_never_given_back", lock_never_given_back},
-    {"one_computes", one_computes},
-    {"one_sleeps", one_sleeps},
-    {"sender_computes", sender_computes},
-    {"one_is_stopped", one_is_stopped},
-    {"all_compute", all_compute},
-    {"busy_with_messages", busy_with_messages},
-    {"wildcard_server_idles", wildcard_server_idles},
-    {"many_messages_in_flight", many_messages_in_flight},
-};
-
-int main(int argc, char **argv)
-{
-    alarm(60);
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    large = calloc(LARGE, 1);
-    for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
-        if (!strcmp(scenarios[i].name, argv[1]))
-            scenarios[i].run();
-    MPI_Finalize();
-    return 0;
-}
+SCENARIOS(
+    S(ring_of_receives), S(two_receives), S(head_to_head_sends), S(synchronous_sends), S(inner_ring),
+    S(receive_against_barrier), S(wait_for_receives), S(waitall_in_a_ring), S(waitany_nobody_sends),
+    S(wildcards_everywhere), S(probe_for_nothing), S(sendrecv_crossed), S(self_receive),
+    S(subcommunicator_ranks), S(reordered_communicator), S(other_tag), S(other_tag_then_finalize),
+    S(two_other_tags), S(other_communicator), S(other_receiver), S(other_sender),
+    S(nothing_sent_then_finalize), S(one_message_too_few), S(never_received), S(large_never_received),
+    S(different_functions), S(barrier_against_allreduce), S(different_order_of_communicators),
+    S(one_skips_a_barrier), S(one_leaves_a_loop_early), S(nonblocking_collective_missing),
+    S(polling_for_nothing), S(iprobe_for_nothing), S(lock_never_given_back), S(one_computes), S(one_sleeps),
+    S(sender_computes), S(one_is_stopped), S(all_compute), S(busy_with_messages), S(wildcard_server_idles),
+    S(many_messages_in_flight))

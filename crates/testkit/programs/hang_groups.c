@@ -1,11 +1,8 @@
 /* Programs that hang where some of the ranks must find each other: see hang.c, whose comments have the same form. */
-#include <mpi.h>
+#include "hang.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-static int rank, size;
 static int values[64];
 
 static MPI_Group group_of(int count, const int ranks[])
@@ -81,24 +78,6 @@ static void rings_on_two_communicators(void)
     MPI_Recv(values, 1, MPI_INT, 1 - rank % 2, 3, half, MPI_STATUS_IGNORE); /* here: rings_on_two_communicators */
 }
 
-static const struct scenario {
-    const char *name;
-    void (*run)(void);
-} scenarios[] = {
-#define S(name) {#name, name}
-    S(nobody_starts_an_access), S(shared_lock_of_all), S(group_without_a_member), S(leaders_with_different_tags),
-    S(rings_on_two_communicators),
-};
-
-int main(int argc, char **argv)
-{
-    alarm(60);
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
-        if (!strcmp(scenarios[i].name, argv[1]))
-            scenarios[i].run();
-    MPI_Finalize();
-    return 0;
-}
+SCENARIOS(
+    S(nobody_starts_an_access), S(shared_lock_of_all), S(group_without_a_member),
+    S(leaders_with_different_tags), S(rings_on_two_communicators))

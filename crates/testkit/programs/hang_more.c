@@ -1,14 +1,10 @@
 /* More programs that hang, each in its own way: see hang.c, whose comments have the same form. */
-#include <mpi.h>
+#include "hang.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-static int rank, size;
-static const char *program;
 static int values[4096];
 
 static void receive(int from, int tag, MPI_Comm comm)
@@ -395,34 +391,34 @@ static void alltoallv_lacks_a_part(void)
     MPI_Alltoallv(values, gives, at, MPI_INT, values + 8, expects, at, MPI_INT, MPI_COMM_WORLD); /* here: alltoallv_lacks_a_part */
 }
 
-static const struct scenario {
-    const char *name;
-    void (*run)(void);
-} scenarios[] = {
-#define S(name) {#name, name}
-    S(head_to_head_synchronous), S(waitsome_nobody_sends), S(persistent_receives), S(matched_probe_for_nothing),
-    S(wildcard_and_named), S(receive_against_allreduce), S(intercommunicator_receives),
-    S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other), S(main_waits_for_a_thread), S(polling_with_pauses),
-    S(waitall_lacks_one_of_two), S(one_reads_from_a_pipe), S(another_thread_computes),
-    S(thousands_of_messages_then_another_tag), S(issend_never_received), S(replaced_with_another_tag), S(different_roots),
-    S(gatherv_against_scatterv), S(alltoallw_not_entered), S(duplicate_not_entered),
-    S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some), S(fence_not_entered), S(exposure_never_ended),
-    S(access_never_granted), S(parent_and_children),
-    S(alltoallv_lacks_a_part),
-    S(testall_for_nothing), S(last_one_finalizes_late), S(one_skips_a_neighbourhood), S(nobody_connects),
-};
-
-int main(int argc, char **argv)
+/* scenario ring_with_a_wrong_destination 4 message-never-sent culprit 1 says rank 1 sent a message with tag 7 to rank 3 */
+static void ring_with_a_wrong_destination(void)
 {
-    alarm(60);
-    program = argv[0];
-    int level, threads = argc > 1 && strstr(argv[1], "thread") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
-    MPI_Init_thread(&argc, &argv, threads, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
-        if (!strcmp(scenarios[i].name, argv[1]))
-            scenarios[i].run();
-    MPI_Finalize();
-    return 0;
+    for (int i = 0; i < 20; i++) {
+        send(rank == 1 ? 3 : (rank + 1) % size, 7, MPI_COMM_WORLD);
+        MPI_Recv(values, 1, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* here: ring_with_a_wrong_destination */
+    }
 }
+
+/* scenario nonblocking_write_not_started 3 collective-not-entered culprit 1 says MPI_File_iwrite_all */
+static void nonblocking_write_not_started(void)
+{
+    MPI_File file = file_of_all();
+    MPI_Request request;
+    if (rank != 1) {
+        MPI_File_iwrite_all(file, values, 1, MPI_INT, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: nonblocking_write_not_started */
+    }
+}
+
+SCENARIOS(
+    S(head_to_head_synchronous), S(waitsome_nobody_sends), S(persistent_receives),
+    S(matched_probe_for_nothing), S(wildcard_and_named), S(receive_against_allreduce),
+    S(intercommunicator_receives), S(intercommunicator_barrier_missing), S(threads_that_wait_for_each_other),
+    S(main_waits_for_a_thread), S(polling_with_pauses), S(waitall_lacks_one_of_two), S(one_reads_from_a_pipe),
+    S(another_thread_computes), S(thousands_of_messages_then_another_tag), S(issend_never_received),
+    S(replaced_with_another_tag), S(different_roots), S(gatherv_against_scatterv), S(alltoallw_not_entered),
+    S(duplicate_not_entered), S(file_not_opened_by_all), S(write_not_entered), S(file_closed_by_some),
+    S(fence_not_entered), S(exposure_never_ended), S(access_never_granted), S(testall_for_nothing),
+    S(last_one_finalizes_late), S(one_skips_a_neighbourhood), S(nobody_connects), S(parent_and_children),
+    S(alltoallv_lacks_a_part), S(ring_with_a_wrong_destination), S(nonblocking_write_not_started))

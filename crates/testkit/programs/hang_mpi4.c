@@ -1,13 +1,10 @@
 /* Programs that hang in what came with MPI 4: see hang.c, whose comments have the same form. */
-#include <mpi.h>
+#include "hang.h"
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-static int rank, size;
 static int values[64];
 
-/* scenario partition_never_ready 2 partition-not-ready */
+/* scenario partition_never_ready 2 partition-not-ready culprit 0 says to mark partition 1 of 2 ready (MPI_Pready) of its partitioned send with tag 7, started at hang_mpi4.c */
 static void partition_never_ready(void)
 {
     MPI_Request request;
@@ -55,21 +52,34 @@ static void both_halves_of_isendrecv(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: both_halves_of_isendrecv */
 }
 
-int main(int argc, char **argv)
+/* scenario own_partitions_not_ready 2 partition-not-ready culprit 0 says rank 0 to mark partitions [0,2-3] of 4 ready (MPI_Pready) */
+static void own_partitions_not_ready(void)
 {
-    alarm(60);
-    const char *name = argc > 1 ? argv[1] : "";
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (!strcmp(name, "partition_never_ready"))
-        partition_never_ready();
-    if (!strcmp(name, "persistent_barrier_missing"))
-        persistent_barrier_missing();
-    if (!strcmp(name, "session_receives"))
-        session_receives();
-    if (!strcmp(name, "both_halves_of_isendrecv"))
-        both_halves_of_isendrecv();
-    MPI_Finalize();
-    return 0;
+    MPI_Request request;
+    if (rank == 0)
+        MPI_Psend_init(values, 4, 8, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    else
+        MPI_Precv_init(values, 4, 8, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    if (rank == 0)
+        MPI_Pready(1, request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: own_partitions_not_ready */
 }
+
+/* scenario partitioned_send_not_started 2 partition-not-ready culprit 0 says rank 0 to start its partitioned send with tag 7 (MPI_Start) */
+static void partitioned_send_not_started(void)
+{
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Psend_init(values, 4, 8, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Recv(values, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Precv_init(values, 4, 8, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: partitioned_send_not_started */
+    }
+}
+
+SCENARIOS(
+    S(partition_never_ready), S(persistent_barrier_missing), S(session_receives), S(both_halves_of_isendrecv),
+    S(own_partitions_not_ready), S(partitioned_send_not_started))

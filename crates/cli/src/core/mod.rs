@@ -6,7 +6,9 @@ mod requests;
 
 use crate::exit;
 use crate::render::{Screen, while_working};
+use crate::why;
 use anyhow::{Result, bail};
+use mpiscope_job::evidence::is_evidence;
 use mpiscope_job::postmortem::Postmortem;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,10 +16,10 @@ use std::process::ExitCode;
 /// Show from core files which rank died of what, in which call, and why the others could not go on
 ///
 /// Name the core files of a job, or a directory that contains them, also in one folder per rank. The program must have run
-/// under `mpiscope run`. Exit status: 0 nothing is wrong, 1 a rank died or waited for ever, 2 no core file could be read.
+/// under `mpiscope run`. An evidence file, which has no core files in it, gets the verdict of `mpiscope why`. Exit status: 0 nothing is wrong, 1 a rank died or waited for ever, 2 no core file could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Core files, or directories with core files
+    /// Core files, or directories with core files; or an evidence file
     #[arg(required = true, value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
     /// Everything as JSON (schema mpiscope.core/2)
@@ -27,9 +29,19 @@ pub struct Options {
 
 /// Reads the files and shows the postmortem.
 pub fn core(options: &Options) -> Result<ExitCode> {
-    let files = files::expand(&options.files)?;
-    let postmortem = while_working("reading the core files", || Postmortem::open(&files));
-    if postmortem.deaths.is_empty() {
+    let kept = match options.files.as_slice() {
+        [one] if is_evidence(one) => Some(why::kept_verdict(one)?),
+        _ => None,
+    };
+    let from_evidence = kept.is_some();
+    let postmortem = match kept {
+        Some((job, verdict)) => Postmortem::of_evidence(&job, verdict),
+        None => {
+            let files = files::expand(&options.files)?;
+            while_working("reading the core files", || Postmortem::open(&files))
+        }
+    };
+    if postmortem.deaths.is_empty() && !from_evidence {
         bail!("{}", postmortem.errors.join("\nmpiscope: "));
     }
     let mut screen = Screen::paged();

@@ -18,6 +18,10 @@ const FRAMES: usize = 8;
 
 /// The lines.
 pub fn page(postmortem: &Postmortem) -> Vec<Block> {
+    if postmortem.deaths.is_empty() {
+        let lines = of_evidence(postmortem);
+        return lines.into_iter().chain(conclusions(postmortem)).map(Block::Line).collect();
+    }
     let mut page: Vec<Block> = head(postmortem).into_iter().map(Block::Line).collect();
     if let Some(first) = &postmortem.first {
         page.extend(first_lines(postmortem, first).into_iter().map(Block::Line));
@@ -26,6 +30,16 @@ pub fn page(postmortem: &Postmortem) -> Vec<Block> {
     page.push(table(postmortem).into());
     page.extend(conclusions(postmortem).into_iter().map(Block::Line));
     page
+}
+
+/// What stands for the core files where there are none.
+fn of_evidence(postmortem: &Postmortem) -> Vec<String> {
+    let of = postmortem.size.map_or_else(String::new, |size| format!("{size} ranks; "));
+    let library = if postmortem.library.is_empty() { "unknown MPI library" } else { &postmortem.library };
+    vec![
+        postmortem.command.clone(),
+        format!("  an evidence file, no core files; {of}{library}; job {}", postmortem.jobs.join(", ")),
+    ]
 }
 
 /// Why the ranks could not go on, and what was under way.

@@ -26,8 +26,12 @@ use std::time::{Duration, Instant};
 const APART: Duration = Duration::from_secs(1);
 /// The same, when somebody is about to end the job.
 const APART_AT_THE_END: Duration = Duration::from_millis(300);
-/// Between two readings of how far the ranks are.
+/// Between two readings of how far the ranks are, at most and at least.
 const READINGS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// Between two readings that cost next to nothing: of a job that somebody ends it is then known that it stood still for a second.
+const OFTEN: Duration = Duration::from_millis(400);
+/// How much longer than a reading the pause after it is.
+const SPARING: u32 = 200;
 
 /// What is said of a job that hangs, and where.
 struct Reporter {
@@ -105,11 +109,19 @@ impl Drop for Watch {
     }
 }
 
+/// How long nothing is read after a reading that took so long.
+fn pause_after(reading: Duration, hang_after: Duration) -> Duration {
+    let longest = (hang_after / 8).clamp(READINGS.0, READINGS.1);
+    (reading * SPARING).clamp(OFTEN.min(longest), longest)
+}
+
 impl Reporter {
     fn watch(&self, after: Duration, stopped: &Receiver<()>) {
-        let pause = (after / 8).clamp(READINGS.0, READINGS.1);
+        let mut pause = pause_after(Duration::ZERO, after);
         while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            let began = Instant::now();
             let now = self.job().and_then(|job| progress(&job));
+            pause = pause_after(began.elapsed(), after);
             let still = self.note(now).map_or(Duration::ZERO, |since| since.elapsed());
             if still >= after {
                 let seconds = still.as_secs_f64();
@@ -223,5 +235,19 @@ impl Reporter {
         if let Err(why) = shell.status() {
             complain("run", &format!("--on-hang cannot be run: {why}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_little_is_read_often_and_no_reading_takes_more_than_a_hundredth_of_the_time() {
+        let pause = |reading, after| pause_after(Duration::from_millis(reading), Duration::from_secs(after));
+        assert_eq!(pause(0, 60), OFTEN);
+        assert_eq!(pause(10, 60), Duration::from_secs(2));
+        assert_eq!(pause(400, 60), READINGS.1);
+        assert_eq!(pause(0, 1), Duration::from_millis(125), "as short as asked for");
     }
 }

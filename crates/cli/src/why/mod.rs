@@ -178,12 +178,17 @@ fn live(name: Option<&str>, host_scope: HostScope) -> Result<Look> {
     Ok(seen)
 }
 
-/// The two looks that an evidence file has kept.
-fn of_evidence(path: &Path, stacks: bool) -> Result<Judged> {
+/// The verdict on the two looks that an evidence file has kept.
+pub fn kept_verdict(path: &Path) -> Result<(Job, Verdict)> {
     let Evidence { manifest, job, .. } = evidence::open(path)?;
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(manifest.not_seen);
     let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;
+    Ok((job, found))
+}
+
+fn of_evidence(path: &Path, stacks: bool) -> Result<Judged> {
+    let (job, found) = kept_verdict(path)?;
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 

@@ -13,6 +13,8 @@ use std::sync::atomic::{Ordering, fence};
 
 /// Polls that make a loop.
 pub const LEAST: u32 = 16;
+/// Polls after which a thread does nothing else, if nothing was between them but time: a loop that pauses makes few.
+pub const LEAST_SLOW: u32 = 5;
 /// What lies between two polls of one loop at most, in nanoseconds.
 pub const SPACING_NS: u64 = 100_000;
 
@@ -95,21 +97,26 @@ impl Polling {
     /// [`SPACING_NS`] in ticks.
     pub fn began(&self, polls: impl Fn(u32) -> bool, now: u64, spacing: u64) -> Option<u64> {
         let run = now.saturating_sub(self.since) / u64::from(self.polls.max(1));
-        (self.is_run(polls) && run <= spacing).then_some(self.since)
+        (self.is_run(polls, LEAST) && run <= spacing).then_some(self.since)
+    }
+
+    /// When the loop began that the thread is in, however seldom it asks.
+    pub fn asking_since(&self, polls: impl Fn(u32) -> bool) -> Option<u64> {
+        self.is_run(polls, LEAST_SLOW).then_some(self.since)
     }
 
     /// How many calls the thread has completed, without those of the run that it is in: this number stands still for as long as
     /// a loop only asks. Cut off to 32 bits.
     pub fn steps(&self, polls: impl Fn(u32) -> bool) -> u32 {
-        if self.is_run(polls) { self.polled.wrapping_sub(self.polls) } else { self.completed }
+        if self.is_run(polls, LEAST_SLOW) { self.polled.wrapping_sub(self.polls) } else { self.completed }
     }
 
-    /// Whether the thread does nothing but ask, however seldom.
-    fn is_run(&self, polls: impl Fn(u32) -> bool) -> bool {
+    /// Whether the thread has done nothing but ask, so many times at least.
+    fn is_run(&self, polls: impl Fn(u32) -> bool, least: u32) -> bool {
         // An open call is not among the completed ones, but may have asked already; and a loop may be so fast that no two
         // looks at its record are equal.
         let unbroken = self.completed.wrapping_sub(self.polled).cast_signed().unsigned_abs() <= TORN;
-        unbroken && self.since != 0 && self.polls >= LEAST && self.function.is_some_and(polls)
+        unbroken && self.since != 0 && self.polls >= least && self.function.is_some_and(polls)
     }
 }
 
@@ -147,7 +154,8 @@ mod tests {
     fn a_loop_that_only_asks_takes_no_steps() {
         let steps = |polls, step| asking(polls, step).steps(is_poll);
         assert_eq!((steps(20, 10), steps(5000, 10), steps(5000, 10_000)), (0, 0, 0));
-        assert_eq!(steps(u64::from(LEAST) - 1, 10), LEAST - 1, "no loop yet");
+        assert_eq!(steps(u64::from(LEAST_SLOW), 10_000), 0);
+        assert_eq!(steps(u64::from(LEAST_SLOW) - 1, 10), LEAST_SLOW - 1, "no loop yet");
         let on = Polling { completed: 23, ..asking(20, 10) };
         assert_eq!(on.steps(is_poll), 23);
     }
@@ -158,6 +166,12 @@ mod tests {
         assert_eq!(polling.began(is_poll, 20_003, SPACING), None);
         assert_eq!(polling.ticks, 0);
         assert_eq!(asking(u64::from(LEAST) - 1, 10).began(is_poll, 160, SPACING), None);
+    }
+
+    #[test]
+    fn a_loop_that_pauses_is_known_after_a_few_questions() {
+        assert_eq!(asking(u64::from(LEAST_SLOW), 100_000).asking_since(is_poll), Some(100_000));
+        assert_eq!(asking(u64::from(LEAST_SLOW) - 1, 100_000).asking_since(is_poll), None);
     }
 
     #[test]

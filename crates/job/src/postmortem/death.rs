@@ -78,7 +78,7 @@ impl Death {
         if is_evidence(path) {
             let file = path.display();
             return Err(Error::NotFound(format!(
-                "{file}: an evidence file; `mpiscope why {file}` has the verdict on it, `mpiscope ps` and `inspect` the ranks"
+                "{file}: an evidence file, not a core file; name it alone for the verdict on it"
             )));
         }
         let kept = ProcessFile::open_core(path)?;

@@ -18,6 +18,8 @@ pub use communication::{LastMessage, PendingRequest};
 pub use death::{Death, FrameText};
 pub use first::FirstFailure;
 
+use crate::discover::Job;
+use crate::process::Process;
 use crate::questions::observation::Observation;
 use crate::questions::why::{self, Verdict};
 use crate::symbols::FileSymbols;
@@ -84,6 +86,15 @@ impl Postmortem {
         let size = one.and_then(|d| d.now.size);
         let first = first::first(&deaths);
         Self { schema: SCHEMA, jobs, command, library, size, first, why, deaths, errors }
+    }
+
+    /// What an evidence file says of a job, whose ranks may live: nobody died, and the verdict is the one on both looks that it has kept.
+    pub fn of_evidence(job: &Job, why: Verdict) -> Self {
+        let process = job.images.iter().find_map(|found| Process::read(&found.open().ok()?, None).ok());
+        let known = process.map(|process| (process.command, process.library, process.size));
+        let (command, library, size) = known.unwrap_or_default();
+        let jobs = vec![job.name.clone()];
+        Self { jobs, command, library, size, why, ..Self::new(Vec::new(), Vec::new()) }
     }
 
     /// Whether something is wrong: somebody died of a signal or aborted, or the ranks could not have gone on.

@@ -12,6 +12,7 @@ pub mod history;
 pub mod ledger;
 pub mod live;
 pub mod locks;
+pub mod partitioned;
 mod read;
 mod requests;
 pub mod windows;
@@ -20,6 +21,7 @@ pub use faults::Fault;
 pub use history::History;
 pub use ledger::Ledger;
 pub use locks::Locks;
+pub use partitioned::Partitioned;
 pub use read::{Context, observe, of_image, of_messages};
 pub use windows::Window;
 
@@ -67,6 +69,9 @@ pub struct Observation {
     /// Windows that it is a member of.
     #[serde(default)]
     pub windows: Vec<Window>,
+    /// Partitioned messages that it has made requests for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitioned: Vec<Partitioned>,
     /// The last collectives on each communicator.
     #[serde(default)]
     pub history: Vec<History>,
@@ -196,6 +201,20 @@ pub enum Need {
         what: String,
         /// The kind of verdict that this leads to.
         kind: Action,
+    },
+    /// The other side of a partitioned message: that it is started there, and that the sender, which may be this process, marks all
+    /// its partitions ready.
+    Partitioned {
+        /// Identity of the communicator.
+        comm: u64,
+        /// The other side, as rank of it.
+        peer: u32,
+        /// The tag.
+        tag: i32,
+        /// This process is the sender.
+        sends: bool,
+        /// How often this side was started.
+        starts: u64,
     },
     /// That all processes of its world call `MPI_Init`.
     Start,

@@ -58,6 +58,7 @@ pub fn observe<S: Source>(rank: &Rank<'_, S>, context: &dyn Context) -> Observat
         posted: requests.posted,
         matched: requests.matched,
         collectives: requests.collectives,
+        partitioned: requests.partitioned,
         windows: windows::read(rank, &communicators),
         history: history::read(rank),
         losses: process.losses.clone(),

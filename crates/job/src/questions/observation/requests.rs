@@ -1,7 +1,7 @@
 //! The requests of a process that are under way, as what they need to complete.
 
 use super::communicators::Communicators;
-use super::{Action, Collective, Message, Need, Receive, history};
+use super::{Action, Collective, Message, Need, Partitioned, Receive, history, partitioned};
 use crate::rank::Rank;
 use mpi_abi::{AbiKind, ObjectKind, constant};
 use mpiscope_image::Function;
@@ -61,6 +61,8 @@ pub struct Requests {
     pub matched: Vec<Receive>,
     /// Collectives that were started.
     pub collectives: Vec<Collective>,
+    /// Partitioned messages, also those that are not under way.
+    pub partitioned: Vec<Partitioned>,
 }
 
 /// What reads requests.
@@ -81,6 +83,9 @@ impl<S: Source> Reader<'_, '_, S> {
             let request = record.value;
             let life = Life(request.head.life.get());
             let known = life == Life::LIVE || life == Life::MARKED;
+            if known && !request.is(Flag::SHARED_HANDLE) {
+                found.partitioned.extend(partitioned::of(&request, self.special, || self.place(&request)));
+            }
             let active = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
             if !known || !active || request.is(Flag::SHARED_HANDLE) {
                 continue;
@@ -127,6 +132,7 @@ impl<S: Source> Reader<'_, '_, S> {
                 Need::Receiver(_)
                 | Need::Start
                 | Need::Match { .. }
+                | Need::Partitioned { .. }
                 | Need::Action { .. }
                 | Need::Epoch { .. }
                 | Need::Lock { .. }
@@ -179,13 +185,13 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 
     fn partitioned(&self, request: &Request, peer: i64) -> Option<Need> {
-        let rank = self.special.rank(peer)??;
-        let what = match RequestKind(request.kind.get()) {
-            RequestKind::PSEND => "receive the partitioned message (all partitions ready?)",
-            _ => "mark all partitions ready (MPI_Pready)",
-        };
-        let comm = request.comm_identity.get();
-        Some(Need::Action { comm, rank: i64::from(rank), what: what.to_owned(), kind: Action::Partition })
+        Some(Need::Partitioned {
+            comm: request.comm_identity.get(),
+            peer: self.special.rank(peer)??,
+            tag: request.tag.get().cast_signed(),
+            sends: RequestKind(request.kind.get()) == RequestKind::PSEND,
+            starts: request.starts.get(),
+        })
     }
 
     fn made_by(&self, request: &Request) -> Option<&Function> {
@@ -226,8 +232,8 @@ impl<S: Source> Reader<'_, '_, S> {
     }
 
     fn place(&self, request: &Request) -> Option<String> {
-        let from =
-            if request.is(Flag::PERSISTENT) { &request.started_from } else { &request.head.made_from }.get();
+        let started = request.is(Flag::PERSISTENT) && request.starts.get() != 0;
+        let from = if started { &request.started_from } else { &request.head.made_from }.get();
         (from != 0).then(|| self.rank.place(from)).flatten()
     }
 }

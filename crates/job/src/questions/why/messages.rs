@@ -21,7 +21,7 @@ pub struct Pairs<'a> {
     posted: Vec<(Posted<'a>, Option<Sent<'a>>)>,
     /// Messages that a probe has matched and nobody has received.
     matched: HashSet<*const Message>,
-    /// Messages with a receive waiting for them: how many of the same envelope.
+    /// Messages with a receive waiting for them, or that were received already: how many of the same envelope.
     received: HashMap<(ProcessIndex, ProcessIndex, CommIndex, i32), u32>,
     /// Receives with a message on its way: how many of the same kind.
     found: HashMap<(ProcessIndex, Match), u32>,
@@ -43,7 +43,34 @@ impl<'a> Pairs<'a> {
             let messages = incoming.remove(&receiver).unwrap_or_default();
             pairs.pair(receiver, messages, &process.posted);
         }
+        for (sender, process) in (0..).zip(&snapshot.processes).filter(|(_, process)| !process.lost) {
+            pairs.gone(snapshot, sender, process);
+        }
         pairs
+    }
+
+    /// Messages that a sender's calls wait for to be received, and that are not among those which were not: they have been. (They are
+    /// recorded as sent before the library is called.)
+    fn gone(&mut self, snapshot: &Snapshot, sender: ProcessIndex, process: &Process) {
+        let mut waited: HashMap<(ProcessIndex, CommIndex, i32), u32> = HashMap::new();
+        for need in process.calls().flat_map(|call| call.wait.needs().iter().chain(&call.met)) {
+            if let Need::Receiver(message) = need
+                && snapshot.processes.get(message.to as usize).is_some_and(|to| !to.is_unseen())
+            {
+                *waited.entry((message.to, message.comm, message.tag)).or_default() += 1;
+            }
+        }
+        if waited.is_empty() {
+            return;
+        }
+        for message in &process.sent {
+            if let Some(waited) = waited.get_mut(&(message.to, message.comm, message.tag)) {
+                *waited = waited.saturating_sub(1);
+            }
+        }
+        for ((to, comm, tag), over) in waited.into_iter().filter(|(_, over)| *over > 0) {
+            *self.received.entry((sender, to, comm, tag)).or_default() += over;
+        }
     }
 
     fn pair(&mut self, receiver: ProcessIndex, messages: Vec<Sent<'a>>, posted: &'a [Receive]) {

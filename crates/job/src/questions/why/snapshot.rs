@@ -303,6 +303,12 @@ impl Process {
         self.freed.contains(&comm).then(|| self.entered(comm))
     }
 
+    /// Nothing is known of it.
+    #[must_use]
+    pub fn is_unseen(&self) -> bool {
+        matches!(self.condition, Condition::Unseen(_))
+    }
+
     /// It can never act again.
     #[must_use]
     pub fn is_gone(&self) -> bool {

@@ -87,6 +87,36 @@ fn a_message_to_the_wrong_rank_inside_a_ring_is_the_reason_if_it_would_release_a
 }
 
 #[test]
+fn what_was_sent_after_the_message_that_went_astray_is_not_taken_for_it() {
+    // Rank 1 sent tag 3 to rank 3 instead of rank 2, and then tag 4 to rank 2.
+    let scene = |first: u32, second: u32| {
+        let mut scene = Scene::of(4);
+        scene.receive(0, Peer::One(3), 6).receive(3, Peer::One(2), 4).receive(2, Peer::One(1), 3);
+        scene.receive(1, Peer::One(0), 7);
+        for to in [first, second] {
+            scene.sent(1, to, if to == 2 { 4 } else { 3 });
+        }
+        look(&scene).verdict
+    };
+    assert!(scene(3, 2).contains("rank 1 sent a message with tag 3 to rank 3"), "{}", scene(3, 2));
+    assert!(scene(2, 3).contains("rank 1 sent a message with tag 4 to rank 2"), "{}", scene(2, 3));
+}
+
+#[test]
+fn a_message_that_was_received_is_waited_for_no_more_by_the_one_who_sends() {
+    // Both halves of MPI_Sendrecv: rank 0 has got its message to rank 1 received, and waits for one of rank 1.
+    let mut scene = Scene::of(2);
+    let both = vec![Need::Message(receive(Peer::One(1), 7)), Need::Receiver(message(1, 7))];
+    scene.call(0, "MPI_Sendrecv", Wait::All(both)).collective(1, "MPI_Barrier", 1);
+    assert_eq!(look(&scene).cycle, ["0", "1"]);
+    let mut scene = Scene::of(2);
+    scene.call(0, "MPI_Ssend", Wait::All(vec![Need::Receiver(message(1, 7))])).receive(1, Peer::One(0), 8);
+    assert!(!look(&scene).problem, "it may return at any moment");
+    scene.sent(0, 1, 7);
+    assert!(look(&scene).problem);
+}
+
+#[test]
 fn a_ring_stays_one_if_no_message_is_more_at_fault_than_another_or_releases_all_of_it() {
     // Each has sent to the right, and then waits for the right.
     let mut scene = Scene::of(3);
@@ -486,8 +516,17 @@ fn random_jobs_have_the_stuck_ranks_that_trying_all_sets_finds() {
         let mut scene = random(&mut dice, size);
         // Messages on their way are a matter of their own: here nothing has been sent that fits.
         for process in &mut scene.0.processes {
-            process.sent.clear();
             process.posted.clear();
+            process.sent.iter_mut().for_each(|sent| sent.tag += 10);
+            let calls = process.threads.iter_mut().filter_map(|thread| thread.call.as_mut());
+            for call in calls {
+                let (Wait::All(needs) | Wait::Any(needs)) = &mut call.wait else { continue };
+                for need in needs {
+                    if let Need::Receiver(sent) = need {
+                        sent.tag += 10;
+                    }
+                }
+            }
         }
         let found = blocked(&scene.0, &vec![false; size as usize], false);
         let stuck = found.stuck().fold(0, |set, p| set | 1 << p);

@@ -15,6 +15,7 @@ use mpi_abi::{Abi, FunctionId, Handle};
 use mpiscope_image::objects::Flag;
 use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 
 /// Kinds under short names, for the overlay.
 pub mod kind {
@@ -371,6 +372,10 @@ fn begin<A: Abi>(held: Held<false>, call: &Call<A>, request: &'static Request) {
         request.entry.set(entry);
         request.order.set(order);
         request.error.set(0);
+        if kind == RequestKind::PSEND {
+            request.order.set(0);
+            request.source.set(1);
+        }
     });
     facts::request_started(held, request);
     if kind.sends() && envelope.rank != A::PROC_NULL {
@@ -442,8 +447,23 @@ pub fn ready<A: Abi>(_: &Call<A>, result: c_int, request: A::Handle, first: c_in
         && let Some(held) = hold()
         && let Some(request) = held.requests.find(request.raw())
     {
+        mark(request, first, span);
         facts::partitions_ready(&held, request, first, span);
     }
+}
+
+/// Remembers of a send which partitions are ready. Threads mark partitions of one send side by side.
+#[inline(always)]
+fn mark(request: &Request, first: c_int, span: u64) {
+    if RequestKind(request.kind.get()) != RequestKind::PSEND {
+        return;
+    }
+    let (first, count) = (u32::try_from(first).unwrap_or(u32::MAX), u32::try_from(span).unwrap_or(u32::MAX));
+    let ones: u64 = if count >= u64::BITS { u64::MAX } else { (1 << count) - 1 };
+    if let Some(bits) = ones.checked_shl(first) {
+        request.order.atomic().fetch_or(bits, Ordering::Relaxed);
+    }
+    request.source.atomic().fetch_add(count, Ordering::Relaxed);
 }
 
 /// `MPI_Pready_list`.

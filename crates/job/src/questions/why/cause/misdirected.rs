@@ -75,12 +75,16 @@ impl Case<'_> {
             let sent = self.process(from).map_or(&[][..], |process| &process.sent);
             let alike = move |message: &&Message| (message.comm, message.tag) == (comm, tag);
             let live = |to: ProcessIndex| found.live.get(to as usize).copied().unwrap_or(true);
-            let lost = move |message: &&Message| {
-                let left =
-                    || self.pairs.left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, *message));
-                message.to != receiver && !live(message.to) && left()
+            let left = |message: &Message| {
+                self.pairs.left(message.to).iter().any(|(_, left)| std::ptr::eq(*left, message))
             };
-            sent.iter().filter(alike).filter(lost).map(move |message| (from, message))
+            let lost = move |message: &&Message| message.to != receiver && !live(message.to) && left(message);
+            // What the receiver got with another tag before anything went elsewhere is nearer to what it wants.
+            let instead = move |message: &&Message| {
+                message.to == receiver && message.comm == comm && message.tag != tag && left(message)
+            };
+            let before = sent.iter().take_while(move |message| !instead(message));
+            before.filter(alike).filter(lost).map(move |message| (from, message))
         })
     }
 

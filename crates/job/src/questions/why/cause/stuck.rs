@@ -24,11 +24,11 @@ impl Case<'_> {
         let ended = |process: &Process| matches!(process.condition, Condition::Ended(_));
         let finalized = |process: &Process| process.condition == Condition::Finalized;
         self.gone(found, ended)
+            .or_else(|| self.misdirected(found))
             .or_else(|| self.near_miss(found, MEANT_FOR_IT))
             .or_else(|| self.gone(found, finalized))
             .or_else(|| self.finalizing(found))
             .or_else(|| self.action(found))
-            .or_else(|| self.misdirected(found))
             .or_else(|| self.ring_of_messages(found))
             .or_else(|| self.near_miss(found, u8::MAX))
             .or_else(|| self.ring(found))

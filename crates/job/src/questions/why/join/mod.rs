@@ -13,6 +13,7 @@ mod joined;
 mod locks;
 mod meetings;
 mod parties;
+mod partitions;
 mod remembered;
 pub(super) mod settled;
 mod unreceived;
@@ -280,6 +281,11 @@ impl<'a> Joiner<'a> {
             observation::Need::Action { comm, rank, what, kind } => {
                 let by = u32::try_from(*rank).ok().and_then(|rank| self.partner(seen, *comm, rank));
                 by.map(|by| self.action(vec![by], what, verdict(*kind)))
+            }
+            observation::Need::Partitioned { comm, peer, tag, sends, starts } => {
+                let side =
+                    partitions::Side { comm: *comm, peer: *peer, tag: *tag, sends: *sends, starts: *starts };
+                self.partitioned(seen, &side)
             }
             observation::Need::Match { function, comm, tag, with, kind } => {
                 return self.matched(function, (*comm, *tag), with, *kind).into_iter().collect();

@@ -1,0 +1,103 @@
+//! Partitioned messages (MPI 5.0, chapter "Partitioned Point-to-Point Communication"), as one of their two sides knows them.
+
+use super::requests::Special;
+use crate::RankSet;
+use mpiscope_image::objects::Flag;
+use mpiscope_image::traffic::{Request, RequestKind};
+use serde::{Deserialize, Serialize};
+
+/// Partitions whose state is known one by one.
+const NAMED: u32 = u64::BITS;
+
+/// One side of a partitioned message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partitioned {
+    /// Identity of the communicator.
+    pub comm: u64,
+    /// The other side, as rank of it.
+    pub peer: u32,
+    /// The tag.
+    pub tag: i32,
+    /// It is the sender's side.
+    pub sends: bool,
+    /// How often it was started.
+    pub starts: u64,
+    /// It is started and its completion was not seen.
+    pub active: bool,
+    /// Of a send that is active: what has been marked ready.
+    pub ready: Option<Ready>,
+    /// The line of the start, or of what made the request.
+    pub place: Option<String>,
+}
+
+/// Partitions of a send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// How many there are.
+    pub partitions: u32,
+    /// How many have been marked ready.
+    pub marked: u32,
+    /// Which of the first 64.
+    pub bits: u64,
+}
+
+impl Ready {
+    /// Those that have not been marked: `partitions [1,3-5] of 8`; `None` if all have.
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
+        let Self { partitions, marked, bits } = *self;
+        let missing: RankSet =
+            (0..partitions.min(NAMED)).filter(|partition| bits >> partition & 1 == 0).collect();
+        match missing.0.len() {
+            _ if partitions > NAMED => {
+                let left = partitions.checked_sub(marked).filter(|left| *left > 0)?;
+                Some(format!("{left} of {partitions} partitions"))
+            }
+            0 => None,
+            1 => Some(format!("partition {missing} of {partitions}")),
+            _ => Some(format!("partitions {missing} of {partitions}")),
+        }
+    }
+}
+
+/// What a request says; none if it is no partitioned message, or one with nobody.
+pub fn of(
+    request: &Request,
+    special: Special,
+    place: impl FnOnce() -> Option<String>,
+) -> Option<Partitioned> {
+    let kind = RequestKind(request.kind.get());
+    if !kind.is_partitioned() {
+        return None;
+    }
+    let sends = kind == RequestKind::PSEND;
+    let active = request.is(Flag::ACTIVE) && !request.is(Flag::COMPLETE);
+    let marked = request.source.get().checked_sub(1).filter(|_| sends && active);
+    let (partitions, bits) = (request.partitions.get(), request.order.get());
+    Some(Partitioned {
+        comm: request.comm_identity.get(),
+        peer: special.rank(i64::from(request.peer.get().cast_signed()))??,
+        tag: request.tag.get().cast_signed(),
+        sends,
+        starts: request.starts.get(),
+        active,
+        ready: marked.map(|marked| Ready { partitions, marked, bits }),
+        place: place(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_that_lack_their_mark_are_named_or_counted_if_there_are_many() {
+        let missing = |partitions, marked, bits| Ready { partitions, marked, bits }.missing();
+        assert_eq!(missing(2, 2, 0b11), None);
+        assert_eq!(missing(2, 1, 0b01).as_deref(), Some("partition 1 of 2"));
+        assert_eq!(missing(8, 3, 0b1100_0001).as_deref(), Some("partitions [1-5] of 8"));
+        assert_eq!(missing(64, 64, u64::MAX), None);
+        assert_eq!(missing(200, 199, u64::MAX).as_deref(), Some("1 of 200 partitions"));
+        assert_eq!(missing(200, 200, u64::MAX), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Partitioned messages: what the two sides of one know of each other.
+//!
+//! Both sides are persistent, so that the n-th start of the one belongs to the n-th of the other. A message arrives when both are
+//! started and the sender has marked every partition ready; before the sender has, the one who waits for it may be the sender itself.
+
+use super::{Joiner, Observation};
+use crate::questions::observation::Partitioned;
+use crate::questions::why::Kind;
+use crate::questions::why::snapshot::{Need, ProcessIndex};
+
+/// One side that waits.
+pub struct Side {
+    pub comm: u64,
+    pub peer: u32,
+    pub tag: i32,
+    pub sends: bool,
+    pub starts: u64,
+}
+
+impl Joiner<'_> {
+    /// What a side still needs; `None` if the other one is not known.
+    pub(super) fn partitioned(&self, seen: &Observation, side: &Side) -> Option<Need> {
+        let by = self.partner(seen, side.comm, side.peer)?;
+        let own = self.mine(seen, side);
+        let unmarked = |send: &Partitioned| {
+            let missing = send.ready.filter(|_| send.active)?.missing()?;
+            let at = send.place.as_ref().map_or_else(String::new, |place| format!(", started at {place}"));
+            Some(format!(
+                "mark {missing} ready (MPI_Pready) of its partitioned send with tag {}{at}",
+                side.tag
+            ))
+        };
+        let wait =
+            |by: ProcessIndex, what: &str| Some(self.action(vec![by], what, Kind::PARTITION_NOT_READY));
+        if side.sends
+            && let Some(what) = own.and_then(unmarked)
+        {
+            return wait(self.me, &what);
+        }
+        let slot = self.slots.get(by as usize);
+        // Who was not seen may do anything, also what is asked for here.
+        let Some(other) = slot.and_then(|(_, _, other)| *other) else {
+            return wait(by, "do its part of the partitioned message");
+        };
+        let theirs = other.partitioned.iter().filter(|theirs| {
+            let back = || self.communicators.partner(by, other, side.comm, theirs.peer) == Some(self.me);
+            (theirs.comm, theirs.tag, theirs.sends) == (side.comm, side.tag, !side.sends) && back()
+        });
+        let theirs: Vec<&Partitioned> = theirs.collect();
+        let started = theirs.iter().find(|theirs| theirs.starts >= side.starts);
+        match started {
+            Some(send) if !side.sends => match unmarked(send) {
+                Some(what) => wait(by, &what),
+                None => Some(arriving()),
+            },
+            Some(_) => Some(arriving()),
+            None => wait(by, &not_started(side, &theirs)),
+        }
+    }
+
+    /// The request of this side.
+    fn mine<'o>(&self, seen: &'o Observation, side: &Side) -> Option<&'o Partitioned> {
+        let same = |own: &&Partitioned| {
+            (own.comm, own.peer, own.tag, own.sends) == (side.comm, side.peer, side.tag, side.sends)
+                && own.active
+        };
+        seen.partitioned.iter().find(same)
+    }
+}
+
+/// Nothing is missing any more that the program must do.
+fn arriving() -> Need {
+    Need::Outside { what: "the partitioned message to arrive".into(), kind: Kind::RUNNING }
+}
+
+fn not_started(side: &Side, theirs: &[&Partitioned]) -> String {
+    let (what, made_by) = if side.sends { ("receive", "MPI_Precv_init") } else { ("send", "MPI_Psend_init") };
+    match theirs {
+        [] => format!("make a partitioned {what} with tag {} ({made_by})", side.tag),
+        [one, ..] => {
+            let verb = if one.starts == 0 { "made" } else { "started last" };
+            let at = one.place.as_ref().map_or_else(String::new, |place| format!(", {verb} at {place}"));
+            format!("start its partitioned {what} with tag {} (MPI_Start){at}", side.tag)
+        }
+    }
+}
