@@ -52,7 +52,7 @@ static void both_halves_of_isendrecv(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* here: both_halves_of_isendrecv */
 }
 
-/* scenario own_partitions_not_ready 2 partition-not-ready culprit 0 says rank 0 to mark partitions [0,2-3] of 4 ready (MPI_Pready) */
+/* scenario own_partitions_not_ready 2 partition-not-ready culprit 0 says rank 0 waits for itself to mark partitions [0,2-3] of 4 ready (MPI_Pready) */
 static void own_partitions_not_ready(void)
 {
     MPI_Request request;

@@ -5,6 +5,7 @@
 //! expected or the time is over. A correct program must never get a verdict that means a problem, at no moment.
 
 mod cores;
+mod mutated;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -116,6 +117,7 @@ pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
         format!("{}::why_names_a_rank_without_the_layer_and_proves_nothing_of_it", library.name),
         move || without_layer(&lacking.0, &lacking.1),
     ));
+    trials.push(mutated::trial(subject, library));
     let stripped = Arc::clone(library);
     trials.push(checked(
         format!("{}::why_names_functions_of_an_optimised_program_without_debug_information", library.name),
@@ -398,6 +400,9 @@ fn saved(job: &Job, scenario: &Scenario) -> Result<()> {
         let said: Value = serde_json::from_str(&outcome.stdout).with_context(|| outcome.describe())?;
         let Some(wrong) = differs(&said, scenario) else {
             ensure!(outcome.code() == 1, "{}", outcome.describe());
+            let core = run(&["core".as_ref(), file.as_ref(), "--json".as_ref()])?;
+            let of_core: Value = serde_json::from_str(&core.stdout).with_context(|| core.describe())?;
+            ensure!(of_core["why"]["verdict"] == said["verdict"] && core.code() == 1, "{}", core.describe());
             return Ok(());
         };
         ensure!(Instant::now() < end, "of the evidence file: {wrong}\n{said:#}");

@@ -311,7 +311,7 @@ fn outside(idle: &Idle) -> String {
 }
 
 /// `in MPI_Recv at ring.c:13`.
-fn place(call: &Call) -> String {
+pub fn place(call: &Call) -> String {
     let how = if call.polling { "polling with" } else { "in" };
     match &call.place {
         Some(place) => format!("{how} {} at {place}", call.function),

@@ -44,10 +44,10 @@ impl Case<'_> {
         let ring = cycle::cycle(self.snapshot, found);
         let held = match ring.as_slice() {
             [] => String::new(),
-            ring => format!(", which holds up {}", self.links(ring)),
+            ring => format!("; hence {}", self.links(ring)),
         };
         let verdict = format!(
-            "rank {} waits for {} that was never sent{held}; rank {} sent {} instead, which nobody receives",
+            "rank {} waits for {} that was never sent; rank {} sent {} instead, which nobody receives{held}",
             self.words.rank(receiver),
             self.words.message(&receive.matches),
             self.words.rank(sender),

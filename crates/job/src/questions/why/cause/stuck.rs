@@ -7,7 +7,7 @@ use crate::questions::why::snapshot::{
     Condition, Match, Message, Need, Peer, Process, ProcessIndex, Receive, Wait,
 };
 use crate::questions::why::verdict::Kind;
-use crate::questions::why::words::{ranks, verb};
+use crate::questions::why::words::{place, ranks, verb};
 use crate::questions::why::{collectives, cycle};
 use std::collections::{HashMap, HashSet};
 
@@ -198,10 +198,18 @@ impl Case<'_> {
             let needs =
                 self.process(stuck).into_iter().flat_map(Process::calls).flat_map(|call| call.wait.needs());
             for need in needs {
-                let Need::Action { by, kind, .. } = need else { continue };
+                let Need::Action { by, kind, what, .. } = need else { continue };
                 let verdict = format!("rank {} waits for {}", self.words.rank(stuck), self.words.need(need));
                 let by = self.snapshot.party(*by);
                 let Some(first) = by.first() else { continue };
+                if by == [stuck] {
+                    let call = self.process(stuck).and_then(|process| process.calls().next());
+                    let inside = call.map_or_else(String::new, |call| format!(", {}", place(call)));
+                    let verdict =
+                        format!("rank {} waits for itself to {what}{inside}", self.words.rank(stuck));
+                    let next = "it must do that before it waits, or another thread of it meanwhile";
+                    return Some(Reason::new(*kind, verdict, next).blaming(self.culprit(stuck)));
+                }
                 let (which, next) = match by {
                     [_] => ("which".to_owned(), "look at what that rank waits for"),
                     _ => (

@@ -23,6 +23,8 @@ pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [P
     for (me, (_, _, seen)) in (0..).zip(slots) {
         let Some(seen) = seen else { continue };
         let mut sent: Option<ByPeer<'_>> = None;
+        // Each with its place among all that this process has sent; those come first that are too old to have one.
+        let (mut left, mut place): (Vec<(usize, Message)>, Option<Order>) = (Vec::new(), None);
         for (comm, peer, to, other) in partners(slots, communicators, me, seen) {
             let taken = taken(other, comm);
             let missing = peer.sent.saturating_sub(taken.received);
@@ -42,15 +44,31 @@ pub fn add(slots: &[Slot<'_>], communicators: &Communicators, processes: &mut [P
             let found = outstanding(missing, peer.sent_tags.wrapping_sub(taken.received_tags), mine, theirs);
             let Some(process) = processes.get_mut(me as usize) else { continue };
             process.lost |= (found.len() as u64) < missing;
-            process.sent.extend(found.into_iter().map(|(tag, message)| Message {
-                to,
-                comm: index,
-                tag,
-                bytes: message.map_or(0, |message| message.bytes),
-                place: message.and_then(|message| message.place.as_deref().map(Arc::from)),
+            left.extend(found.into_iter().map(|(tag, message)| {
+                let at = message
+                    .and_then(|message| places(&mut place, seen).get(&std::ptr::from_ref(message)).copied());
+                let message = Message {
+                    to,
+                    comm: index,
+                    tag,
+                    bytes: message.map_or(0, |message| message.bytes),
+                    place: message.and_then(|message| message.place.as_deref().map(Arc::from)),
+                };
+                (at.map_or(0, |at| at + 1), message)
             }));
         }
+        left.sort_by_key(|(at, _)| *at);
+        if let Some(process) = processes.get_mut(me as usize) {
+            process.sent.extend(left.into_iter().map(|(_, message)| message));
+        }
     }
+}
+
+/// Where each message stands among those that a process has sent lately.
+type Order = HashMap<*const observation::Message, usize>;
+
+fn places<'o>(known: &'o mut Option<Order>, seen: &Observation) -> &'o Order {
+    known.get_or_insert_with(|| seen.sent.iter().map(std::ptr::from_ref).zip(0..).collect())
 }
 
 /// Messages that wait on a communicator of a process and have no receive.

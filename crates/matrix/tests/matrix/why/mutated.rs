@@ -1,0 +1,101 @@
+//! Random programs with one mistake in each (`mutated.c`): `why` must call it a problem, of a kind that follows from the mistake, and the
+//! rank that made it must be among those that it names. Without a mistake nothing may ever be called a problem.
+//!
+//! `MPISCOPE_MUTATIONS=20 MPISCOPE_MATRIX=1 cargo test -p mpiscope-matrix -- why_names_the_rank_that_made_the_mistake` tries 20 programs
+//! with each mistake on every library.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use libtest_mimic::Trial;
+use mpiscope_testkit::mpi::Library;
+use mpiscope_testkit::program::{Needs, Program};
+use mpiscope_testkit::trials::checked;
+use serde_json::Value;
+
+use super::{HARMLESS, LIMIT, ask};
+use crate::inspected::job::Job;
+use crate::subject::Subject;
+
+/// How many programs are tried.
+const VARIABLE: &str = "MPISCOPE_MUTATIONS";
+/// What a sender, a receiver or a member of a communicator can do wrong, and what may come of it: others may meet an effect of it first.
+const MISTAKES: [(&str, &[&str]); 9] = [
+    ("none", &[]),
+    ("tag", &["message-never-sent", "deadlock"]),
+    ("destination", &["message-never-sent", "message-never-received", "deadlock"]),
+    ("source", &["message-never-sent", "message-never-received", "deadlock"]),
+    ("no_send", &["message-never-sent", "collective-not-entered", "deadlock"]),
+    ("no_receive", &["message-never-sent", "message-never-received", "deadlock"]),
+    ("no_collective", &["collective-mismatch", "collective-not-entered", "deadlock"]),
+    ("function", &["collective-mismatch", "deadlock"]),
+    ("communicator", &["collective-mismatch", "collective-not-entered", "deadlock"]),
+];
+
+/// One for each library; left out if nobody says how many programs are to be tried.
+pub fn trial(subject: &Arc<Subject>, library: &Arc<Library>) -> Trial {
+    let name = format!("{}::why_names_the_rank_that_made_the_mistake_in_random_programs", library.name);
+    let Some(count) = std::env::var(VARIABLE).ok().and_then(|count| count.parse::<usize>().ok()) else {
+        return crate::skipped(name, "MPISCOPE_MUTATIONS says how many programs are tried");
+    };
+    let with = (Arc::clone(subject), Arc::clone(library));
+    checked(name, move || all(&with.0, &with.1, count))
+}
+
+fn all(subject: &Subject, library: &Library, count: usize) -> Result<()> {
+    let (mut wrong, mut hung) = (Vec::new(), 0);
+    for seed in 1..=count {
+        for (mistake, kinds) in MISTAKES {
+            match one(subject, library, seed, mistake, kinds) {
+                Ok(said) => hung += usize::from(said),
+                Err(error) => wrong.push(format!("mutated {seed} {mistake}: {error:#}")),
+            }
+        }
+    }
+    eprintln!(
+        "{}: {} programs, {hung} of them hung, {} verdicts wrong",
+        library.name,
+        count * MISTAKES.len(),
+        wrong.len()
+    );
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    ensure!(count == 0 || hung > 0, "none of them hung");
+    Ok(())
+}
+
+/// Whether it hung; an error if the verdict on it is wrong.
+fn one(subject: &Subject, library: &Library, seed: usize, mistake: &str, kinds: &[&str]) -> Result<bool> {
+    let program = Program { name: "mutated", ranks: 2 + seed % 4, needs: Needs::Nothing };
+    let mut job = Job::start_of(&program, subject, library, &[&seed.to_string(), mistake], &[])?;
+    let end = Instant::now() + LIMIT;
+    let mut last = Value::Null;
+    loop {
+        // It has ended: nothing went wrong in it, or the library let it pass.
+        let Ok((said, _)) = ask(&mut job) else { return Ok(false) };
+        let wrong = made_by(&job);
+        let Some(said) = said else { continue };
+        let kind = said["kind"].as_str().unwrap_or_default();
+        let problem = !HARMLESS.contains(&kind);
+        match wrong {
+            None => ensure!(!problem, "nothing is wrong in it: {said:#}"),
+            Some(wrong) if problem => {
+                ensure!(kinds.contains(&kind), "{kind} is none of {kinds:?}: {said:#}");
+                let culprits = said["culprits"].as_array().into_iter().flatten();
+                let mut named = culprits.filter_map(|culprit| culprit["ranks"].as_str());
+                ensure!(named.any(|ranks| ranks == wrong), "rank {wrong} is not named: {said:#}");
+                return Ok(true);
+            }
+            Some(_) => {}
+        }
+        last = if last.is_null() || problem { said } else { last };
+        ensure!(Instant::now() < end, "neither the end nor a problem: {last:#}");
+    }
+}
+
+/// The rank with the mistake, as the program says; `None` for a program without one, and before it has said so.
+fn made_by(job: &Job) -> Option<String> {
+    let said = job.stderr();
+    let line = said.lines().find_map(|line| line.strip_prefix("the mistake is made by rank "))?;
+    line.split(' ').next().map(str::to_owned)
+}

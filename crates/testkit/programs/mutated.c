@@ -1,0 +1,130 @@
+/* A random program of communication that is correct, with one mistake in it: `mutated SEED MISTAKE`.
+ *
+ * All ranks draw the same steps from the seed: messages between two ranks, shifts around the ring, collectives on one of two
+ * communicators. The mistake is made by one rank in one step; rank 0 says which.
+ * Every message has the number of its step as tag and is sent synchronously, so that what nobody receives is missed.
+ * Mistakes: none, tag, destination, source, no_send, no_receive, no_collective, function, communicator.
+ */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEPS 24
+
+static int rank, size;
+static uint64_t state;
+static MPI_Comm comms[2];
+
+static int below(int end)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (int)((state >> 33) % (uint64_t)end);
+}
+
+enum kind { MESSAGE, SHIFT, BARRIER, BCAST, ALLREDUCE, KINDS };
+
+struct step {
+    enum kind kind;
+    int from, to, comm;
+};
+
+static int is(const char *mistake, const char *name)
+{
+    return !strcmp(mistake, name);
+}
+
+/* What the mistake can be made in. */
+static int fits(const char *mistake, const struct step *step)
+{
+    if (is(mistake, "destination") || is(mistake, "source"))
+        return step->kind == MESSAGE && size > 2;
+    if (is(mistake, "tag") || is(mistake, "no_send") || is(mistake, "no_receive"))
+        return step->kind == MESSAGE;
+    return step->kind >= BARRIER;
+}
+
+static void message(const struct step *step, int tag, const char *mistake)
+{
+    int value = tag, to = step->to, from = step->from;
+    if (is(mistake, "destination"))
+        to = (to + 1) % size == step->from ? (to + 2) % size : (to + 1) % size;
+    if (is(mistake, "source"))
+        from = (from + 1) % size == step->to ? (from + 2) % size : (from + 1) % size;
+    MPI_Comm comm = comms[is(mistake, "communicator") ? 1 - step->comm : step->comm];
+    if (rank == step->from && !is(mistake, "no_send"))
+        MPI_Ssend(&value, 1, MPI_INT, to, is(mistake, "tag") ? tag + 1000 : tag, comm);
+    if (rank == step->to && !is(mistake, "no_receive"))
+        MPI_Recv(&value, 1, MPI_INT, from, tag, comm, MPI_STATUS_IGNORE);
+}
+
+static void perform(const struct step *step, int tag, const char *mistake)
+{
+    int value = rank, sum;
+    MPI_Comm comm = comms[is(mistake, "communicator") ? 1 - step->comm : step->comm];
+    enum kind kind = step->kind;
+    if (is(mistake, "no_collective"))
+        return;
+    if (is(mistake, "function"))
+        kind = kind == BARRIER ? ALLREDUCE : BARRIER;
+    switch (kind) {
+    case MESSAGE:
+        message(step, tag, mistake);
+        break;
+    case SHIFT:
+        MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % size, tag, &sum, 1, MPI_INT, (rank + size - 1) % size, tag, comm,
+                     MPI_STATUS_IGNORE);
+        break;
+    case BARRIER:
+        MPI_Barrier(comm);
+        break;
+    case BCAST:
+        MPI_Bcast(&value, 1, MPI_INT, step->from, comm);
+        break;
+    default:
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    alarm(90);
+    const char *mistake = argc > 2 ? argv[2] : "none";
+    int seed = argc > 1 ? atoi(argv[1]) : 1, wrong = -1, which = -1;
+    struct step steps[STEPS];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
+    MPI_Comm_set_name(comms[0], "first");
+    MPI_Comm_set_name(comms[1], "second");
+    state = 0x9e3779b97f4a7c15u * (uint64_t)(seed + 1);
+    for (int i = 0; i < STEPS; i++) {
+        steps[i].kind = (enum kind)below(KINDS);
+        steps[i].from = below(size);
+        steps[i].to = (steps[i].from + 1 + below(size - 1)) % size;
+        steps[i].comm = below(2);
+    }
+    for (int tries = 0; tries < 1000 && !is(mistake, "none") && which < 0; tries++) {
+        int at = below(STEPS);
+        if (fits(mistake, &steps[at]))
+            which = at;
+    }
+    if (which >= 0) {
+        int receives = is(mistake, "source") || is(mistake, "no_receive");
+        wrong = steps[which].kind != MESSAGE ? below(size) : receives ? steps[which].to : steps[which].from;
+    }
+    if (rank == 0 && which >= 0)
+        fprintf(stderr, "the mistake is made by rank %d in step %d\n", wrong, which);
+    for (int i = 0; i < STEPS; i++)
+        perform(&steps[i], i, i == which && rank == wrong ? mistake : "none");
+    /* Nobody leaves before all are done. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
