@@ -400,7 +400,7 @@ static void ring_with_a_wrong_destination(void)
     }
 }
 
-/* scenario nonblocking_write_not_started 3 collective-not-entered culprit 1 says MPI_File_iwrite_all */
+/* scenario nonblocking_write_not_started 3 collective-not-entered culprit 1 without openmpi-4.1,openmpi-5.0 says MPI_File_iwrite_all */
 static void nonblocking_write_not_started(void)
 {
     MPI_File file = file_of_all();
