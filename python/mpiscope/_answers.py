@@ -1971,6 +1971,8 @@ class Report(Record):
     sections: ReportSections
     #: Of these, out of a process.
     sent: int
+    #: See the module; none of a job that was not followed while it ran.
+    serialisation_efficiency: Optional[float]
     #: Processes that were started under the layer and never called MPI.
     silent: Rows[ReportSilent]
     sites: Rows[ReportJobSite]
@@ -1980,6 +1982,8 @@ class Report(Record):
     thread_s: float
     #: Whether the ranks recorded times.
     times: bool
+    #: See the module.
+    transfer_efficiency: Optional[float]
     #: Version of this program.
     version: str
     #: Who waited for whom, as far as it was seen.
@@ -2201,11 +2205,11 @@ class ReportHostReport(Record):
 class ReportIterations(Record):
     """The iterations of a run."""
 
-    #: Collectives of each.
+    #: Collectives of each; zero if the program has marked them.
     collectives: int
     #: About how many there were.
     count: int
-    #: Their functions, as far as they are different, in order.
+    #: Their functions, as far as they are different, in order; of marked ones ``MPI_Pcontrol``.
     functions: List[str]
     #: How long one took in the mean, in seconds.
     mean_s: float
@@ -2564,6 +2568,10 @@ class ReportWaits(Record):
     estimated: Optional[ReportEstimated]
     #: Most time first.
     list: Rows[ReportLost]
+    #: Locks of windows that were asked for.
+    locks: int
+    #: Of these, those that were seen with all that could have held them up.
+    locks_seen: int
     #: How often the ranks were looked at while they ran, with the last look; 1 if only that was.
     looks: int
     #: Whether messages were recorded one by one: without, only collectives were looked at.
@@ -2601,8 +2609,13 @@ class ReportWindow(Record):
     parallel_efficiency: Optional[float]
     #: The resident memory of each rank in bytes, the mean of what was seen.
     resident: Optional[List[Optional[int]]]
+    #: What waiting for others inside of MPI leaves of the communication efficiency; none where that was not looked
+    #: for.
+    serialisation_efficiency: Optional[float]
     #: Which of ``Windows::ranks`` worked longest.
     slowest: Optional[int]
+    #: What the rest of the time in MPI leaves of it: both multiplied are the communication efficiency.
+    transfer_efficiency: Optional[float]
 
 
 class ReportWindows(Record):
@@ -2620,6 +2633,9 @@ class ReportWindows(Record):
     said: List[str]
     #: Length of each; the last one may not be full.
     seconds: float
+    #: Seconds that each rank waited for others inside of MPI, with what was estimated; empty where nobody looked for
+    #: that.
+    waited_s: Optional[List[float]]
 
 
 class ReportWorldReport(Record):
