@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::notes;
 use super::overlay::Overlay;
+use super::sharing::{self, Argument, Hook, Shared};
 use super::table::{Kinds, Row};
 
 const HEAD: &str = "\
@@ -19,40 +20,103 @@ const HEAD: &str = "\
 
 ";
 
-/// One `hook!`, `rare_hook!` or `look_up_hook!` for each function whose hook is not written by hand.
+/// Functions that programs call most often: their hooks are not shared, which would cost each call some instructions.
+const OWN: &[&str] = &[
+    "MPI_Accumulate",
+    "MPI_Allgather",
+    "MPI_Allreduce",
+    "MPI_Alltoall",
+    "MPI_Bcast",
+    "MPI_Get",
+    "MPI_Irecv",
+    "MPI_Isend",
+    "MPI_Put",
+    "MPI_Recv",
+    "MPI_Reduce",
+    "MPI_Send",
+    "MPI_Sendrecv",
+];
+
+/// The hooks of all functions whose hook is not written by hand: a `hook!` or `rare_hook!` for each that does something of its own,
+/// a `look_up_hook!` for each function that only looks something up.
 pub fn hooks(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
+    let rows = || rows.iter().filter(|row| has_hook(row, overlay));
     let mut text = HEAD.to_owned();
-    for row in rows.iter().filter(|row| has_hook(row, overlay)) {
-        let params: Vec<String> = row
-            .params
-            .iter()
-            .map(|p| Ok(format!("{}: {}", p.ident(), kinds.rust_type(row, p)?)))
-            .collect::<Result<_>>()?;
-        if looks_up(row, overlay) {
-            let note = braces(&note(row, overlay));
-            let _ = writeln!(
-                text,
-                "look_up_hook! {{\n    {} ({})\n    note {note}\n}}",
-                row.name,
-                params.join(", ")
-            );
-            continue;
-        }
-        let head = match (is_frequent(row), row.properties.class.as_str()) {
-            (false, _) => "rare_hook! {\n",
-            // They take longer than a function call.
-            (true, "collective" | "one-sided") => "hook! {\n    sizes outlined\n",
-            (true, _) => "hook! {\n    sizes inlined\n",
-        };
-        let _ = writeln!(text, "{head}    {} ({})", row.name, params.join(", "));
-        let _ = writeln!(text, "    note {}", braces(&note(row, overlay)));
-        let _ = writeln!(text, "    bytes {}", braces(&notes::bytes(row, overlay)));
-        for field in ["before", "after"] {
-            let _ = writeln!(text, "    {field} {}", braces(&overlay.hooks(row, field).join(", ")));
-        }
-        text.push_str("}\n");
+    let hooks: Vec<Hook> = rows()
+        .filter(|row| !looks_up(row, overlay))
+        .map(|row| hook(row, kinds, overlay))
+        .collect::<Result<_>>()?;
+    for (hook, also) in sharing::groups(&hooks, OWN) {
+        text.push_str(&written(hook, &also));
     }
+    look_ups(&mut text, rows().filter(|row| looks_up(row, overlay)), kinds, overlay)?;
     Ok(text)
+}
+
+fn hook<'a>(row: &'a Row, kinds: &Kinds, overlay: &Overlay) -> Result<Hook<'a>> {
+    let head = match (is_frequent(row), row.properties.class.as_str()) {
+        (false, _) => "rare_hook! {\n",
+        // They take longer than a function call.
+        (true, "collective" | "one-sided") => "hook! {\n    sizes outlined\n",
+        (true, _) => "hook! {\n    sizes inlined\n",
+    };
+    let blocks = vec![
+        ("note", note(row, overlay)),
+        ("bytes", notes::bytes(row, overlay)),
+        ("before", overlay.hooks(row, "before").join(", ")),
+        ("after", overlay.hooks(row, "after").join(", ")),
+    ];
+    Hook::new(row, kinds, head.to_owned(), blocks)
+}
+
+/// The invocation for a hook and those that it serves too.
+fn written(hook: &Hook, also: &[&Hook]) -> String {
+    let is_shared = !also.is_empty();
+    let of = |argument: &Argument| match is_shared {
+        true => format!("{}: {}", argument.name, argument.shared.rust_type()),
+        false => format!("{}: {}", argument.name, argument.own),
+    };
+    let mut text = format!("{}    {} ({})\n", hook.head, hook.row.name, list(hook.arguments.iter().map(of)));
+    if is_shared {
+        let are = |shared: &Shared| {
+            let those = hook.arguments.iter().filter(|argument| argument.shared == *shared);
+            braces(&list(those.map(|argument| argument.name.clone())))
+        };
+        let also = list(also.iter().map(|hook| hook.row.name.clone()));
+        let _ = writeln!(text, "    also {}", braces(&also));
+        let _ = writeln!(text, "    counts {} vectors {}", are(&Shared::Count), are(&Shared::Vector));
+    }
+    for (name, block) in &hook.blocks {
+        let _ = writeln!(text, "    {name} {}", braces(block));
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// A `look_up_hook!` for each function, and a `recorded_look_up!` for all with the same types and object.
+fn look_ups<'a>(
+    text: &mut String,
+    rows: impl Iterator<Item = &'a Row>,
+    kinds: &Kinds,
+    overlay: &Overlay,
+) -> Result<()> {
+    let hooks: Vec<Hook> = rows
+        .map(|row| Hook::called(row, kinds, vec![("note", note(row, overlay))]))
+        .collect::<Result<_>>()?;
+    for (first, also) in sharing::groups(&hooks, &[]) {
+        let recorded = format!("recorded_{}", first.row.name);
+        for hook in std::iter::once(first).chain(also) {
+            let params = list(hook.arguments.iter().map(|a| format!("{}: {}", a.name, a.own)));
+            let passed = list(hook.arguments.iter().map(passed));
+            let _ = writeln!(text, "look_up_hook! {{\n    {} ({params})", hook.row.name);
+            let _ = writeln!(text, "    note {}", braces(&hook.blocks[0].1));
+            let _ = writeln!(text, "    recorded {recorded} ({passed})\n}}");
+        }
+        let params = list(first.arguments.iter().map(|a| format!("{}: {}", a.name, a.shared.rust_type())));
+        let _ = writeln!(text, "recorded_look_up! {{\n    {recorded} ({params})");
+        let _ = writeln!(text, "    note {}\n}}", braces(&first.blocks[0].1));
+    }
+    Ok(())
 }
 
 /// The number and both names of every exported function, `MPI_Pcontrol` and others with a hook by hand included.
@@ -94,6 +158,20 @@ fn is_frequent(row: &Row) -> bool {
 fn note(row: &Row, overlay: &Overlay) -> String {
     let note = notes::noted(row, overlay);
     note.iter().map(|(field, value)| format!("{field}: {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// An argument with its type in what is shared.
+fn passed(argument: &Argument) -> String {
+    let name = &argument.name;
+    match argument.own.as_str() {
+        own if own == argument.shared.rust_type() => name.clone(),
+        own if own.starts_with("*mut") => format!("{name}.cast_const().cast()"),
+        _ => format!("{name}.cast()"),
+    }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
 }
 
 fn braces(inside: &str) -> String {

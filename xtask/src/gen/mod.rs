@@ -13,6 +13,7 @@ mod notes;
 mod output;
 mod overlay;
 mod properties;
+mod sharing;
 mod standard;
 mod table;
 

@@ -166,6 +166,13 @@ impl Kinds {
         Ok(if row.has("c") && large != "-" { large } else { small })
     }
 
+    /// Whether parameters of a kind are an `int` in a function and wider in its large-count variant: others, such as `MPI_Aint` and
+    /// `MPI_Count`, are as wide in both.
+    pub fn widens(&self, row: &Row, kind: &str) -> bool {
+        let types = self.0.get(kind).filter(|_| row.has("c") || row.has("has_c"));
+        types.is_some_and(|(small, large)| small == "int" && large != "-" && large != "int")
+    }
+
     /// The type of a parameter in Rust, as wide as its register on LP64, generic over `A: Abi`.
     pub fn rust_type(&self, row: &Row, param: &Param) -> Result<String> {
         let base = match self.c_type(row, &param.kind)? {

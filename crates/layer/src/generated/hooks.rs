@@ -15,6 +15,8 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Abi_set_fortran_info (info: A::Handle)
+    also { MPI_Comm_flush_buffer, MPI_Session_flush_buffer, MPI_Win_sync }
+    counts { } vectors { }
     note { object: info }
     bytes { }
     before { }
@@ -44,29 +46,22 @@ hook! {
     after { objects::windows::accumulate(target_rank, win) }
 }
 rare_hook! {
-    MPI_Add_error_class (errorclass: *mut c_int)
+    MPI_Add_error_class (errorclass: usize)
+    also { MPI_Close_port, MPI_Free_mem, MPI_Remove_error_class, MPI_Remove_error_code, MPI_Remove_error_string }
+    counts { } vectors { }
     note { }
     bytes { }
     before { }
     after { }
 }
 rare_hook! {
-    MPI_Add_error_code (errorclass: c_int, errorcode: *mut c_int)
+    MPI_Add_error_code (errorclass: usize, errorcode: usize)
+    also { MPI_Add_error_string, MPI_Buffer_attach, MPI_Buffer_attach_c, MPI_Buffer_detach, MPI_Buffer_detach_c, MPI_Status_set_cancelled }
+    counts { } vectors { }
     note { }
     bytes { }
     before { }
     after { }
-}
-rare_hook! {
-    MPI_Add_error_string (errorcode: c_int, string: *const c_char)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-look_up_hook! {
-    MPI_Address (location: *const c_void, address: *mut i64)
-    note { }
 }
 hook! {
     sizes outlined
@@ -85,14 +80,9 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Allgather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Allgather_init_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -100,36 +90,27 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
+    MPI_Allgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, comm: A::Handle)
+    also { MPI_Allgatherv_c }
+    counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
     before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Allgatherv_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Allgatherv_init_c }
+    counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
-    MPI_Allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Alloc_mem (size: i64, info: A::Handle, baseptr: *mut c_void)
+    MPI_Alloc_mem (size: usize, info: A::Handle, baseptr: usize)
+    also { MPI_Lookup_name, MPI_Publish_name, MPI_Unpublish_name }
+    counts { } vectors { }
     note { object: info }
     bytes { }
     before { }
@@ -145,21 +126,18 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Allreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    MPI_Allreduce_c (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    also { MPI_Exscan, MPI_Exscan_c, MPI_Scan, MPI_Scan_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Allreduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Allreduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Allreduce_init (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Allreduce_init_c, MPI_Exscan_init, MPI_Exscan_init_c, MPI_Scan_init, MPI_Scan_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter_initialisation(comm) }
@@ -182,14 +160,9 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Alltoall_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Alltoall_init_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -197,29 +170,18 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: recvtype }
-    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
+    MPI_Alltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtype: A::Handle, comm: A::Handle)
+    also { MPI_Alltoallv_c }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype }
-    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Alltoallv_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtype: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Alltoallv_init_c }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
@@ -227,29 +189,18 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle)
-    note { object: comm }
-    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
+    MPI_Alltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtypes: *const A::Handle, comm: A::Handle)
+    also { MPI_Alltoallw_c }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm }
-    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Alltoallw_init (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtypes: *const A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Alltoallw_init_c }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
@@ -257,17 +208,17 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Attr_delete (comm: A::Handle, keyval: c_int)
+    also { MPI_Comm_delete_attr }
+    counts { } vectors { }
     note { object: comm }
     bytes { }
     before { }
     after { objects::attributes::comm_delete }
 }
-look_up_hook! {
-    MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
-    note { object: comm }
-}
 rare_hook! {
     MPI_Attr_put (comm: A::Handle, keyval: c_int, attribute_val: *const c_void)
+    also { MPI_Comm_set_attr }
+    counts { } vectors { }
     note { object: comm }
     bytes { }
     before { }
@@ -305,14 +256,9 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Bcast_init (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Bcast_init_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Bcast_init (buffer: usize, count: Count, datatype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Bcast_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter_initialisation(comm) }
@@ -320,61 +266,22 @@ rare_hook! {
 }
 hook! {
     sizes inlined
-    MPI_Bsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send_rare(dest, tag, comm) }
-}
-hook! {
-    sizes inlined
-    MPI_Bsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
+    MPI_Bsend (buf: usize, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
+    also { MPI_Bsend_c, MPI_Rsend, MPI_Rsend_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send_rare(dest, tag, comm) }
 }
 rare_hook! {
-    MPI_Bsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Bsend_init (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Bsend_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Bsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Buffer_attach (buffer: *const c_void, size: c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Buffer_attach_c (buffer: *const c_void, size: i64)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Buffer_detach (buffer_addr: *mut c_void, size: *mut c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Buffer_detach_c (buffer_addr: *mut c_void, size: *mut i64)
-    note { }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Buffer_flush ()
@@ -397,32 +304,14 @@ rare_hook! {
     before { }
     after { traffic::nonblocking::cancel }
 }
-look_up_hook! {
-    MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *mut c_int)
-    note { object: comm, peer: rank }
-}
 rare_hook! {
-    MPI_Cart_create (comm_old: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut A::Handle)
+    MPI_Cart_create (comm_old: A::Handle, ndims: usize, dims: usize, periods: usize, reorder: usize, comm_cart: *mut A::Handle)
+    also { MPI_Graph_create }
+    counts { } vectors { }
     note { object: comm_old }
     bytes { }
     before { traffic::collectives::enter(comm_old) }
     after { objects::comms::arrange(comm_old, comm_cart), traffic::collectives::leave() }
-}
-look_up_hook! {
-    MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
-    note { object: comm }
-}
-look_up_hook! {
-    MPI_Cart_map (comm: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int)
-    note { object: comm }
-}
-look_up_hook! {
-    MPI_Cart_rank (comm: A::Handle, coords: *const c_int, rank: *mut c_int)
-    note { object: comm }
-}
-look_up_hook! {
-    MPI_Cart_shift (comm: A::Handle, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int)
-    note { object: comm }
 }
 rare_hook! {
     MPI_Cart_sub (comm: A::Handle, remain_dims: *const c_int, newcomm: *mut A::Handle)
@@ -430,17 +319,6 @@ rare_hook! {
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::comms::arrange(comm, newcomm), traffic::collectives::leave() }
-}
-look_up_hook! {
-    MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
-    note { object: comm }
-}
-rare_hook! {
-    MPI_Close_port (port_name: *const c_char)
-    note { }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Comm_accept (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
@@ -450,29 +328,22 @@ rare_hook! {
     after { objects::comms::connect(comm, newcomm), debugger::dynamic::after_accept, traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Comm_attach_buffer (comm: A::Handle, buffer: *const c_void, size: c_int)
+    MPI_Comm_attach_buffer (comm: A::Handle, buffer: usize, size: usize)
+    also { MPI_Comm_attach_buffer_c, MPI_Comm_detach_buffer, MPI_Comm_detach_buffer_c, MPI_Session_attach_buffer, MPI_Session_attach_buffer_c, MPI_Session_detach_buffer, MPI_Session_detach_buffer_c }
+    counts { } vectors { }
     note { object: comm }
     bytes { }
     before { }
     after { }
 }
 rare_hook! {
-    MPI_Comm_attach_buffer_c (comm: A::Handle, buffer: *const c_void, size: i64)
+    MPI_Comm_call_errhandler (comm: A::Handle, errorcode: usize)
+    also { MPI_Open_port, MPI_Session_call_errhandler, MPI_Win_call_errhandler }
+    counts { } vectors { }
     note { object: comm }
     bytes { }
     before { }
     after { }
-}
-rare_hook! {
-    MPI_Comm_call_errhandler (comm: A::Handle, errorcode: c_int)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { }
-}
-look_up_hook! {
-    MPI_Comm_compare (comm1: A::Handle, comm2: A::Handle, result: *mut c_int)
-    note { object: comm1 }
 }
 rare_hook! {
     MPI_Comm_connect (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
@@ -490,6 +361,8 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Comm_create_errhandler (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
+    also { MPI_Errhandler_create, MPI_File_create_errhandler, MPI_Session_create_errhandler, MPI_Win_create_errhandler }
+    counts { } vectors { }
     note { }
     bytes { }
     before { callbacks::errhandler_create }
@@ -511,31 +384,12 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Comm_create_keyval (comm_copy_attr_fn: *const c_void, comm_delete_attr_fn: *const c_void, comm_keyval: *mut c_int, extra_state: *const c_void)
+    also { MPI_Keyval_create }
+    counts { } vectors { }
     note { }
     bytes { }
     before { callbacks::keyval_create }
     after { objects::attributes::comm_keyval }
-}
-rare_hook! {
-    MPI_Comm_delete_attr (comm: A::Handle, comm_keyval: c_int)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { objects::attributes::comm_delete }
-}
-rare_hook! {
-    MPI_Comm_detach_buffer (comm: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Comm_detach_buffer_c (comm: A::Handle, buffer_addr: *mut c_void, size: *mut i64)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Comm_disconnect (comm: *mut A::Handle)
@@ -559,13 +413,6 @@ rare_hook! {
     after { objects::comms::dup_with_info, traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Comm_flush_buffer (comm: A::Handle)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
     MPI_Comm_free (comm: *mut A::Handle)
     note { object: at(comm) }
     bytes { }
@@ -574,17 +421,17 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Comm_free_keyval (comm_keyval: *mut c_int)
+    also { MPI_Keyval_free }
+    counts { } vectors { }
     note { }
     bytes { }
     before { objects::attributes::comm_before_free }
     after { objects::attributes::comm_after_free }
 }
-look_up_hook! {
-    MPI_Comm_get_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
-    note { object: comm }
-}
 rare_hook! {
     MPI_Comm_get_errhandler (comm: A::Handle, errhandler: *mut A::Handle)
+    also { MPI_Errhandler_get }
+    counts { } vectors { }
     note { object: comm }
     bytes { }
     before { }
@@ -596,10 +443,6 @@ rare_hook! {
     bytes { }
     before { }
     after { objects::infos::comm_get }
-}
-look_up_hook! {
-    MPI_Comm_get_name (comm: A::Handle, comm_name: *mut c_char, resultlen: *mut c_int)
-    note { object: comm }
 }
 hook! {
     sizes inlined
@@ -632,6 +475,8 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Comm_iflush_buffer (comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Session_iflush_buffer }
+    counts { } vectors { }
     note { object: comm }
     bytes { }
     before { }
@@ -644,10 +489,6 @@ rare_hook! {
     before { debugger::dynamic::before_join }
     after { objects::comms::join, debugger::dynamic::after_join }
 }
-look_up_hook! {
-    MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
-    note { object: comm }
-}
 rare_hook! {
     MPI_Comm_remote_group (comm: A::Handle, group: *mut A::Handle)
     note { object: comm }
@@ -655,19 +496,10 @@ rare_hook! {
     before { }
     after { objects::groups::comm_remote_group }
 }
-look_up_hook! {
-    MPI_Comm_remote_size (comm: A::Handle, size: *mut c_int)
-    note { object: comm }
-}
-rare_hook! {
-    MPI_Comm_set_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *const c_void)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { objects::attributes::comm_set }
-}
 rare_hook! {
     MPI_Comm_set_errhandler (comm: A::Handle, errhandler: A::Handle)
+    also { MPI_Errhandler_set }
+    counts { } vectors { }
     note { object: comm }
     bytes { }
     before { }
@@ -686,10 +518,6 @@ rare_hook! {
     bytes { }
     before { }
     after { objects::comms::set_name }
-}
-look_up_hook! {
-    MPI_Comm_size (comm: A::Handle, size: *mut c_int)
-    note { object: comm }
 }
 rare_hook! {
     MPI_Comm_spawn (command: *const c_char, argv: *const *const c_char, maxprocs: c_int, info: A::Handle, root: c_int, comm: A::Handle, intercomm: *mut A::Handle, array_of_errcodes: *mut c_int)
@@ -719,10 +547,6 @@ rare_hook! {
     before { traffic::collectives::enter(comm) }
     after { objects::comms::split_type, traffic::collectives::leave() }
 }
-look_up_hook! {
-    MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
-    note { object: comm }
-}
 hook! {
     sizes outlined
     MPI_Compare_and_swap (origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: A::Handle, target_rank: c_int, target_disp: i64, win: A::Handle)
@@ -730,10 +554,6 @@ hook! {
     bytes { if takes_part(target_rank) { both ways 1 * datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), objects::windows::swapped() }
-}
-look_up_hook! {
-    MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
-    note { }
 }
 rare_hook! {
     MPI_Dist_graph_create (comm_old: A::Handle, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: A::Handle, reorder: c_int, comm_dist_graph: *mut A::Handle)
@@ -749,79 +569,12 @@ rare_hook! {
     before { traffic::collectives::enter(comm_old) }
     after { objects::comms::dist_graph(comm_old, info, comm_dist_graph), traffic::collectives::leave() }
 }
-look_up_hook! {
-    MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
-    note { object: comm }
-}
-look_up_hook! {
-    MPI_Dist_graph_neighbors_count (comm: A::Handle, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int)
-    note { object: comm }
-}
-rare_hook! {
-    MPI_Errhandler_create (comm_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
-    note { }
-    bytes { }
-    before { callbacks::errhandler_create }
-    after { objects::errhandlers::create }
-}
 rare_hook! {
     MPI_Errhandler_free (errhandler: *mut A::Handle)
     note { object: at(errhandler) }
     bytes { }
     before { objects::errhandlers::before_free }
     after { objects::errhandlers::after_free }
-}
-rare_hook! {
-    MPI_Errhandler_get (comm: A::Handle, errhandler: *mut A::Handle)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { objects::errhandlers::comm_get }
-}
-rare_hook! {
-    MPI_Errhandler_set (comm: A::Handle, errhandler: A::Handle)
-    note { object: comm }
-    bytes { }
-    before { }
-    after { objects::errhandlers::comm_set }
-}
-look_up_hook! {
-    MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
-    note { }
-}
-look_up_hook! {
-    MPI_Error_string (errorcode: c_int, string: *mut c_char, resultlen: *mut c_int)
-    note { }
-}
-hook! {
-    sizes outlined
-    MPI_Exscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Exscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Exscan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Exscan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
 }
 hook! {
     sizes outlined
@@ -832,7 +585,9 @@ hook! {
     after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
 }
 rare_hook! {
-    MPI_File_call_errhandler (fh: usize, errorcode: c_int)
+    MPI_File_call_errhandler (fh: usize, errorcode: usize)
+    also { MPI_File_get_position_shared, MPI_File_get_size }
+    counts { } vectors { }
     note { object: fh }
     bytes { }
     before { }
@@ -846,30 +601,11 @@ rare_hook! {
     after { objects::files::after_close }
 }
 rare_hook! {
-    MPI_File_create_errhandler (file_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
-    note { }
-    bytes { }
-    before { callbacks::errhandler_create }
-    after { objects::errhandlers::create }
-}
-rare_hook! {
     MPI_File_delete (filename: *const c_char, info: A::Handle)
     note { object: info }
     bytes { }
     before { }
     after { }
-}
-look_up_hook! {
-    MPI_File_get_amode (fh: usize, amode: *mut c_int)
-    note { object: fh }
-}
-look_up_hook! {
-    MPI_File_get_atomicity (fh: usize, flag: *mut c_int)
-    note { object: fh }
-}
-look_up_hook! {
-    MPI_File_get_byte_offset (fh: usize, offset: i64, disp: *mut i64)
-    note { object: fh }
 }
 rare_hook! {
     MPI_File_get_errhandler (file: usize, errhandler: *mut A::Handle)
@@ -892,32 +628,6 @@ rare_hook! {
     before { }
     after { objects::infos::file_get }
 }
-look_up_hook! {
-    MPI_File_get_position (fh: usize, offset: *mut i64)
-    note { object: fh }
-}
-rare_hook! {
-    MPI_File_get_position_shared (fh: usize, offset: *mut i64)
-    note { object: fh }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_File_get_size (fh: usize, size: *mut i64)
-    note { object: fh }
-    bytes { }
-    before { }
-    after { }
-}
-look_up_hook! {
-    MPI_File_get_type_extent (fh: usize, datatype: A::Handle, extent: *mut i64)
-    note { object: fh, datatype: datatype }
-}
-look_up_hook! {
-    MPI_File_get_type_extent_c (fh: usize, datatype: A::Handle, extent: *mut i64)
-    note { object: fh, datatype: datatype }
-}
 rare_hook! {
     MPI_File_get_view (fh: usize, disp: *mut i64, etype: *mut A::Handle, filetype: *mut A::Handle, datarep: *mut c_char)
     note { object: fh }
@@ -926,143 +636,75 @@ rare_hook! {
     after { }
 }
 rare_hook! {
-    MPI_File_iread (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
+    MPI_File_iread (fh: usize, buf: *mut c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iread_c, MPI_File_iread_shared, MPI_File_iread_shared_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
-    MPI_File_iread_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
+    MPI_File_iread_all (fh: usize, buf: *mut c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iread_all_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
-    MPI_File_iread_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
+    MPI_File_iread_at (fh: usize, offset: usize, buf: *mut c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iread_at_c }
+    counts { count } vectors { }
+    note { object: fh, datatype: datatype, count: count }
+    bytes { count * datatype }
+    before { }
+    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
+}
+rare_hook! {
+    MPI_File_iread_at_all (fh: usize, offset: usize, buf: *mut c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iread_at_all_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
-    MPI_File_iread_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iread_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iread_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iread_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iread_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iread_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iread_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_READ, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
+    MPI_File_iwrite (fh: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iwrite_c, MPI_File_iwrite_shared, MPI_File_iwrite_shared_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
-    MPI_File_iwrite_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
+    MPI_File_iwrite_all (fh: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iwrite_all_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
-    MPI_File_iwrite_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
+    MPI_File_iwrite_at (fh: usize, offset: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iwrite_at_c }
+    counts { count } vectors { }
+    note { object: fh, datatype: datatype, count: count }
+    bytes { count * datatype }
+    before { }
+    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
+}
+rare_hook! {
+    MPI_File_iwrite_at_all (fh: usize, offset: usize, buf: *const c_void, count: Count, datatype: A::Handle, request: *mut A::Handle)
+    also { MPI_File_iwrite_at_all_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
-}
-rare_hook! {
-    MPI_File_iwrite_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, request: *mut A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
     after { objects::access::write(fh, i64::from(count), datatype), traffic::nonblocking::file(traffic::nonblocking::kind::FILE_WRITE, fh, buf.addr(), i64::from(count), datatype, request) }
 }
 rare_hook! {
@@ -1073,157 +715,75 @@ rare_hook! {
     after { objects::files::open, traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_File_preallocate (fh: usize, size: i64)
+    MPI_File_preallocate (fh: usize, size: usize)
+    also { MPI_File_set_size }
+    counts { } vectors { }
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
     after { }
 }
 rare_hook! {
-    MPI_File_read (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_read (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_read_c, MPI_File_read_shared, MPI_File_read_shared_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_read_all (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_read_all (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_read_all_c, MPI_File_read_ordered, MPI_File_read_ordered_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_read_all_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
+    MPI_File_read_all_begin (fh: usize, buf: usize, count: Count, datatype: A::Handle)
+    also { MPI_File_read_all_begin_c, MPI_File_read_ordered_begin, MPI_File_read_ordered_begin_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_read_all_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_all_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
+    MPI_File_read_all_end (fh: usize, buf: usize, status: usize)
+    also { MPI_File_read_at_all_end, MPI_File_read_ordered_end, MPI_File_write_all_end, MPI_File_write_at_all_end, MPI_File_write_ordered_end }
+    counts { } vectors { }
     note { object: fh }
     bytes { }
     before { objects::collectives::on_file(fh) }
     after { objects::access::time(fh) }
 }
 rare_hook! {
-    MPI_File_read_at (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_read_at (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_read_at_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_read_at_all (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_read_at_all (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_read_at_all_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_read_at_all_begin (fh: usize, offset: i64, buf: *mut c_void, count: c_int, datatype: A::Handle)
+    MPI_File_read_at_all_begin (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle)
+    also { MPI_File_read_at_all_begin_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_at_all_begin_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_at_all_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_at_all_end (fh: usize, buf: *mut c_void, status: *mut c_void)
-    note { object: fh }
-    bytes { }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh) }
-}
-rare_hook! {
-    MPI_File_read_at_c (fh: usize, offset: i64, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_ordered (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_ordered_begin (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_ordered_begin_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_ordered_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_ordered_end (fh: usize, buf: *mut c_void, status: *mut c_void)
-    note { object: fh }
-    bytes { }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh) }
-}
-rare_hook! {
-    MPI_File_read_shared (fh: usize, buf: *mut c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::read(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_read_shared_c (fh: usize, buf: *mut c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
     after { objects::access::read(fh, i64::from(count), datatype) }
 }
 rare_hook! {
@@ -1262,13 +822,6 @@ rare_hook! {
     after { objects::files::set_info }
 }
 rare_hook! {
-    MPI_File_set_size (fh: usize, size: i64)
-    note { object: fh }
-    bytes { }
-    before { objects::collectives::on_file(fh) }
-    after { }
-}
-rare_hook! {
     MPI_File_set_view (fh: usize, disp: i64, etype: A::Handle, filetype: A::Handle, datarep: *const c_char, info: A::Handle)
     note { object: fh, datatype: etype }
     bytes { }
@@ -1283,150 +836,57 @@ rare_hook! {
     after { objects::access::time(fh) }
 }
 rare_hook! {
-    MPI_File_write (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_write (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_write_c, MPI_File_write_shared, MPI_File_write_shared_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_write_all (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_write_all (fh: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_write_all_c, MPI_File_write_ordered, MPI_File_write_ordered_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_write_all_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
+    MPI_File_write_all_begin (fh: usize, buf: usize, count: Count, datatype: A::Handle)
+    also { MPI_File_write_all_begin_c, MPI_File_write_ordered_begin, MPI_File_write_ordered_begin_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_write_all_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_all_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
-    note { object: fh }
-    bytes { }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh) }
-}
-rare_hook! {
-    MPI_File_write_at (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_write_at (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_write_at_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_write_at_all (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
+    MPI_File_write_at_all (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle, status: usize)
+    also { MPI_File_write_at_all_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
-    MPI_File_write_at_all_begin (fh: usize, offset: i64, buf: *const c_void, count: c_int, datatype: A::Handle)
+    MPI_File_write_at_all_begin (fh: usize, offset: usize, buf: usize, count: Count, datatype: A::Handle)
+    also { MPI_File_write_at_all_begin_c }
+    counts { count } vectors { }
     note { object: fh, datatype: datatype, count: count }
     bytes { count * datatype }
     before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_at_all_begin_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_at_all_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_at_all_end (fh: usize, buf: *const c_void, status: *mut c_void)
-    note { object: fh }
-    bytes { }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh) }
-}
-rare_hook! {
-    MPI_File_write_at_c (fh: usize, offset: i64, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_ordered (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_ordered_begin (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_ordered_begin_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_ordered_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_ordered_end (fh: usize, buf: *const c_void, status: *mut c_void)
-    note { object: fh }
-    bytes { }
-    before { objects::collectives::on_file(fh) }
-    after { objects::access::time(fh) }
-}
-rare_hook! {
-    MPI_File_write_shared (fh: usize, buf: *const c_void, count: c_int, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
-    after { objects::access::write(fh, i64::from(count), datatype) }
-}
-rare_hook! {
-    MPI_File_write_shared_c (fh: usize, buf: *const c_void, count: i64, datatype: A::Handle, status: *mut c_void)
-    note { object: fh, datatype: datatype, count: count }
-    bytes { count * datatype }
-    before { }
     after { objects::access::write(fh, i64::from(count), datatype) }
 }
 rare_hook! {
@@ -1436,42 +896,20 @@ rare_hook! {
     before { lifecycle::before_finalize }
     after { lifecycle::after_finalize, traffic::finalizing() }
 }
-look_up_hook! {
-    MPI_Finalized (flag: *mut c_int)
-    note { }
-}
-rare_hook! {
-    MPI_Free_mem (base: *const c_void)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
 hook! {
     sizes outlined
-    MPI_Gather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Gather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Gather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    also { MPI_Gather_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Gather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Gather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Gather_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Gather_init_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -1479,29 +917,18 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Gatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Gatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Gatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    also { MPI_Gatherv_c }
+    counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Gatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Gatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Gatherv_init (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Gatherv_init_c }
+    counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
@@ -1517,23 +944,13 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Get_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
+    MPI_Get_accumulate (origin_addr: usize, origin_count: usize, origin_datatype: usize, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, op: A::Handle, win: A::Handle)
+    also { MPI_Get_accumulate_c }
+    counts { result_count } vectors { }
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
     after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
-}
-hook! {
-    sizes outlined
-    MPI_Get_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle)
-    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
-    before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op) }
-}
-look_up_hook! {
-    MPI_Get_address (location: *const c_void, address: *mut i64)
-    note { }
 }
 hook! {
     sizes outlined
@@ -1543,63 +960,12 @@ hook! {
     before { }
     after { objects::windows::get(target_rank, win) }
 }
-look_up_hook! {
-    MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Get_count_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Get_elements (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Get_elements_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Get_elements_x (status: *mut c_void, datatype: A::Handle, count: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
 rare_hook! {
     MPI_Get_hw_resource_info (hw_info: *mut A::Handle)
     note { }
     bytes { }
     before { }
     after { objects::infos::hardware }
-}
-look_up_hook! {
-    MPI_Get_processor_name (name: *mut c_char, resultlen: *mut c_int)
-    note { }
-}
-rare_hook! {
-    MPI_Graph_create (comm_old: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut A::Handle)
-    note { object: comm_old }
-    bytes { }
-    before { traffic::collectives::enter(comm_old) }
-    after { objects::comms::arrange(comm_old, comm_graph), traffic::collectives::leave() }
-}
-look_up_hook! {
-    MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
-    note { object: comm }
-}
-look_up_hook! {
-    MPI_Graph_map (comm: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, newrank: *mut c_int)
-    note { object: comm }
-}
-look_up_hook! {
-    MPI_Graph_neighbors (comm: A::Handle, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int)
-    note { object: comm, peer: rank }
-}
-look_up_hook! {
-    MPI_Graph_neighbors_count (comm: A::Handle, rank: c_int, nneighbors: *mut c_int)
-    note { object: comm, peer: rank }
-}
-look_up_hook! {
-    MPI_Graphdims_get (comm: A::Handle, nnodes: *mut c_int, nedges: *mut c_int)
-    note { object: comm }
 }
 rare_hook! {
     MPI_Grequest_complete (request: A::Handle)
@@ -1615,12 +981,10 @@ rare_hook! {
     before { callbacks::grequest_start }
     after { traffic::nonblocking::plain(traffic::nonblocking::kind::GENERALIZED, request) }
 }
-look_up_hook! {
-    MPI_Group_compare (group1: A::Handle, group2: A::Handle, result: *mut c_int)
-    note { object: group1 }
-}
 rare_hook! {
     MPI_Group_difference (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
+    also { MPI_Group_intersection, MPI_Group_union }
+    counts { } vectors { }
     note { object: group1 }
     bytes { }
     before { }
@@ -1628,6 +992,8 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Group_excl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
+    also { MPI_Group_incl, MPI_Group_range_excl, MPI_Group_range_incl }
+    counts { } vectors { }
     note { object: group }
     bytes { }
     before { }
@@ -1647,56 +1013,11 @@ rare_hook! {
     before { }
     after { objects::groups::from_pset }
 }
-rare_hook! {
-    MPI_Group_incl (group: A::Handle, n: c_int, ranks: *const c_int, newgroup: *mut A::Handle)
-    note { object: group }
-    bytes { }
-    before { }
-    after { objects::groups::part }
-}
-rare_hook! {
-    MPI_Group_intersection (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
-    note { object: group1 }
-    bytes { }
-    before { }
-    after { objects::groups::of_two }
-}
-rare_hook! {
-    MPI_Group_range_excl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
-    note { object: group }
-    bytes { }
-    before { }
-    after { objects::groups::part }
-}
-rare_hook! {
-    MPI_Group_range_incl (group: A::Handle, n: c_int, ranges: *const c_int, newgroup: *mut A::Handle)
-    note { object: group }
-    bytes { }
-    before { }
-    after { objects::groups::part }
-}
-look_up_hook! {
-    MPI_Group_rank (group: A::Handle, rank: *mut c_int)
-    note { object: group }
-}
-look_up_hook! {
-    MPI_Group_size (group: A::Handle, size: *mut c_int)
-    note { object: group }
-}
-look_up_hook! {
-    MPI_Group_translate_ranks (group1: A::Handle, n: c_int, ranks1: *const c_int, group2: A::Handle, ranks2: *mut c_int)
-    note { object: group1 }
-}
-rare_hook! {
-    MPI_Group_union (group1: A::Handle, group2: A::Handle, newgroup: *mut A::Handle)
-    note { object: group1 }
-    bytes { }
-    before { }
-    after { objects::groups::of_two }
-}
 hook! {
     sizes outlined
-    MPI_Iallgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iallgather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Iallgather_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype }
     before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -1704,15 +1025,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Iallgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Iallgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iallgatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Iallgatherv_c }
+    counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { unless_in_place(sendbuf, sendcount * sendtype) }
     before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
@@ -1720,15 +1035,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Iallgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { unless_in_place(sendbuf, sendcount * sendtype) }
-    before { traffic::collectives::enter(comm), traffic::totals::allgatherv(comm, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Iallreduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iallreduce (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Iallreduce_c, MPI_Iexscan, MPI_Iexscan_c, MPI_Iscan, MPI_Iscan_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, op: op }
     bytes { count * datatype }
     before { traffic::collectives::enter(comm) }
@@ -1736,15 +1045,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Iallreduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ialltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ialltoall (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ialltoall_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount }
     bytes { recvcount * recvtype * peers(comm) }
     before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -1752,15 +1055,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ialltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount }
-    bytes { recvcount * recvtype * peers(comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::to_each(comm, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ialltoallv (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ialltoallv_c }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm, datatype: recvtype }
     bytes { vector(sendbuf, sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
@@ -1768,23 +1065,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ialltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype }
-    bytes { vector(sendbuf, sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallv(comm, sendbuf, sendcounts, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm }
-    bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ialltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ialltoallw (sendbuf: *const c_void, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: Vector, rdispls: usize, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ialltoallw_c }
+    counts { } vectors { sendcounts, recvcounts }
     note { object: comm }
     bytes { vector_w(sendbuf, sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm), traffic::totals::alltoallw(comm, sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) }
@@ -1800,15 +1083,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ibcast (buffer: *mut c_void, count: c_int, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root }
-    bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ibcast_c (buffer: *mut c_void, count: i64, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ibcast (buffer: usize, count: Count, datatype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ibcast_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
@@ -1816,39 +1093,19 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Ibsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ibsend (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ibsend_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
-    sizes inlined
-    MPI_Ibsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::BSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-hook! {
     sizes outlined
-    MPI_Iexscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Iexscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Igather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Igather (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Igather_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -1856,23 +1113,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Igather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gather(comm, root, sendbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Igatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Igatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Igatherv (sendbuf: *const c_void, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: Vector, displs: usize, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Igatherv_c }
+    counts { sendcount } vectors { recvcounts }
     note { object: comm, datatype: sendtype, count: sendcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(sendbuf, sendcount * sendtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::gatherv(comm, root, sendbuf, sendcount, sendtype, recvcounts, recvtype) }
@@ -1888,23 +1131,19 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Imrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
+    MPI_Imrecv (buf: *mut c_void, count: Count, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
+    also { MPI_Imrecv_c }
+    counts { count } vectors { }
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { }
     before { traffic::probes::before_matched_receive(message) }
     after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
 }
 hook! {
-    sizes inlined
-    MPI_Imrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, request: *mut A::Handle)
-    note { object: datatype, datatype: datatype, count: count, message: at(message) }
-    bytes { }
-    before { traffic::probes::before_matched_receive(message) }
-    after { traffic::probes::after_imrecv(buf.addr(), i64::from(count), datatype, request) }
-}
-hook! {
     sizes outlined
-    MPI_Ineighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ineighbor_allgather (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: usize, recvtype: usize, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ineighbor_allgather_c, MPI_Ineighbor_alltoall, MPI_Ineighbor_alltoall_c }
+    counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
@@ -1912,7 +1151,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ineighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ineighbor_allgatherv (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, displs: usize, recvtype: usize, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ineighbor_allgatherv_c }
+    counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
@@ -1920,39 +1161,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ineighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ineighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ineighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ineighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ineighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ineighbor_alltoallv (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtype: usize, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ineighbor_alltoallv_c }
+    counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
@@ -1960,23 +1171,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ineighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype }
-    bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ineighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm }
-    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ineighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ineighbor_alltoallw (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtypes: usize, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ineighbor_alltoallw_c }
+    counts { } vectors { sendcounts }
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
@@ -2017,26 +1214,6 @@ rare_hook! {
     before { objects::infos::before_free }
     after { objects::infos::after_free }
 }
-look_up_hook! {
-    MPI_Info_get (info: A::Handle, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int)
-    note { object: info }
-}
-look_up_hook! {
-    MPI_Info_get_nkeys (info: A::Handle, nkeys: *mut c_int)
-    note { object: info }
-}
-look_up_hook! {
-    MPI_Info_get_nthkey (info: A::Handle, n: c_int, key: *mut c_char)
-    note { object: info }
-}
-look_up_hook! {
-    MPI_Info_get_string (info: A::Handle, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int)
-    note { object: info }
-}
-look_up_hook! {
-    MPI_Info_get_valuelen (info: A::Handle, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int)
-    note { object: info }
-}
 rare_hook! {
     MPI_Info_set (info: A::Handle, key: *const c_char, value: *const c_char)
     note { object: info }
@@ -2057,10 +1234,6 @@ rare_hook! {
     bytes { }
     before { lifecycle::before_init_thread }
     after { lifecycle::after_init_thread, traffic::initialized() }
-}
-look_up_hook! {
-    MPI_Initialized (flag: *mut c_int)
-    note { }
 }
 rare_hook! {
     MPI_Intercomm_create (local_comm: A::Handle, local_leader: c_int, peer_comm: A::Handle, remote_leader: c_int, tag: c_int, newintercomm: *mut A::Handle)
@@ -2109,7 +1282,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ireduce (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ireduce (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ireduce_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter(comm) }
@@ -2117,15 +1292,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ireduce_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
-    bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ireduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ireduce_scatter (sendbuf: usize, recvbuf: usize, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ireduce_scatter_c }
+    counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
@@ -2133,67 +1302,29 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Ireduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ireduce_scatter_block (sendbuf: usize, recvbuf: usize, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ireduce_scatter_block_c }
+    counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::start(false, comm, request) }
 }
 hook! {
-    sizes outlined
-    MPI_Ireduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { recvcount * datatype * peers(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Ireduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, op: op }
-    bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
     sizes inlined
-    MPI_Irsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Irsend (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Irsend_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
 }
 hook! {
-    sizes inlined
-    MPI_Irsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-look_up_hook! {
-    MPI_Is_thread_main (flag: *mut c_int)
-    note { }
-}
-hook! {
     sizes outlined
-    MPI_Iscan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Iscan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Iscatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iscatter (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Iscatter_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -2201,23 +1332,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Iscatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Iscatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(false, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Iscatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Iscatterv (sendbuf: usize, sendcounts: Vector, displs: usize, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Iscatterv_c }
+    counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
@@ -2241,7 +1358,9 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Isendrecv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Isendrecv (sendbuf: usize, sendcount: Count, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Isendrecv_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { sendcount * sendtype } }
     before { }
@@ -2249,15 +1368,9 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Isendrecv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { if takes_part(dest) { sendcount * sendtype } }
-    before { }
-    after { traffic::nonblocking::send_receive((i64::from(sendcount), sendtype, dest, sendtag), (recvbuf.addr(), i64::from(recvcount), recvtype, source, recvtag), comm, request) }
-}
-hook! {
-    sizes inlined
-    MPI_Isendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Isendrecv_replace (buf: *mut c_void, count: Count, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Isendrecv_replace_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
@@ -2265,48 +1378,13 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Isendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send_receive((i64::from(count), datatype, dest, sendtag), (buf.addr(), i64::from(count), datatype, source, recvtag), comm, request) }
-}
-hook! {
-    sizes inlined
-    MPI_Issend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Issend (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Issend_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
     after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-hook! {
-    sizes inlined
-    MPI_Issend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send(traffic::nonblocking::kind::SSEND, false, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Keyval_create (copy_fn: *const c_void, delete_fn: *const c_void, keyval: *mut c_int, extra_state: *const c_void)
-    note { }
-    bytes { }
-    before { callbacks::keyval_create }
-    after { objects::attributes::comm_keyval }
-}
-rare_hook! {
-    MPI_Keyval_free (keyval: *mut c_int)
-    note { }
-    bytes { }
-    before { objects::attributes::comm_before_free }
-    after { objects::attributes::comm_after_free }
-}
-rare_hook! {
-    MPI_Lookup_name (service_name: *const c_char, info: A::Handle, port_name: *mut c_char)
-    note { object: info }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes inlined
@@ -2318,45 +1396,28 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Mrecv (buf: *mut c_void, count: c_int, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
+    MPI_Mrecv (buf: usize, count: Count, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
+    also { MPI_Mrecv_c }
+    counts { count } vectors { }
     note { object: datatype, datatype: datatype, count: count, message: at(message) }
     bytes { }
     before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
     after { traffic::probes::after_mrecv(status) }
 }
 hook! {
-    sizes inlined
-    MPI_Mrecv_c (buf: *mut c_void, count: i64, datatype: A::Handle, message: *mut A::Handle, status: *mut c_void)
-    note { object: datatype, datatype: datatype, count: count, message: at(message) }
-    bytes { }
-    before { traffic::probes::before_matched_receive(message), traffic::probes::need_status(&mut status) }
-    after { traffic::probes::after_mrecv(status) }
-}
-hook! {
     sizes outlined
-    MPI_Neighbor_allgather (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Neighbor_allgather_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
+    MPI_Neighbor_allgather (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: usize, recvtype: usize, comm: A::Handle)
+    also { MPI_Neighbor_allgather_c, MPI_Neighbor_alltoall, MPI_Neighbor_alltoall_c }
+    counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_allgather_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Neighbor_allgather_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Neighbor_allgather_init (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcount: usize, recvtype: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Neighbor_allgather_init_c, MPI_Neighbor_alltoall_init, MPI_Neighbor_alltoall_init_c }
+    counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter_initialisation(comm) }
@@ -2364,29 +1425,18 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Neighbor_allgatherv (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Neighbor_allgatherv_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle)
+    MPI_Neighbor_allgatherv (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, displs: usize, recvtype: usize, comm: A::Handle)
+    also { MPI_Neighbor_allgatherv_c }
+    counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_allgatherv_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Neighbor_allgatherv_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, displs: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Neighbor_allgatherv_init (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, displs: usize, recvtype: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Neighbor_allgatherv_init_c }
+    counts { sendcount } vectors { }
     note { object: comm, datatype: sendtype, count: sendcount }
     bytes { sendcount * sendtype * neighbors(comm) }
     before { traffic::collectives::enter_initialisation(comm) }
@@ -2394,59 +1444,18 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Neighbor_alltoall (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Neighbor_alltoall_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Neighbor_alltoall_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Neighbor_alltoall_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype, count: sendcount }
-    bytes { sendcount * sendtype * neighbors(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Neighbor_alltoallv (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: sendtype }
-    bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Neighbor_alltoallv_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle)
+    MPI_Neighbor_alltoallv (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtype: usize, comm: A::Handle)
+    also { MPI_Neighbor_alltoallv_c }
+    counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_alltoallv_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: sendtype }
-    bytes { neighbor_vector(sendcounts, sendtype, comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Neighbor_alltoallv_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtype: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Neighbor_alltoallv_init (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtype: A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtype: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Neighbor_alltoallv_init_c }
+    counts { } vectors { sendcounts }
     note { object: comm, datatype: sendtype }
     bytes { neighbor_vector(sendcounts, sendtype, comm) }
     before { traffic::collectives::enter_initialisation(comm) }
@@ -2454,47 +1463,27 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Neighbor_alltoallw (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
-    note { object: comm }
-    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Neighbor_alltoallw_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle)
+    MPI_Neighbor_alltoallw (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtypes: usize, comm: A::Handle)
+    also { MPI_Neighbor_alltoallw_c }
+    counts { } vectors { sendcounts }
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Neighbor_alltoallw_init (sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Neighbor_alltoallw_init (sendbuf: usize, sendcounts: Vector, sdispls: usize, sendtypes: *const A::Handle, recvbuf: usize, recvcounts: usize, rdispls: usize, recvtypes: usize, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Neighbor_alltoallw_init_c }
+    counts { } vectors { sendcounts }
     note { object: comm }
     bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
     before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Neighbor_alltoallw_init_c (sendbuf: *const c_void, sendcounts: *const i64, sdispls: *const i64, sendtypes: *const A::Handle, recvbuf: *mut c_void, recvcounts: *const i64, rdispls: *const i64, recvtypes: *const A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm }
-    bytes { neighbor_vector_w(sendcounts, sendtypes, comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-look_up_hook! {
-    MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
-    note { object: op, op: op }
 }
 rare_hook! {
     MPI_Op_create (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
-    note { }
-    bytes { }
-    before { callbacks::op_create }
-    after { objects::ops::create }
-}
-rare_hook! {
-    MPI_Op_create_c (user_fn: *const c_void, commute: c_int, op: *mut A::Handle)
+    also { MPI_Op_create_c }
+    counts { } vectors { }
     note { }
     bytes { }
     before { callbacks::op_create }
@@ -2508,55 +1497,22 @@ rare_hook! {
     after { objects::ops::after_free }
 }
 rare_hook! {
-    MPI_Open_port (info: A::Handle, port_name: *mut c_char)
-    note { object: info }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Pack (inbuf: *const c_void, incount: c_int, datatype: A::Handle, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: A::Handle)
+    MPI_Pack (inbuf: usize, incount: usize, datatype: A::Handle, outbuf: usize, outsize: usize, position: usize, comm: A::Handle)
+    also { MPI_Pack_c }
+    counts { } vectors { }
     note { object: comm, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
 rare_hook! {
-    MPI_Pack_c (inbuf: *const c_void, incount: i64, datatype: A::Handle, outbuf: *mut c_void, outsize: i64, position: *mut i64, comm: A::Handle)
-    note { object: comm, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Pack_external (datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: A::Handle, outbuf: *mut c_void, outsize: i64, position: *mut i64)
+    MPI_Pack_external (datarep: usize, inbuf: usize, incount: usize, datatype: A::Handle, outbuf: usize, outsize: usize, position: usize)
+    also { MPI_Pack_external_c }
+    counts { } vectors { }
     note { object: datatype, datatype: datatype }
     bytes { }
     before { }
     after { }
-}
-rare_hook! {
-    MPI_Pack_external_c (datarep: *const c_char, inbuf: *const c_void, incount: i64, datatype: A::Handle, outbuf: *mut c_void, outsize: i64, position: *mut i64)
-    note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
-}
-look_up_hook! {
-    MPI_Pack_external_size (datarep: *const c_char, incount: c_int, datatype: A::Handle, size: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Pack_external_size_c (datarep: *const c_char, incount: i64, datatype: A::Handle, size: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Pack_size (incount: c_int, datatype: A::Handle, comm: A::Handle, size: *mut c_int)
-    note { object: comm, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Pack_size_c (incount: i64, datatype: A::Handle, comm: A::Handle, size: *mut i64)
-    note { object: comm, datatype: datatype }
 }
 hook! {
     sizes inlined
@@ -2610,25 +1566,13 @@ hook! {
     after { traffic::probes::probed(source, 1) }
 }
 rare_hook! {
-    MPI_Psend_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Psend_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Psend_init_c }
+    counts { } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { }
     before { }
     after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Psend_init_c (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { }
-    before { }
-    after { traffic::nonblocking::partitioned(traffic::nonblocking::kind::RequestKind::PSEND, buf.addr(), partitions, count, datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Publish_name (service_name: *const c_char, info: A::Handle, port_name: *const c_char)
-    note { object: info }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -2646,21 +1590,11 @@ hook! {
     before { }
     after { objects::windows::put(target_rank, win) }
 }
-look_up_hook! {
-    MPI_Query_thread (provided: *mut c_int)
-    note { }
-}
 hook! {
     sizes outlined
-    MPI_Raccumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
-    before { }
-    after { objects::windows::accumulate(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Raccumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
+    MPI_Raccumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, op: A::Handle, win: A::Handle, request: *mut A::Handle)
+    also { MPI_Raccumulate_c }
+    counts { origin_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
@@ -2683,14 +1617,9 @@ hook! {
     after { traffic::blocking::after_receive(source, tag, status) }
 }
 rare_hook! {
-    MPI_Recv_init (buf: *mut c_void, count: c_int, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
-    bytes { }
-    before { }
-    after { traffic::nonblocking::receive_rare(true, buf.addr(), i64::from(count), datatype, source, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Recv_init_c (buf: *mut c_void, count: i64, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Recv_init (buf: *mut c_void, count: Count, datatype: A::Handle, source: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Recv_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: source, tag: tag }
     bytes { }
     before { }
@@ -2713,28 +1642,18 @@ hook! {
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Reduce_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Reduce_init (sendbuf: usize, recvbuf: usize, count: Count, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Reduce_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: root, op: op }
     bytes { if takes_part(root) { count * datatype } }
     before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
-    MPI_Reduce_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: root, op: op }
-    bytes { if takes_part(root) { count * datatype } }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Reduce_local (inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle)
-    note { object: datatype, datatype: datatype, count: count, op: op }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Reduce_local_c (inbuf: *const c_void, inoutbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle)
+    MPI_Reduce_local (inbuf: usize, inoutbuf: usize, count: Count, datatype: A::Handle, op: A::Handle)
+    also { MPI_Reduce_local_c }
+    counts { count } vectors { }
     note { object: datatype, datatype: datatype, count: count, op: op }
     bytes { }
     before { }
@@ -2742,7 +1661,9 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Reduce_scatter (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    MPI_Reduce_scatter (sendbuf: usize, recvbuf: usize, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    also { MPI_Reduce_scatter_c }
+    counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter(comm) }
@@ -2750,51 +1671,27 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Reduce_scatter_block (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { recvcount * datatype * peers(comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Reduce_scatter_block_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    MPI_Reduce_scatter_block (sendbuf: usize, recvbuf: usize, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle)
+    also { MPI_Reduce_scatter_block_c }
+    counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter(comm) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Reduce_scatter_block_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Reduce_scatter_block_init (sendbuf: usize, recvbuf: usize, recvcount: Count, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Reduce_scatter_block_init_c }
+    counts { recvcount } vectors { }
     note { object: comm, datatype: datatype, count: recvcount, op: op }
     bytes { recvcount * datatype * peers(comm) }
     before { traffic::collectives::enter_initialisation(comm) }
     after { traffic::collectives::start(true, comm, request) }
 }
 rare_hook! {
-    MPI_Reduce_scatter_block_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: recvcount, op: op }
-    bytes { recvcount * datatype * peers(comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Reduce_scatter_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, op: op }
-    bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Reduce_scatter_init (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, op: op }
-    bytes { vector(recvcounts, datatype, comm) }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Reduce_scatter_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Reduce_scatter_init (sendbuf: usize, recvbuf: usize, recvcounts: Vector, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Reduce_scatter_init_c }
+    counts { } vectors { recvcounts }
     note { object: comm, datatype: datatype, op: op }
     bytes { vector(recvcounts, datatype, comm) }
     before { traffic::collectives::enter_initialisation(comm) }
@@ -2802,37 +1699,11 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Register_datarep (datarep: *const c_char, read_conversion_fn: *const c_void, write_conversion_fn: *const c_void, dtype_file_extent_fn: *const c_void, extra_state: *const c_void)
+    also { MPI_Register_datarep_c }
+    counts { } vectors { }
     note { }
     bytes { }
     before { callbacks::register_datarep }
-    after { }
-}
-rare_hook! {
-    MPI_Register_datarep_c (datarep: *const c_char, read_conversion_fn: *const c_void, write_conversion_fn: *const c_void, dtype_file_extent_fn: *const c_void, extra_state: *const c_void)
-    note { }
-    bytes { }
-    before { callbacks::register_datarep }
-    after { }
-}
-rare_hook! {
-    MPI_Remove_error_class (errorclass: c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Remove_error_code (errorcode: c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Remove_error_string (errorcode: c_int)
-    note { }
-    bytes { }
-    before { }
     after { }
 }
 rare_hook! {
@@ -2876,7 +1747,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Rget (origin_addr: *mut c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
+    MPI_Rget (origin_addr: *mut c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, win: A::Handle, request: *mut A::Handle)
+    also { MPI_Rget_c }
+    counts { origin_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
@@ -2884,7 +1757,9 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: c_int, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
+    MPI_Rget_accumulate (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, result_addr: usize, result_count: Count, result_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, op: A::Handle, win: A::Handle, request: *mut A::Handle)
+    also { MPI_Rget_accumulate_c }
+    counts { origin_count, result_count } vectors { }
     note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
     bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
     before { }
@@ -2892,61 +1767,18 @@ hook! {
 }
 hook! {
     sizes outlined
-    MPI_Rget_accumulate_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, result_addr: *mut c_void, result_count: i64, result_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, op: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: result_datatype, count: result_count, peer: target_rank, op: op }
-    bytes { if takes_part(target_rank) { both ways result_count * result_datatype } }
-    before { }
-    after { objects::windows::accumulate(target_rank, win), objects::windows::fetched(op), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Rget_c (origin_addr: *mut c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
-    before { }
-    after { objects::windows::get(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Rput (origin_addr: *const c_void, origin_count: c_int, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: c_int, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
+    MPI_Rput (origin_addr: *const c_void, origin_count: Count, origin_datatype: A::Handle, target_rank: c_int, target_disp: usize, target_count: usize, target_datatype: usize, win: A::Handle, request: *mut A::Handle)
+    also { MPI_Rput_c }
+    counts { origin_count } vectors { }
     note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
     bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
     before { }
     after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
 }
-hook! {
-    sizes outlined
-    MPI_Rput_c (origin_addr: *const c_void, origin_count: i64, origin_datatype: A::Handle, target_rank: c_int, target_disp: i64, target_count: i64, target_datatype: A::Handle, win: A::Handle, request: *mut A::Handle)
-    note { object: win, datatype: origin_datatype, count: origin_count, peer: target_rank }
-    bytes { if takes_part(target_rank) { origin_count * origin_datatype } }
-    before { }
-    after { objects::windows::put(target_rank, win), traffic::nonblocking::one_sided(win, origin_addr.addr(), i64::from(origin_count), origin_datatype, target_rank, request) }
-}
-hook! {
-    sizes inlined
-    MPI_Rsend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send_rare(dest, tag, comm) }
-}
-hook! {
-    sizes inlined
-    MPI_Rsend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send_rare(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send_rare(dest, tag, comm) }
-}
 rare_hook! {
-    MPI_Rsend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::RSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Rsend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Rsend_init (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Rsend_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
@@ -2954,59 +1786,18 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Scan (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Scan_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter(comm) }
-    after { traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Scan_init (sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Scan_init_c (sendbuf: *const c_void, recvbuf: *mut c_void, count: i64, datatype: A::Handle, op: A::Handle, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, op: op }
-    bytes { count * datatype }
-    before { traffic::collectives::enter_initialisation(comm) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-hook! {
-    sizes outlined
-    MPI_Scatter (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Scatter_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Scatter (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    also { MPI_Scatter_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Scatter_init (sendbuf: *const c_void, sendcount: c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Scatter_init_c (sendbuf: *const c_void, sendcount: i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Scatter_init (sendbuf: usize, sendcount: Count, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Scatter_init_c }
+    counts { sendcount, recvcount } vectors { }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatter(comm, root, recvbuf, sendcount, sendtype, recvcount, recvtype) }
@@ -3014,29 +1805,18 @@ rare_hook! {
 }
 hook! {
     sizes outlined
-    MPI_Scatterv (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::leave() }
-}
-hook! {
-    sizes outlined
-    MPI_Scatterv_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    MPI_Scatterv (sendbuf: usize, sendcounts: Vector, displs: usize, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle)
+    also { MPI_Scatterv_c }
+    counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
     after { traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Scatterv_init (sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: c_int, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: recvtype, count: recvcount, peer: root }
-    bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
-    before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
-    after { traffic::collectives::start(true, comm, request) }
-}
-rare_hook! {
-    MPI_Scatterv_init_c (sendbuf: *const c_void, sendcounts: *const i64, displs: *const i64, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: i64, recvtype: A::Handle, root: c_int, comm: A::Handle, info: A::Handle, request: *mut A::Handle)
+    MPI_Scatterv_init (sendbuf: usize, sendcounts: Vector, displs: usize, sendtype: A::Handle, recvbuf: *mut c_void, recvcount: Count, recvtype: A::Handle, root: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
+    also { MPI_Scatterv_init_c }
+    counts { recvcount } vectors { sendcounts }
     note { object: comm, datatype: recvtype, count: recvcount, peer: root }
     bytes { if is_leaf(root) { unless_in_place(recvbuf, recvcount * recvtype) } }
     before { traffic::collectives::enter_initialisation(comm), traffic::totals::scatterv(comm, root, recvbuf, sendcounts, sendtype, recvcount, recvtype) }
@@ -3052,21 +1832,18 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Send_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
+    MPI_Send_c (buf: usize, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
+    also { MPI_Ssend, MPI_Ssend_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
     after { traffic::blocking::after_send(dest, tag, comm) }
 }
 rare_hook! {
-    MPI_Send_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Send_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Send_init (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Send_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
@@ -3090,61 +1867,13 @@ hook! {
 }
 hook! {
     sizes inlined
-    MPI_Sendrecv_replace (buf: *mut c_void, count: c_int, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
+    MPI_Sendrecv_replace (buf: usize, count: Count, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
+    also { MPI_Sendrecv_replace_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
     bytes { if takes_part(dest) { count * datatype } }
     before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(i64::from(count), datatype, dest, sendtag, comm) }
     after { traffic::blocking::after_send_rare(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
-}
-hook! {
-    sizes inlined
-    MPI_Sendrecv_replace_c (buf: *mut c_void, count: i64, datatype: A::Handle, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: A::Handle, status: *mut c_void)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: sendtag, extra0: source, extra1: recvtag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_receive(source, recvtag, comm, &mut status), traffic::blocking::before_send_rare(i64::from(count), datatype, dest, sendtag, comm) }
-    after { traffic::blocking::after_send_rare(dest, sendtag, comm), traffic::blocking::after_receive(source, recvtag, status) }
-}
-rare_hook! {
-    MPI_Session_attach_buffer (session: A::Handle, buffer: *const c_void, size: c_int)
-    note { object: session }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Session_attach_buffer_c (session: A::Handle, buffer: *const c_void, size: i64)
-    note { object: session }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Session_call_errhandler (session: A::Handle, errorcode: c_int)
-    note { object: session }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Session_create_errhandler (session_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
-    note { }
-    bytes { }
-    before { callbacks::errhandler_create }
-    after { objects::errhandlers::create }
-}
-rare_hook! {
-    MPI_Session_detach_buffer (session: A::Handle, buffer_addr: *mut c_void, size: *mut c_int)
-    note { object: session }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Session_detach_buffer_c (session: A::Handle, buffer_addr: *mut c_void, size: *mut i64)
-    note { object: session }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Session_finalize (session: *mut A::Handle)
@@ -3152,13 +1881,6 @@ rare_hook! {
     bytes { }
     before { objects::sessions::before_finalize }
     after { lifecycle::after_session_finalize, objects::sessions::after_finalize }
-}
-rare_hook! {
-    MPI_Session_flush_buffer (session: A::Handle)
-    note { object: session }
-    bytes { }
-    before { }
-    after { }
 }
 rare_hook! {
     MPI_Session_get_errhandler (session: A::Handle, errhandler: *mut A::Handle)
@@ -3174,27 +1896,12 @@ rare_hook! {
     before { }
     after { objects::infos::session_get }
 }
-look_up_hook! {
-    MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
-    note { object: session }
-}
-look_up_hook! {
-    MPI_Session_get_num_psets (session: A::Handle, info: A::Handle, npset_names: *mut c_int)
-    note { object: session }
-}
 rare_hook! {
     MPI_Session_get_pset_info (session: A::Handle, pset_name: *const c_char, info: *mut A::Handle)
     note { object: session }
     bytes { }
     before { }
     after { objects::infos::pset_get }
-}
-rare_hook! {
-    MPI_Session_iflush_buffer (session: A::Handle, request: *mut A::Handle)
-    note { object: session }
-    bytes { }
-    before { }
-    after { traffic::nonblocking::plain(traffic::nonblocking::kind::FLUSH, request) }
 }
 rare_hook! {
     MPI_Session_init (info: A::Handle, errhandler: A::Handle, session: *mut A::Handle)
@@ -3210,31 +1917,10 @@ rare_hook! {
     before { }
     after { objects::errhandlers::session_set }
 }
-hook! {
-    sizes inlined
-    MPI_Ssend (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag, comm) }
-}
-hook! {
-    sizes inlined
-    MPI_Ssend_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { traffic::blocking::before_send(i64::from(count), datatype, dest, tag, comm) }
-    after { traffic::blocking::after_send(dest, tag, comm) }
-}
 rare_hook! {
-    MPI_Ssend_init (buf: *const c_void, count: c_int, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
-    note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
-    bytes { if takes_part(dest) { count * datatype } }
-    before { }
-    after { traffic::nonblocking::send_rare(traffic::nonblocking::kind::SSEND, true, buf.addr(), i64::from(count), datatype, dest, tag, comm, request) }
-}
-rare_hook! {
-    MPI_Ssend_init_c (buf: *const c_void, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    MPI_Ssend_init (buf: *const c_void, count: Count, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, request: *mut A::Handle)
+    also { MPI_Ssend_init_c }
+    counts { count } vectors { }
     note { object: comm, datatype: datatype, count: count, peer: dest, tag: tag }
     bytes { if takes_part(dest) { count * datatype } }
     before { }
@@ -3257,21 +1943,9 @@ hook! {
     after { traffic::nonblocking::start_all(count, array_of_requests) }
 }
 rare_hook! {
-    MPI_Status_set_cancelled (status: *mut c_void, flag: c_int)
-    note { }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Status_set_elements (status: *mut c_void, datatype: A::Handle, count: c_int)
-    note { object: datatype, datatype: datatype, count: count }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Status_set_elements_c (status: *mut c_void, datatype: A::Handle, count: i64)
+    MPI_Status_set_elements (status: usize, datatype: A::Handle, count: Count)
+    also { MPI_Status_set_elements_c }
+    counts { count } vectors { }
     note { object: datatype, datatype: datatype, count: count }
     bytes { }
     before { }
@@ -3291,10 +1965,6 @@ hook! {
     bytes { }
     before { traffic::completion::before_test }
     after { traffic::completion::after_test, traffic::polling::asked(traffic::probes::flag(flag)) }
-}
-look_up_hook! {
-    MPI_Test_cancelled (status: *mut c_void, flag: *mut c_int)
-    note { }
 }
 hook! {
     sizes inlined
@@ -3320,10 +1990,6 @@ hook! {
     before { traffic::completion::before_some }
     after { traffic::completion::after_some, traffic::polling::asked(traffic::probes::flag(outcount)) }
 }
-look_up_hook! {
-    MPI_Topo_test (comm: A::Handle, status: *mut c_int)
-    note { object: comm }
-}
 rare_hook! {
     MPI_Type_commit (datatype: *mut A::Handle)
     note { object: at(datatype) }
@@ -3332,28 +1998,18 @@ rare_hook! {
     after { objects::datatypes::commit }
 }
 rare_hook! {
-    MPI_Type_contiguous (count: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_contiguous (count: Count, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_contiguous_c }
+    counts { count } vectors { }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::contiguous }
 }
 rare_hook! {
-    MPI_Type_contiguous_c (count: i64, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::contiguous }
-}
-rare_hook! {
-    MPI_Type_create_darray (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype, peer: rank }
-    bytes { }
-    before { }
-    after { objects::datatypes::darray((size, rank, ndims), (array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes), order, oldtype, newtype) }
-}
-rare_hook! {
-    MPI_Type_create_darray_c (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const i64, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_create_darray (size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: Vector, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_create_darray_c }
+    counts { } vectors { array_of_gsizes }
     note { object: oldtype, datatype: oldtype, peer: rank }
     bytes { }
     before { }
@@ -3381,56 +2037,36 @@ rare_hook! {
     after { objects::datatypes::f90_real }
 }
 rare_hook! {
-    MPI_Type_create_hindexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_create_hindexed (count: Count, array_of_blocklengths: Vector, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_create_hindexed_c }
+    counts { count } vectors { array_of_blocklengths }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hindexed }
 }
 rare_hook! {
-    MPI_Type_create_hindexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_create_hindexed_block (count: Count, blocklength: Count, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_create_hindexed_block_c }
+    counts { count, blocklength } vectors { }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hindexed_block }
 }
 rare_hook! {
-    MPI_Type_create_hindexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::hindexed_block }
-}
-rare_hook! {
-    MPI_Type_create_hindexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::hindexed }
-}
-rare_hook! {
-    MPI_Type_create_hvector (count: c_int, blocklength: c_int, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_create_hvector (count: Count, blocklength: Count, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_create_hvector_c }
+    counts { count, blocklength } vectors { }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::hvector }
 }
 rare_hook! {
-    MPI_Type_create_hvector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::hvector }
-}
-rare_hook! {
-    MPI_Type_create_indexed_block (count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::indexed_block }
-}
-rare_hook! {
-    MPI_Type_create_indexed_block_c (count: i64, blocklength: i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_create_indexed_block (count: Count, blocklength: Count, array_of_displacements: Vector, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_create_indexed_block_c }
+    counts { count, blocklength } vectors { array_of_displacements }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
@@ -3445,41 +2081,26 @@ rare_hook! {
 }
 rare_hook! {
     MPI_Type_create_resized (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
+    also { MPI_Type_create_resized_c }
+    counts { } vectors { }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::resized }
 }
 rare_hook! {
-    MPI_Type_create_resized_c (oldtype: A::Handle, lb: i64, extent: i64, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::resized }
-}
-rare_hook! {
-    MPI_Type_create_struct (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
+    MPI_Type_create_struct (count: Count, array_of_blocklengths: Vector, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_create_struct_c }
+    counts { count } vectors { array_of_blocklengths }
     note { }
     bytes { }
     before { }
     after { objects::datatypes::structure }
 }
 rare_hook! {
-    MPI_Type_create_struct_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
-    note { }
-    bytes { }
-    before { }
-    after { objects::datatypes::structure }
-}
-rare_hook! {
-    MPI_Type_create_subarray (ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::subarray(ndims, (array_of_sizes, array_of_subsizes, array_of_starts), order, oldtype, newtype) }
-}
-rare_hook! {
-    MPI_Type_create_subarray_c (ndims: c_int, array_of_sizes: *const i64, array_of_subsizes: *const i64, array_of_starts: *const i64, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_create_subarray (ndims: c_int, array_of_sizes: Vector, array_of_subsizes: Vector, array_of_starts: Vector, order: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_create_subarray_c }
+    counts { } vectors { array_of_sizes, array_of_subsizes, array_of_starts }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
@@ -3499,10 +2120,6 @@ rare_hook! {
     before { }
     after { objects::datatypes::dup }
 }
-look_up_hook! {
-    MPI_Type_extent (datatype: A::Handle, extent: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
 rare_hook! {
     MPI_Type_free (datatype: *mut A::Handle)
     note { object: at(datatype) }
@@ -3517,10 +2134,6 @@ rare_hook! {
     before { objects::attributes::type_before_free }
     after { objects::attributes::type_after_free }
 }
-look_up_hook! {
-    MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
-    note { object: datatype, datatype: datatype }
-}
 rare_hook! {
     MPI_Type_get_contents (datatype: A::Handle, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut i64, array_of_datatypes: *mut A::Handle)
     note { object: datatype, datatype: datatype }
@@ -3534,42 +2147,6 @@ rare_hook! {
     bytes { }
     before { }
     after { objects::datatypes::get_contents(datatype, max_datatypes, array_of_datatypes) }
-}
-look_up_hook! {
-    MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_envelope_c (datatype: A::Handle, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut c_int)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_extent (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_extent_c (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_extent_x (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_name (datatype: A::Handle, type_name: *mut c_char, resultlen: *mut c_int)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_true_extent (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_true_extent_c (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_get_true_extent_x (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
-    note { object: datatype, datatype: datatype }
 }
 rare_hook! {
     MPI_Type_get_value_index (value_type: A::Handle, index_type: A::Handle, pair_type: *mut A::Handle)
@@ -3593,26 +2170,13 @@ rare_hook! {
     after { objects::datatypes::hvector }
 }
 rare_hook! {
-    MPI_Type_indexed (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_indexed (count: Count, array_of_blocklengths: Vector, array_of_displacements: Vector, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_indexed_c }
+    counts { count } vectors { array_of_blocklengths, array_of_displacements }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::indexed }
-}
-rare_hook! {
-    MPI_Type_indexed_c (count: i64, array_of_blocklengths: *const i64, array_of_displacements: *const i64, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::indexed }
-}
-look_up_hook! {
-    MPI_Type_lb (datatype: A::Handle, displacement: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_match_size (typeclass: c_int, size: c_int, datatype: *mut A::Handle)
-    note { }
 }
 rare_hook! {
     MPI_Type_set_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *const c_void)
@@ -3628,18 +2192,6 @@ rare_hook! {
     before { }
     after { objects::datatypes::set_name }
 }
-look_up_hook! {
-    MPI_Type_size (datatype: A::Handle, size: *mut c_int)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_size_c (datatype: A::Handle, size: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
-look_up_hook! {
-    MPI_Type_size_x (datatype: A::Handle, size: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
 rare_hook! {
     MPI_Type_struct (count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const i64, array_of_types: *const A::Handle, newtype: *mut A::Handle)
     note { }
@@ -3647,55 +2199,29 @@ rare_hook! {
     before { }
     after { objects::datatypes::structure }
 }
-look_up_hook! {
-    MPI_Type_ub (datatype: A::Handle, displacement: *mut i64)
-    note { object: datatype, datatype: datatype }
-}
 rare_hook! {
-    MPI_Type_vector (count: c_int, blocklength: c_int, stride: c_int, oldtype: A::Handle, newtype: *mut A::Handle)
+    MPI_Type_vector (count: Count, blocklength: Count, stride: Count, oldtype: A::Handle, newtype: *mut A::Handle)
+    also { MPI_Type_vector_c }
+    counts { count, blocklength, stride } vectors { }
     note { object: oldtype, datatype: oldtype }
     bytes { }
     before { }
     after { objects::datatypes::vector }
 }
 rare_hook! {
-    MPI_Type_vector_c (count: i64, blocklength: i64, stride: i64, oldtype: A::Handle, newtype: *mut A::Handle)
-    note { object: oldtype, datatype: oldtype }
-    bytes { }
-    before { }
-    after { objects::datatypes::vector }
-}
-rare_hook! {
-    MPI_Unpack (inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: A::Handle, comm: A::Handle)
+    MPI_Unpack (inbuf: usize, insize: usize, position: usize, outbuf: usize, outcount: usize, datatype: A::Handle, comm: A::Handle)
+    also { MPI_Unpack_c }
+    counts { } vectors { }
     note { object: comm, datatype: datatype }
     bytes { }
     before { }
     after { }
 }
 rare_hook! {
-    MPI_Unpack_c (inbuf: *const c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: A::Handle, comm: A::Handle)
-    note { object: comm, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Unpack_external (datarep: *const c_char, inbuf: *const c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: c_int, datatype: A::Handle)
+    MPI_Unpack_external (datarep: usize, inbuf: usize, insize: usize, position: usize, outbuf: usize, outcount: usize, datatype: A::Handle)
+    also { MPI_Unpack_external_c }
+    counts { } vectors { }
     note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Unpack_external_c (datarep: *const c_char, inbuf: *const c_void, insize: i64, position: *mut i64, outbuf: *mut c_void, outcount: i64, datatype: A::Handle)
-    note { object: datatype, datatype: datatype }
-    bytes { }
-    before { }
-    after { }
-}
-rare_hook! {
-    MPI_Unpublish_name (service_name: *const c_char, info: A::Handle, port_name: *const c_char)
-    note { object: info }
     bytes { }
     before { }
     after { }
@@ -3733,28 +2259,18 @@ hook! {
     after { traffic::completion::after_some }
 }
 rare_hook! {
-    MPI_Win_allocate (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
+    MPI_Win_allocate (size: i64, disp_unit: Count, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
+    also { MPI_Win_allocate_c }
+    counts { disp_unit } vectors { }
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::allocate((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
 }
 rare_hook! {
-    MPI_Win_allocate_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
-    note { object: comm }
-    bytes { }
-    before { traffic::collectives::enter(comm) }
-    after { objects::windows::allocate((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Win_allocate_shared (size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
-    note { object: comm }
-    bytes { }
-    before { traffic::collectives::enter(comm) }
-    after { objects::windows::allocate_shared((baseptr, size, disp_unit), info, comm, win), traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Win_allocate_shared_c (size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
+    MPI_Win_allocate_shared (size: i64, disp_unit: Count, info: A::Handle, comm: A::Handle, baseptr: *mut c_void, win: *mut A::Handle)
+    also { MPI_Win_allocate_shared_c }
+    counts { disp_unit } vectors { }
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
@@ -3767,13 +2283,6 @@ rare_hook! {
     before { }
     after { objects::windows::attach }
 }
-rare_hook! {
-    MPI_Win_call_errhandler (win: A::Handle, errorcode: c_int)
-    note { object: win }
-    bytes { }
-    before { }
-    after { }
-}
 hook! {
     sizes outlined
     MPI_Win_complete (win: A::Handle)
@@ -3783,14 +2292,9 @@ hook! {
     after { objects::windows::complete }
 }
 rare_hook! {
-    MPI_Win_create (base: *const c_void, size: i64, disp_unit: c_int, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
-    note { object: comm }
-    bytes { }
-    before { traffic::collectives::enter(comm) }
-    after { objects::windows::create((base, size, disp_unit), info, comm, win), traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Win_create_c (base: *const c_void, size: i64, disp_unit: i64, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
+    MPI_Win_create (base: *const c_void, size: i64, disp_unit: Count, info: A::Handle, comm: A::Handle, win: *mut A::Handle)
+    also { MPI_Win_create_c }
+    counts { disp_unit } vectors { }
     note { object: comm }
     bytes { }
     before { traffic::collectives::enter(comm) }
@@ -3802,13 +2306,6 @@ rare_hook! {
     bytes { }
     before { traffic::collectives::enter(comm) }
     after { objects::windows::create_dynamic, traffic::collectives::leave() }
-}
-rare_hook! {
-    MPI_Win_create_errhandler (win_errhandler_fn: *const c_void, errhandler: *mut A::Handle)
-    note { }
-    bytes { }
-    before { callbacks::errhandler_create }
-    after { objects::errhandlers::create }
 }
 rare_hook! {
     MPI_Win_create_keyval (win_copy_attr_fn: *const c_void, win_delete_attr_fn: *const c_void, win_keyval: *mut c_int, extra_state: *const c_void)
@@ -3885,10 +2382,6 @@ rare_hook! {
     before { objects::attributes::win_before_free }
     after { objects::attributes::win_after_free }
 }
-look_up_hook! {
-    MPI_Win_get_attr (win: A::Handle, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
-    note { object: win }
-}
 rare_hook! {
     MPI_Win_get_errhandler (win: A::Handle, errhandler: *mut A::Handle)
     note { object: win }
@@ -3909,10 +2402,6 @@ rare_hook! {
     bytes { }
     before { }
     after { objects::infos::win_get }
-}
-look_up_hook! {
-    MPI_Win_get_name (win: A::Handle, win_name: *mut c_char, resultlen: *mut c_int)
-    note { object: win }
 }
 hook! {
     sizes outlined
@@ -3965,14 +2454,6 @@ rare_hook! {
     before { }
     after { objects::windows::set_name }
 }
-look_up_hook! {
-    MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void)
-    note { object: win, peer: rank }
-}
-look_up_hook! {
-    MPI_Win_shared_query_c (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void)
-    note { object: win, peer: rank }
-}
 hook! {
     sizes outlined
     MPI_Win_start (group: A::Handle, assert_: c_int, win: A::Handle)
@@ -3980,13 +2461,6 @@ hook! {
     bytes { }
     before { objects::windows::before_begin(group, win) }
     after { objects::windows::begin(win) }
-}
-rare_hook! {
-    MPI_Win_sync (win: A::Handle)
-    note { object: win }
-    bytes { }
-    before { }
-    after { }
 }
 hook! {
     sizes outlined
@@ -4019,4 +2493,549 @@ hook! {
     bytes { }
     before { }
     after { objects::windows::wait }
+}
+look_up_hook! {
+    MPI_Address (location: *const c_void, address: *mut i64)
+    note { }
+    recorded recorded_MPI_Address (location, address.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Get_address (location: *const c_void, address: *mut i64)
+    note { }
+    recorded recorded_MPI_Address (location, address.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Get_processor_name (name: *mut c_char, resultlen: *mut c_int)
+    note { }
+    recorded recorded_MPI_Address (name.cast_const().cast(), resultlen.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Test_cancelled (status: *mut c_void, flag: *mut c_int)
+    note { }
+    recorded recorded_MPI_Address (status.cast_const().cast(), flag.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Address (location: *const c_void, address: *const c_void)
+    note { }
+}
+look_up_hook! {
+    MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Attr_get (comm, keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Comm_get_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Attr_get (comm, comm_keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Win_get_attr (win: A::Handle, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    note { object: win }
+    recorded recorded_MPI_Attr_get (win, win_keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *const c_void, flag: *const c_void)
+    note { object: comm }
+}
+look_up_hook! {
+    MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *mut c_int)
+    note { object: comm, peer: rank }
+    recorded recorded_MPI_Cart_coords (comm, rank, maxdims, coords.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Graph_neighbors (comm: A::Handle, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int)
+    note { object: comm, peer: rank }
+    recorded recorded_MPI_Cart_coords (comm, rank, maxneighbors, neighbors.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *const c_void)
+    note { object: comm, peer: rank }
+}
+look_up_hook! {
+    MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_get (comm, maxdims, dims.cast_const().cast(), periods.cast_const().cast(), coords.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Cart_map (comm: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_get (comm, ndims, dims.cast(), periods.cast(), newrank.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Graph_map (comm: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, newrank: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_get (comm, nnodes, index.cast(), edges.cast(), newrank.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *const c_void, periods: *const c_void, coords: *const c_void)
+    note { object: comm }
+}
+look_up_hook! {
+    MPI_Cart_rank (comm: A::Handle, coords: *const c_int, rank: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_rank (comm, coords.cast(), rank.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Comm_get_name (comm: A::Handle, comm_name: *mut c_char, resultlen: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_rank (comm, comm_name.cast_const().cast(), resultlen.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Graphdims_get (comm: A::Handle, nnodes: *mut c_int, nedges: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_rank (comm, nnodes.cast_const().cast(), nedges.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Win_get_name (win: A::Handle, win_name: *mut c_char, resultlen: *mut c_int)
+    note { object: win }
+    recorded recorded_MPI_Cart_rank (win, win_name.cast_const().cast(), resultlen.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Cart_rank (comm: A::Handle, coords: *const c_void, rank: *const c_void)
+    note { object: comm }
+}
+look_up_hook! {
+    MPI_Cart_shift (comm: A::Handle, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_shift (comm, direction, disp, rank_source.cast_const().cast(), rank_dest.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cart_shift (comm, maxindex, maxedges, index.cast_const().cast(), edges.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Cart_shift (comm: A::Handle, direction: c_int, disp: c_int, rank_source: *const c_void, rank_dest: *const c_void)
+    note { object: comm }
+}
+look_up_hook! {
+    MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cartdim_get (comm, ndims.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cartdim_get (comm, rank.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Comm_remote_size (comm: A::Handle, size: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cartdim_get (comm, size.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Comm_size (comm: A::Handle, size: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cartdim_get (comm, size.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cartdim_get (comm, flag.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Group_rank (group: A::Handle, rank: *mut c_int)
+    note { object: group }
+    recorded recorded_MPI_Cartdim_get (group, rank.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Group_size (group: A::Handle, size: *mut c_int)
+    note { object: group }
+    recorded recorded_MPI_Cartdim_get (group, size.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Info_get_nkeys (info: A::Handle, nkeys: *mut c_int)
+    note { object: info }
+    recorded recorded_MPI_Cartdim_get (info, nkeys.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Topo_test (comm: A::Handle, status: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Cartdim_get (comm, status.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Cartdim_get (comm: A::Handle, ndims: *const c_void)
+    note { object: comm }
+}
+look_up_hook! {
+    MPI_Comm_compare (comm1: A::Handle, comm2: A::Handle, result: *mut c_int)
+    note { object: comm1 }
+    recorded recorded_MPI_Comm_compare (comm1, comm2, result.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Group_compare (group1: A::Handle, group2: A::Handle, result: *mut c_int)
+    note { object: group1 }
+    recorded recorded_MPI_Comm_compare (group1, group2, result.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Session_get_num_psets (session: A::Handle, info: A::Handle, npset_names: *mut c_int)
+    note { object: session }
+    recorded recorded_MPI_Comm_compare (session, info, npset_names.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Comm_compare (comm1: A::Handle, comm2: A::Handle, result: *const c_void)
+    note { object: comm1 }
+}
+look_up_hook! {
+    MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
+    note { }
+    recorded recorded_MPI_Dims_create (nnodes, ndims, dims.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_match_size (typeclass: c_int, size: c_int, datatype: *mut A::Handle)
+    note { }
+    recorded recorded_MPI_Dims_create (typeclass, size, datatype.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *const c_void)
+    note { }
+}
+look_up_hook! {
+    MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Dist_graph_neighbors (comm, maxindegree, sources.cast_const().cast(), sourceweights.cast_const().cast(), maxoutdegree, destinations.cast_const().cast(), destweights.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *const c_void, sourceweights: *const c_void, maxoutdegree: c_int, destinations: *const c_void, destweights: *const c_void)
+    note { object: comm }
+}
+look_up_hook! {
+    MPI_Dist_graph_neighbors_count (comm: A::Handle, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int)
+    note { object: comm }
+    recorded recorded_MPI_Dist_graph_neighbors_count (comm, indegree.cast_const().cast(), outdegree.cast_const().cast(), weighted.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Info_get_valuelen (info: A::Handle, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int)
+    note { object: info }
+    recorded recorded_MPI_Dist_graph_neighbors_count (info, key.cast(), valuelen.cast_const().cast(), flag.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Dist_graph_neighbors_count (comm: A::Handle, indegree: *const c_void, outdegree: *const c_void, weighted: *const c_void)
+    note { object: comm }
+}
+look_up_hook! {
+    MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
+    note { }
+    recorded recorded_MPI_Error_class (errorcode, errorclass.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Error_class (errorcode: c_int, errorclass: *const c_void)
+    note { }
+}
+look_up_hook! {
+    MPI_Error_string (errorcode: c_int, string: *mut c_char, resultlen: *mut c_int)
+    note { }
+    recorded recorded_MPI_Error_string (errorcode, string.cast_const().cast(), resultlen.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Error_string (errorcode: c_int, string: *const c_void, resultlen: *const c_void)
+    note { }
+}
+look_up_hook! {
+    MPI_File_get_amode (fh: usize, amode: *mut c_int)
+    note { object: fh }
+    recorded recorded_MPI_File_get_amode (fh, amode.cast_const().cast())
+}
+look_up_hook! {
+    MPI_File_get_atomicity (fh: usize, flag: *mut c_int)
+    note { object: fh }
+    recorded recorded_MPI_File_get_amode (fh, flag.cast_const().cast())
+}
+look_up_hook! {
+    MPI_File_get_position (fh: usize, offset: *mut i64)
+    note { object: fh }
+    recorded recorded_MPI_File_get_amode (fh, offset.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_File_get_amode (fh: usize, amode: *const c_void)
+    note { object: fh }
+}
+look_up_hook! {
+    MPI_File_get_byte_offset (fh: usize, offset: i64, disp: *mut i64)
+    note { object: fh }
+    recorded recorded_MPI_File_get_byte_offset (fh, offset, disp.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_File_get_byte_offset (fh: usize, offset: i64, disp: *const c_void)
+    note { object: fh }
+}
+look_up_hook! {
+    MPI_File_get_type_extent (fh: usize, datatype: A::Handle, extent: *mut i64)
+    note { object: fh, datatype: datatype }
+    recorded recorded_MPI_File_get_type_extent (fh, datatype, extent.cast_const().cast())
+}
+look_up_hook! {
+    MPI_File_get_type_extent_c (fh: usize, datatype: A::Handle, extent: *mut i64)
+    note { object: fh, datatype: datatype }
+    recorded recorded_MPI_File_get_type_extent (fh, datatype, extent.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_File_get_type_extent (fh: usize, datatype: A::Handle, extent: *const c_void)
+    note { object: fh, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Finalized (flag: *mut c_int)
+    note { }
+    recorded recorded_MPI_Finalized (flag.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Initialized (flag: *mut c_int)
+    note { }
+    recorded recorded_MPI_Finalized (flag.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Is_thread_main (flag: *mut c_int)
+    note { }
+    recorded recorded_MPI_Finalized (flag.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Query_thread (provided: *mut c_int)
+    note { }
+    recorded recorded_MPI_Finalized (provided.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Finalized (flag: *const c_void)
+    note { }
+}
+look_up_hook! {
+    MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Get_count_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Get_elements (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Get_elements_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Get_elements_x (status: *mut c_void, datatype: A::Handle, count: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Get_count (status: *const c_void, datatype: A::Handle, count: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Graph_neighbors_count (comm: A::Handle, rank: c_int, nneighbors: *mut c_int)
+    note { object: comm, peer: rank }
+    recorded recorded_MPI_Graph_neighbors_count (comm, rank, nneighbors.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Graph_neighbors_count (comm: A::Handle, rank: c_int, nneighbors: *const c_void)
+    note { object: comm, peer: rank }
+}
+look_up_hook! {
+    MPI_Group_translate_ranks (group1: A::Handle, n: c_int, ranks1: *const c_int, group2: A::Handle, ranks2: *mut c_int)
+    note { object: group1 }
+    recorded recorded_MPI_Group_translate_ranks (group1, n, ranks1.cast(), group2, ranks2.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Group_translate_ranks (group1: A::Handle, n: c_int, ranks1: *const c_void, group2: A::Handle, ranks2: *const c_void)
+    note { object: group1 }
+}
+look_up_hook! {
+    MPI_Info_get (info: A::Handle, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int)
+    note { object: info }
+    recorded recorded_MPI_Info_get (info, key.cast(), valuelen, value.cast_const().cast(), flag.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Info_get (info: A::Handle, key: *const c_void, valuelen: c_int, value: *const c_void, flag: *const c_void)
+    note { object: info }
+}
+look_up_hook! {
+    MPI_Info_get_nthkey (info: A::Handle, n: c_int, key: *mut c_char)
+    note { object: info }
+    recorded recorded_MPI_Info_get_nthkey (info, n, key.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Info_get_nthkey (info: A::Handle, n: c_int, key: *const c_void)
+    note { object: info }
+}
+look_up_hook! {
+    MPI_Info_get_string (info: A::Handle, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int)
+    note { object: info }
+    recorded recorded_MPI_Info_get_string (info, key.cast(), buflen.cast_const().cast(), value.cast_const().cast(), flag.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Info_get_string (info: A::Handle, key: *const c_void, buflen: *const c_void, value: *const c_void, flag: *const c_void)
+    note { object: info }
+}
+look_up_hook! {
+    MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
+    note { object: op, op: op }
+    recorded recorded_MPI_Op_commutative (op, commute.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Op_commutative (op: A::Handle, commute: *const c_void)
+    note { object: op, op: op }
+}
+look_up_hook! {
+    MPI_Pack_external_size (datarep: *const c_char, incount: c_int, datatype: A::Handle, size: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Pack_external_size (datarep.cast(), incount, datatype, size.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Pack_external_size (datarep: *const c_void, incount: c_int, datatype: A::Handle, size: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Pack_external_size_c (datarep: *const c_char, incount: i64, datatype: A::Handle, size: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Pack_external_size_c (datarep.cast(), incount, datatype, size.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Pack_external_size_c (datarep: *const c_void, incount: i64, datatype: A::Handle, size: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Pack_size (incount: c_int, datatype: A::Handle, comm: A::Handle, size: *mut c_int)
+    note { object: comm, datatype: datatype }
+    recorded recorded_MPI_Pack_size (incount, datatype, comm, size.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Pack_size (incount: c_int, datatype: A::Handle, comm: A::Handle, size: *const c_void)
+    note { object: comm, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Pack_size_c (incount: i64, datatype: A::Handle, comm: A::Handle, size: *mut i64)
+    note { object: comm, datatype: datatype }
+    recorded recorded_MPI_Pack_size_c (incount, datatype, comm, size.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Pack_size_c (incount: i64, datatype: A::Handle, comm: A::Handle, size: *const c_void)
+    note { object: comm, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
+    note { object: session }
+    recorded recorded_MPI_Session_get_nth_pset (session, info, n, pset_len.cast_const().cast(), pset_name.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *const c_void, pset_name: *const c_void)
+    note { object: session }
+}
+look_up_hook! {
+    MPI_Type_extent (datatype: A::Handle, extent: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_extent (datatype, extent.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_lb (datatype: A::Handle, displacement: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_extent (datatype, displacement.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_size (datatype: A::Handle, size: *mut c_int)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_extent (datatype, size.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_size_c (datatype: A::Handle, size: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_extent (datatype, size.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_size_x (datatype: A::Handle, size: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_extent (datatype, size.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_ub (datatype: A::Handle, displacement: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_extent (datatype, displacement.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Type_extent (datatype: A::Handle, extent: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_attr (datatype, type_keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *const c_void, flag: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_envelope (datatype, num_integers.cast_const().cast(), num_addresses.cast_const().cast(), num_datatypes.cast_const().cast(), combiner.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Type_get_envelope (datatype: A::Handle, num_integers: *const c_void, num_addresses: *const c_void, num_datatypes: *const c_void, combiner: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Type_get_envelope_c (datatype: A::Handle, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut c_int)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_envelope_c (datatype, num_integers.cast_const().cast(), num_addresses.cast_const().cast(), num_large_counts.cast_const().cast(), num_datatypes.cast_const().cast(), combiner.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Type_get_envelope_c (datatype: A::Handle, num_integers: *const c_void, num_addresses: *const c_void, num_large_counts: *const c_void, num_datatypes: *const c_void, combiner: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Type_get_extent (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_extent (datatype, lb.cast_const().cast(), extent.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_get_extent_c (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_extent (datatype, lb.cast_const().cast(), extent.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_get_extent_x (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_extent (datatype, lb.cast_const().cast(), extent.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_get_name (datatype: A::Handle, type_name: *mut c_char, resultlen: *mut c_int)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_extent (datatype, type_name.cast_const().cast(), resultlen.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_get_true_extent (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_extent (datatype, true_lb.cast_const().cast(), true_extent.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_get_true_extent_c (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_extent (datatype, true_lb.cast_const().cast(), true_extent.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Type_get_true_extent_x (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
+    note { object: datatype, datatype: datatype }
+    recorded recorded_MPI_Type_get_extent (datatype, true_lb.cast_const().cast(), true_extent.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Type_get_extent (datatype: A::Handle, lb: *const c_void, extent: *const c_void)
+    note { object: datatype, datatype: datatype }
+}
+look_up_hook! {
+    MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void)
+    note { object: win, peer: rank }
+    recorded recorded_MPI_Win_shared_query (win, rank, size.cast_const().cast(), disp_unit.cast_const().cast(), baseptr.cast_const().cast())
+}
+look_up_hook! {
+    MPI_Win_shared_query_c (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void)
+    note { object: win, peer: rank }
+    recorded recorded_MPI_Win_shared_query (win, rank, size.cast_const().cast(), disp_unit.cast_const().cast(), baseptr.cast_const().cast())
+}
+recorded_look_up! {
+    recorded_MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *const c_void, disp_unit: *const c_void, baseptr: *const c_void)
+    note { object: win, peer: rank }
 }

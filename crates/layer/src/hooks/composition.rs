@@ -38,18 +38,58 @@ fn with_abi(abi: AbiKind, what: impl ForAbi) {
 /// The address of each hook.
 struct Hooks(fn(FunctionId, usize));
 
+impl ForAbi for Hooks {
+    fn run<A: Abi>(self) {
+        let first = match A::CODE {
+            AbiKind::MPICH => &raw const MPICH_HOOKS,
+            AbiKind::OPENMPI => &raw const OPENMPI_HOOKS,
+            _ => &raw const STANDARD_HOOKS,
+        };
+        for (at, function) in NUMBERS.iter().enumerate() {
+            // SAFETY: each table has a word for each of the numbers.
+            let distance = unsafe { first.add(at).read() };
+            (self.0)(FunctionId(*function), first.addr().wrapping_add_signed(distance as isize));
+        }
+    }
+}
+
+/// The hooks of one ABI as distances from where their table begins: pointers would be eight bytes each, and a relocation.
+macro_rules! table {
+    ($label:literal $abi:ty: $($name:ident)*) => {
+        std::arch::global_asm!(
+            ".pushsection .rodata.mpiscope_hooks,\"a\"",
+            concat!(".globl ", $label),
+            concat!(".hidden ", $label),
+            ".p2align 2",
+            concat!($label, ":"),
+            $(concat!(".long {", stringify!($name), "} - ", $label),)*
+            ".popsection",
+            $($name = sym super::$name::<$abi>,)*
+        );
+    };
+}
+
 macro_rules! stubs {
     ($($number:literal $name:ident $profiled:ident;)*) => {
-        impl ForAbi for Hooks {
-            fn run<A: Abi>(self) {
-                let hooks = [$((FunctionId($number), super::$name::<A> as *const () as usize)),*];
-                hooks.into_iter().for_each(|(function, hook)| (self.0)(function, hook));
-            }
-        }
+        table!("mpiscope_mpich_hooks" Mpich: $($name)*);
+        table!("mpiscope_openmpi_hooks" OpenMpi: $($name)*);
+        table!("mpiscope_standard_hooks" Standard: $($name)*);
+
+        /// The functions of the tables.
+        static NUMBERS: &[u16] = &[$($number),*];
     };
 }
 
 include!("../generated/stubs.rs");
+
+unsafe extern "C" {
+    #[link_name = "mpiscope_mpich_hooks"]
+    static MPICH_HOOKS: i32;
+    #[link_name = "mpiscope_openmpi_hooks"]
+    static OPENMPI_HOOKS: i32;
+    #[link_name = "mpiscope_standard_hooks"]
+    static STANDARD_HOOKS: i32;
+}
 
 /// The library was found.
 struct Found<'a>(&'a CStr);

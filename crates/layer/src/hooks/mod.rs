@@ -1,13 +1,19 @@
 //! The hooks: what happens around each function, one generic function each.
 //!
-//! `generated/hooks.rs` has an invocation of `hook!` for every function, of `rare_hook!` for those that are called seldom or take long. The overlays `hooks/*.tsv` names functions of
+//! `generated/hooks.rs` has an invocation of `hook!` for every function, of `rare_hook!` for those that are called seldom or take long. The overlays `hooks/*.tsv` name functions of
 //! this crate to run `before` (they may change the arguments) and `after` (they see the result).
+//!
+//! Functions whose hooks would be alike share one: a function and its large-count variant, and others that do the same with
+//! their arguments. Which function was called is known from the gate, and how wide its counts are from its number. What such a hook
+//! has no use for is a word that it passes on. Functions that programs call most keep hooks of their own.
 #![allow(unsafe_code, non_snake_case, unused_mut)]
 #![allow(clippy::too_many_arguments, clippy::missing_safety_doc, clippy::useless_conversion)]
 
 use crate::debugger;
 use crate::interpose::callbacks;
 use crate::interpose::frame::{Call, LookUp, Word, handle_word};
+use crate::interpose::tls::Tls;
+use crate::record::counts::Width;
 use crate::record::{bytes, objects, observe, traffic};
 use mpi_abi::{Abi, Handle, f};
 use std::ffi::{c_char, c_int, c_void};
@@ -87,14 +93,14 @@ macro_rules! bytes {
     };
     (vector($n:ident, $d:ident, $c:ident)) => {
         // SAFETY: the standard requires an element for each rank.
-        unsafe { bytes::vector::<A, _>($n, $d, bytes::members::<A>($c)) }
+        unsafe { bytes::vector::<A>($n.into(), $d, bytes::members::<A>($c)) }
     };
     (vector($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
         if $buffer.addr() == A::IN_PLACE {
             0
         } else {
             // SAFETY: the standard requires an element for each rank.
-            unsafe { bytes::vector::<A, _>($n, $d, bytes::peers::<A>($c)) }
+            unsafe { bytes::vector::<A>($n.into(), $d, bytes::peers::<A>($c)) }
         }
     };
     (vector_w($buffer:ident, $n:ident, $d:ident, $c:ident)) => {
@@ -102,16 +108,16 @@ macro_rules! bytes {
             0
         } else {
             // SAFETY: the standard requires an element for each rank.
-            unsafe { bytes::vector_w::<A, _>($n, $d, bytes::peers::<A>($c)) }
+            unsafe { bytes::vector_w::<A>($n.into(), $d, bytes::peers::<A>($c)) }
         }
     };
     (neighbor_vector($n:ident, $d:ident, $c:ident)) => {
         // SAFETY: the standard requires an element for each neighbour.
-        unsafe { bytes::vector::<A, _>($n, $d, bytes::neighbors::<A>($c)) }
+        unsafe { bytes::vector::<A>($n.into(), $d, bytes::neighbors::<A>($c)) }
     };
     (neighbor_vector_w($n:ident, $d:ident, $c:ident)) => {
         // SAFETY: the standard requires an element for each neighbour.
-        unsafe { bytes::vector_w::<A, _>($n, $d, bytes::neighbors::<A>($c)) }
+        unsafe { bytes::vector_w::<A>($n.into(), $d, bytes::neighbors::<A>($c)) }
     };
 }
 
@@ -142,10 +148,27 @@ macro_rules! after {
     };
 }
 
+/// The function that was called: the only one that the hook is of, or what the gate says.
+macro_rules! function {
+    ($name:ident) => {
+        f::$name
+    };
+    ($name:ident $($also:ident)+) => {
+        Tls::get().function()
+    };
+}
+
+/// A count as a shared hook gets it: the word of an `int` or an `MPI_Count`.
+type Count = i64;
+
+/// An array of counts as a shared hook gets it.
+type Vector = *const c_void;
+
 macro_rules! hook {
     (
         sizes $sizes:ident
         $name:ident ($($p:ident : $t:ty),*)
+        $( also { $($also:ident),* } counts { $($count:ident),* } vectors { $($vector:ident),* } )?
         note { $($field:ident : $value:expr),* }
         bytes { $($bytes:tt)* }
         before { $( $( $before:ident )::+ $( ( $($with_before:tt)* ) )? ),* }
@@ -154,12 +177,21 @@ macro_rules! hook {
         pub unsafe extern "C" fn $name<A: Abi>($(mut $p: $t),*) -> c_int {
             #[allow(unused_imports)]
             use bytes::$sizes as bytes;
-            let call = Call::<A>::enter(f::$name);
+            let call = Call::<A>::enter(function!($name $($($also)*)?));
+            $(
+                #[allow(unused_variables)]
+                let width = Width::of(call.function());
+                $( let mut $count = width.count($count); )*
+            )?
             call.publish(|_current| { $( note!(_current, $field, $value); )* });
             observe::call_started(&call);
-            before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
+            {
+                $($( #[allow(unused_variables)] let mut $vector = width.counts($vector); )*)?
+                before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
+            }
             // SAFETY: the type is the function's own; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+            $($( #[allow(unused_variables)] let $vector = width.counts($vector); )*)?
             // A call that failed may have had arguments that must not be looked at.
             if result == A::SUCCESS {
                 call.name_bytes(bytes!($($bytes)*));
@@ -168,6 +200,8 @@ macro_rules! hook {
             observe::leave(&call, result);
             result
         }
+
+        $($( pub use self::$name as $also; )*)?
     };
 }
 
@@ -175,6 +209,7 @@ macro_rules! hook {
 macro_rules! rare_hook {
     (
         $name:ident ($($p:ident : $t:ty),*)
+        $( also { $($also:ident),* } counts { $($count:ident),* } vectors { $($vector:ident),* } )?
         note { $($field:ident : $value:expr),* }
         bytes { $($bytes:tt)* }
         before { $( $( $before:ident )::+ $( ( $($with_before:tt)* ) )? ),* }
@@ -183,13 +218,22 @@ macro_rules! rare_hook {
         pub unsafe extern "C" fn $name<A: Abi>($(mut $p: $t),*) -> c_int {
             #[allow(unused_imports)]
             use bytes::outlined as bytes;
-            let call = Call::<A>::enter_rare(f::$name);
+            let call = Call::<A>::enter_rare(function!($name $($($also)*)?));
+            $(
+                #[allow(unused_variables)]
+                let width = Width::of(call.function());
+                $( let mut $count = width.count($count); )*
+            )?
             let _current = &call.thread().call;
             $( note!(_current, $field, $value); )*
             observe::started_rare(call.thread(), call.function(), call.since);
-            before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
+            {
+                $($( #[allow(unused_variables)] let mut $vector = width.counts($vector); )*)?
+                before!([$( ($($before)::+ $( ($($with_before)*) )?) )*] (&call) $(&mut $p),*);
+            }
             // SAFETY: the type is the function's own; the arguments are the program's.
             let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+            $($( #[allow(unused_variables)] let $vector = width.counts($vector); )*)?
             // A call that failed may have had arguments that must not be looked at.
             if result == A::SUCCESS {
                 call.name_bytes(bytes!($($bytes)*));
@@ -199,6 +243,8 @@ macro_rules! rare_hook {
             observe::leave_rare::<A>(call.thread(), call.function(), since, until, call.bytes(), result);
             result
         }
+
+        $($( pub use self::$name as $also; )*)?
     };
 }
 
@@ -218,37 +264,49 @@ macro_rules! object {
 /// The hook of a function that only looks something up. Clock readings would be most of what it costs. It is counted before the
 /// library does it: then nothing but its result has to be kept. What programs call often and the usual case are in line; all else goes
 /// on to a function with the same arguments, so that none has to be saved.
+/// It is shared: it gets pointers that it has no use for without their type.
 macro_rules! look_up_hook {
     (
         $name:ident ($($p:ident : $t:ty),*)
         note { $($note:tt)* }
+        recorded $recorded:ident ($($argument:expr),*)
     ) => {
         pub unsafe extern "C" fn $name<A: Abi>($($p: $t),*) -> c_int {
-            #[inline(never)]
-            unsafe extern "C" fn otherwise<A: Abi>($($p: $t),*) -> c_int {
-                let opened = observe::begin_look_up(f::$name, object!($($note)*));
-                let call = LookUp::open();
-                if let Some(thread) = opened.thread {
-                    let _current = &thread.call;
-                    note_all!(_current, $($note)*);
-                    observe::started_rare(thread, f::$name, opened.since);
-                }
-                // SAFETY: the type is the function's own; the arguments are the program's.
-                let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
-                observe::end_look_up::<A>(opened, f::$name, result);
-                result
-            }
             if const { observe::is_looked_up_often(f::$name) } && observe::look_ups_are_counted_only() {
                 let call = LookUp::open();
                 if observe::looked_up(&call, f::$name, object!($($note)*)) {
-                    // SAFETY: as above.
+                    // SAFETY: the type is the function's own; the arguments are the program's.
                     let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
                     call.close();
                     return result;
                 }
             }
             // SAFETY: as above.
-            unsafe { otherwise::<A>($($p),*) }
+            unsafe { $recorded::<A>($($argument),*) }
+        }
+    };
+}
+
+/// What look-ups go on to that are not as usual, or not called often.
+macro_rules! recorded_look_up {
+    (
+        $name:ident ($($p:ident : $t:ty),*)
+        note { $($note:tt)* }
+    ) => {
+        #[inline(never)]
+        unsafe extern "C" fn $name<A: Abi>($($p: $t),*) -> c_int {
+            let function = Tls::get().function();
+            let opened = observe::begin_look_up(function, object!($($note)*));
+            let call = LookUp::open();
+            if let Some(thread) = opened.thread {
+                let _current = &thread.call;
+                note_all!(_current, $($note)*);
+                observe::started_rare(thread, function, opened.since);
+            }
+            // SAFETY: the types are laid out as the function's own; the arguments are the program's.
+            let result = unsafe { call.real::<unsafe extern "C" fn($($t),*) -> c_int>()($($p),*) };
+            observe::end_look_up::<A>(opened, function, result);
+            result
         }
     };
 }

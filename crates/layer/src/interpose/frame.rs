@@ -35,7 +35,7 @@ impl<A: Abi> Call<A> {
     pub fn enter(function: FunctionId) -> Self {
         let tls = Tls::get();
         tls.depth.set(1);
-        let real = tls.real.get();
+        let real = tls.real();
         let opened = Opened::usual(tls).unwrap_or_else(|| open_unusual());
         Self { real, ..Self::known(tls, opened.thread, function, opened.since, 0) }
     }
@@ -54,7 +54,7 @@ impl<A: Abi> Call<A> {
     #[inline(always)]
     pub fn enter_rare(function: FunctionId) -> Self {
         let opened = open_rare(function);
-        Self { real: Tls::get().real.get(), ..Self::again(opened.thread, function, opened.since, 0) }
+        Self { real: Tls::get().real(), ..Self::again(opened.thread, function, opened.since, 0) }
     }
 
     /// Puts a call together again from what is known of it, without its bytes and its stash. For functions that are not inlined:
@@ -259,7 +259,7 @@ impl<A: Abi> Call<A> {
     #[inline(always)]
     pub unsafe fn real<F: Copy>(&self) -> F {
         const { assert!(size_of::<F>() == size_of::<usize>()) };
-        // SAFETY: the gate stored the address of the real function, and the caller states its type.
+        // SAFETY: the resolver stored the address of the real function, and the caller states its type.
         unsafe { std::mem::transmute_copy(&self.real) }
     }
 
@@ -337,7 +337,7 @@ impl LookUp {
     pub fn open() -> Self {
         let tls = Tls::get();
         tls.depth.set(1);
-        Self { tls, real: tls.real.get() }
+        Self { tls, real: tls.real() }
     }
 
     /// What the thread keeps at hand.

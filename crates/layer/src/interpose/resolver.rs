@@ -44,6 +44,17 @@ impl<const N: usize> Slots<N> {
         self.cell(index).map_or(0, |c| c.load(Ordering::Acquire))
     }
 
+    /// What is in a slot that is there.
+    ///
+    /// # Safety
+    ///
+    /// `index` is less than `N`.
+    #[inline(always)]
+    pub unsafe fn load_within(&self, index: usize) -> usize {
+        // SAFETY: as in `cell`; in bounds by the caller's promise.
+        unsafe { &*self.0.get().cast::<AtomicUsize>().add(index) }.load(Ordering::Acquire)
+    }
+
     /// Changes a slot.
     pub fn store(&self, index: usize, value: usize) {
         if let Some(cell) = self.cell(index) {

@@ -5,6 +5,8 @@
 #![allow(unsafe_code)]
 
 use crate::interpose::frame::Interrupted;
+use crate::interpose::resolver::{REAL, SLOTS};
+use mpi_abi::FunctionId;
 use mpiscope_image::layout::Thread;
 use std::cell::Cell;
 use std::mem::{offset_of, size_of};
@@ -22,8 +24,9 @@ pub struct Tls {
     pub return_address: Cell<u64>,
     /// Written by the gate: stack pointer at the call.
     pub stack_pointer: Cell<u64>,
-    /// Written by the gate: the function that the program would have reached without us.
-    pub real: Cell<usize>,
+    /// Written by the gate: the number of the slot that was called, see [`real`](Self::real) and [`function`](Self::function).
+    pub slot: Cell<u32>,
+    unused: u32,
     /// Stack pointer when the innermost user callback was entered.
     pub callback_stack: Cell<u64>,
     /// Private memory of the thread; null before its first call. What floors above keep there lies behind this.
@@ -39,7 +42,7 @@ pub mod offset {
     pub const NESTED: usize = offset_of!(Tls, nested);
     pub const RETURN_ADDRESS: usize = offset_of!(Tls, return_address);
     pub const STACK_POINTER: usize = offset_of!(Tls, stack_pointer);
-    pub const REAL: usize = offset_of!(Tls, real);
+    pub const SLOT: usize = offset_of!(Tls, slot);
     pub const CALLBACK_STACK: usize = offset_of!(Tls, callback_stack);
 }
 
@@ -53,7 +56,22 @@ impl Tls {
         // The reference does not leave the thread: `Tls` is not `Sync`.
         unsafe { &*arch_address() }
     }
+
+    /// The function that was called.
+    #[inline(always)]
+    pub fn function(&self) -> FunctionId {
+        FunctionId((self.slot.get() / 2) as u16)
+    }
+
+    /// Address of the function that the program would have reached without us.
+    #[inline(always)]
+    pub fn real(&self) -> usize {
+        // SAFETY: zero, or what the gate stored: the number of a stub's slot.
+        unsafe { REAL.load_within(self.slot.get() as usize) }
+    }
 }
+
+const _: () = assert!(SLOTS / 2 <= u16::MAX as usize);
 
 #[inline(always)]
 fn arch_address() -> *const Tls {

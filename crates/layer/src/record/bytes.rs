@@ -3,11 +3,12 @@
 
 use crate::interpose::real;
 use crate::interpose::tls::Tls;
+use crate::record::counts::Counts;
 use crate::record::objects::datatypes::{self, built_in};
 use crate::record::objects::{comms, recorder};
 use crate::record::threads;
 use mpi_abi::{Abi, Handle};
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Raised when a datatype is freed: its handle may come back with another size.
@@ -163,37 +164,19 @@ pub fn is_leaf<A: Abi>(root: c_int) -> bool {
     root != A::PROC_NULL && root != A::ROOT
 }
 
-/// An element count of an array parameter: `int` or `MPI_Count`.
-pub trait Count: Copy {
-    /// The count.
-    fn count(self) -> i64;
-}
-
-impl Count for c_int {
-    fn count(self) -> i64 {
-        i64::from(self)
-    }
-}
-
-impl Count for i64 {
-    fn count(self) -> i64 {
-        self
-    }
-}
-
 /// Sum over `n` counts of one datatype. Null when the send side is `MPI_IN_PLACE`: nothing is named then.
 ///
 /// # Safety
 ///
 /// `counts` is null or points to `n` counts.
-pub unsafe fn vector<A: Abi, C: Count>(counts: *const C, datatype: A::Handle, n: u64) -> u64 {
-    if counts.is_null() || !plausible(counts.cast()) {
+pub unsafe fn vector<A: Abi>(counts: Counts, datatype: A::Handle, n: u64) -> u64 {
+    if !counts.is_plausible() {
         return 0;
     }
-    // SAFETY: the caller's promise.
-    let counts = unsafe { std::slice::from_raw_parts(counts, n as usize) };
     let size = size_of::<A>(datatype);
-    counts.iter().map(|c| c.count().max(0) as u64).sum::<u64>().wrapping_mul(size)
+    // SAFETY: the caller's promise.
+    let elements = (0..n as usize).map(|at| unsafe { counts.get(at) }.max(0).cast_unsigned());
+    elements.fold(0, u64::wrapping_add).wrapping_mul(size)
 }
 
 /// Sum over `n` counts, each of its own datatype.
@@ -201,18 +184,13 @@ pub unsafe fn vector<A: Abi, C: Count>(counts: *const C, datatype: A::Handle, n:
 /// # Safety
 ///
 /// Both are null or point to `n` elements.
-pub unsafe fn vector_w<A: Abi, C: Count>(counts: *const C, datatypes: *const A::Handle, n: u64) -> u64 {
-    if counts.is_null() || datatypes.is_null() || !plausible(counts.cast()) {
+pub unsafe fn vector_w<A: Abi>(counts: Counts, datatypes: *const A::Handle, n: u64) -> u64 {
+    if datatypes.is_null() || !counts.is_plausible() {
         return 0;
     }
     // SAFETY: the caller's promise.
-    let counts = unsafe { std::slice::from_raw_parts(counts, n as usize) };
-    // SAFETY: the caller's promise.
     let datatypes = unsafe { std::slice::from_raw_parts(datatypes, n as usize) };
-    counts.iter().zip(datatypes).map(|(c, d)| elements::<A>(c.count(), *d)).sum()
-}
-
-/// Small numbers are special values of some ABI, not addresses.
-pub fn plausible(pointer: *const c_void) -> bool {
-    pointer.addr() > 4096 && pointer.addr().is_multiple_of(4)
+    // SAFETY: the caller's promise.
+    let bytes = |(at, datatype): (usize, &A::Handle)| elements::<A>(unsafe { counts.get(at) }, *datatype);
+    datatypes.iter().enumerate().map(bytes).fold(0, u64::wrapping_add)
 }

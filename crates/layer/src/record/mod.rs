@@ -3,6 +3,7 @@
 
 pub mod bytes;
 pub mod call_path;
+pub mod counts;
 pub mod fortran_call_site;
 pub mod fortran_hooks;
 pub mod modules;

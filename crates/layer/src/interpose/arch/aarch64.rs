@@ -158,56 +158,55 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     result == 0
 }
 
-/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside.
-#[unsafe(naked)]
-pub unsafe extern "C" fn gate() {
-    naked_asm!(
-        "adrp x10, :gottprel:mpiscope_tls_block",
-        "ldr x10, [x10, :gottprel_lo12:mpiscope_tls_block]",
-        "mrs x11, tpidr_el0",
-        "add x10, x10, x11",
-        "adrp x11, {real}",
-        "add x11, x11, :lo12:{real}",
-        "ldr x11, [x11, x9, lsl #3]",
-        "ldr w12, [x10, {depth}]",
-        "cbnz w12, 2f",
-        "str x11, [x10, {to_real}]",
-        "str x30, [x10, {return_address}]",
-        "mov x12, sp",
-        "str x12, [x10, {stack_pointer}]",
-        "lsr w9, w9, #1",
-        "adrp x12, {hook}",
-        "add x12, x12, :lo12:{hook}",
-        "ldr x16, [x12, x9, lsl #3]",
-        "br x16",
-        "2:",
-        "br x11",
-        real = sym REAL,
-        hook = sym HOOK,
-        depth = const offset::DEPTH,
-        to_real = const offset::REAL,
-        return_address = const offset::RETURN_ADDRESS,
-        stack_pointer = const offset::STACK_POINTER,
-    )
+/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way to
+/// the hook, and keeps `x9` and the arguments.
+macro_rules! gate {
+    ($(#[$doc:meta])* $name:ident between { $($between:literal,)* } $($operand:ident = sym $path:path)?) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                "adrp x10, :gottprel:mpiscope_tls_block",
+                "ldr x10, [x10, :gottprel_lo12:mpiscope_tls_block]",
+                "mrs x11, tpidr_el0",
+                "add x10, x10, x11",
+                "ldr w12, [x10, {depth}]",
+                "cbnz w12, 2f",
+                "str w9, [x10, {slot}]",
+                "str x30, [x10, {return_address}]",
+                "mov x12, sp",
+                "str x12, [x10, {stack_pointer}]",
+                $($between,)*
+                "lsr w9, w9, #1",
+                "adrp x12, {hook}",
+                "add x12, x12, :lo12:{hook}",
+                "ldr x16, [x12, x9, lsl #3]",
+                "br x16",
+                "2:",
+                "adrp x12, {real}",
+                "add x12, x12, :lo12:{real}",
+                "ldr x16, [x12, x9, lsl #3]",
+                "br x16",
+                $($operand = sym $path,)?
+                real = sym REAL,
+                hook = sym HOOK,
+                depth = const offset::DEPTH,
+                slot = const offset::SLOT,
+                return_address = const offset::RETURN_ADDRESS,
+                stack_pointer = const offset::STACK_POINTER,
+            )
+        }
+    };
 }
 
-/// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
-#[unsafe(naked)]
-pub unsafe extern "C" fn gate_of_bindings() {
-    naked_asm!(
-        "adrp x10, :gottprel:mpiscope_tls_block",
-        "ldr x10, [x10, :gottprel_lo12:mpiscope_tls_block]",
-        "mrs x11, tpidr_el0",
-        "add x10, x10, x11",
-        "adrp x11, {real}",
-        "add x11, x11, :lo12:{real}",
-        "ldr x11, [x11, x9, lsl #3]",
-        "ldr w12, [x10, {depth}]",
-        "cbnz w12, 2f",
-        "str x11, [x10, {to_real}]",
-        "str x30, [x10, {return_address}]",
-        "mov x12, sp",
-        "str x12, [x10, {stack_pointer}]",
+gate! {
+    /// The gate of most processes.
+    gate between {}
+}
+
+gate! {
+    /// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
+    gate_of_bindings between {
         "stp x29, x30, [sp, #-96]!",
         "mov x29, sp",
         "stp x0, x1, [sp, #16]",
@@ -223,21 +222,8 @@ pub unsafe extern "C" fn gate_of_bindings() {
         "ldp x2, x3, [sp, #32]",
         "ldp x0, x1, [sp, #16]",
         "ldp x29, x30, [sp], #96",
-        "lsr w9, w9, #1",
-        "adrp x12, {hook}",
-        "add x12, x12, :lo12:{hook}",
-        "ldr x16, [x12, x9, lsl #3]",
-        "br x16",
-        "2:",
-        "br x11",
-        see_through = sym crate::interpose::upcalls::see_through_binding,
-        real = sym REAL,
-        hook = sym HOOK,
-        depth = const offset::DEPTH,
-        to_real = const offset::REAL,
-        return_address = const offset::RETURN_ADDRESS,
-        stack_pointer = const offset::STACK_POINTER,
-    )
+    }
+    see_through = sym crate::interpose::upcalls::see_through_binding
 }
 
 /// Where every slot points at first: keeps the arguments, has the slots filled, and jumps again.

@@ -143,49 +143,51 @@ pub fn mprotect(start: usize, len: usize, rights: i32) -> bool {
     result == 0
 }
 
-/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside.
-#[unsafe(naked)]
-pub unsafe extern "C" fn gate() {
-    naked_asm!(
-        "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
-        "lea rax, [rip + {real}]",
-        "mov rax, qword ptr [rax + 8 * r11]",
-        "cmp dword ptr fs:[r10 + {depth}], 0",
-        "jne 2f",
-        "mov qword ptr fs:[r10 + {to_real}], rax",
-        "mov rax, qword ptr [rsp]",
-        "mov qword ptr fs:[r10 + {return_address}], rax",
-        "lea rax, [rsp + 8]",
-        "mov qword ptr fs:[r10 + {stack_pointer}], rax",
-        "shr r11d, 1",
-        "lea rax, [rip + {hook}]",
-        "jmp qword ptr [rax + 8 * r11]",
-        "2:",
-        "jmp rax",
-        real = sym REAL,
-        hook = sym HOOK,
-        depth = const offset::DEPTH,
-        to_real = const offset::REAL,
-        return_address = const offset::RETURN_ADDRESS,
-        stack_pointer = const offset::STACK_POINTER,
-    )
+/// Where a slot points that has a hook: straight on to the library inside a call, to the hook outside. `between` is done on the way to
+/// the hook, and keeps `r11` and the arguments.
+macro_rules! gate {
+    ($(#[$doc:meta])* $name:ident between { $($between:literal,)* } $($operand:ident = sym $path:path)?) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            naked_asm!(
+                ".cfi_startproc",
+                "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
+                "cmp dword ptr fs:[r10 + {depth}], 0",
+                "jne 2f",
+                "mov dword ptr fs:[r10 + {slot}], r11d",
+                "mov rax, qword ptr [rsp]",
+                "mov qword ptr fs:[r10 + {return_address}], rax",
+                "lea rax, [rsp + 8]",
+                "mov qword ptr fs:[r10 + {stack_pointer}], rax",
+                $($between,)*
+                "shr r11d, 1",
+                "lea rax, [rip + {hook}]",
+                "jmp qword ptr [rax + 8 * r11]",
+                "2:",
+                "lea rax, [rip + {real}]",
+                "jmp qword ptr [rax + 8 * r11]",
+                ".cfi_endproc",
+                $($operand = sym $path,)?
+                real = sym REAL,
+                hook = sym HOOK,
+                depth = const offset::DEPTH,
+                slot = const offset::SLOT,
+                return_address = const offset::RETURN_ADDRESS,
+                stack_pointer = const offset::STACK_POINTER,
+            )
+        }
+    };
 }
 
-/// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
-#[unsafe(naked)]
-pub unsafe extern "C" fn gate_of_bindings() {
-    naked_asm!(
-        ".cfi_startproc",
-        "mov r10, qword ptr [rip + mpiscope_tls_block@GOTTPOFF]",
-        "lea rax, [rip + {real}]",
-        "mov rax, qword ptr [rax + 8 * r11]",
-        "cmp dword ptr fs:[r10 + {depth}], 0",
-        "jne 2f",
-        "mov qword ptr fs:[r10 + {to_real}], rax",
-        "mov rax, qword ptr [rsp]",
-        "mov qword ptr fs:[r10 + {return_address}], rax",
-        "lea rax, [rsp + 8]",
-        "mov qword ptr fs:[r10 + {stack_pointer}], rax",
+gate! {
+    /// The gate of most processes.
+    gate between {}
+}
+
+gate! {
+    /// [`gate`] in a process that may call through a binding of another language: has the place of the call looked up.
+    gate_of_bindings between {
         "push rbp",
         ".cfi_adjust_cfa_offset 8",
         ".cfi_rel_offset rbp, 0",
@@ -200,20 +202,8 @@ pub unsafe extern "C" fn gate_of_bindings() {
         "pop r11", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
         "pop rbp",
         ".cfi_def_cfa rsp, 8",
-        "shr r11d, 1",
-        "lea rax, [rip + {hook}]",
-        "jmp qword ptr [rax + 8 * r11]",
-        "2:",
-        "jmp rax",
-        ".cfi_endproc",
-        see_through = sym crate::interpose::upcalls::see_through_binding,
-        real = sym REAL,
-        hook = sym HOOK,
-        depth = const offset::DEPTH,
-        to_real = const offset::REAL,
-        return_address = const offset::RETURN_ADDRESS,
-        stack_pointer = const offset::STACK_POINTER,
-    )
+    }
+    see_through = sym crate::interpose::upcalls::see_through_binding
 }
 
 /// Where every slot points at first: keeps the arguments, has the slots filled, and jumps again.

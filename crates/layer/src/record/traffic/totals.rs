@@ -10,7 +10,7 @@ use super::history;
 use super::state::{self, Held, Step};
 use crate::interpose::frame::Call;
 use crate::interpose::real;
-use crate::record::bytes::{Count, plausible};
+use crate::record::counts::{Count, Counts, plausible};
 use crate::record::objects::comms::COMMS;
 use crate::record::objects::datatypes;
 use mpi_abi::{Abi, Handle};
@@ -24,44 +24,22 @@ struct Members {
     rank: u64,
 }
 
-/// A vector of counts: `int`, or `MPI_Count`.
+/// A vector of counts, one for each member.
 #[derive(Clone, Copy)]
-struct Counts {
-    first: *const c_void,
-    wide: bool,
-}
+struct Vector(Counts);
 
-impl Counts {
-    /// In one word, as counts are aligned: what a hook passes must be small, since there are many.
-    #[inline(always)]
-    fn packed<C: Count>(counts: *const C) -> *const c_void {
-        let wide = usize::from(size_of::<C>() == size_of::<i64>());
-        counts.cast::<c_void>().map_addr(|address| address | wide)
-    }
-
-    fn of(packed: *const c_void) -> Self {
-        // Null stays null.
-        Self { first: packed.map_addr(|address| address & !1), wide: packed.addr() & 1 != 0 }
-    }
-
+impl Vector {
     /// # Safety
     ///
     /// It has this element.
     unsafe fn get(self, at: u64) -> u64 {
-        let at = at as usize;
-        let count = if self.wide {
-            // SAFETY: the caller's promise.
-            unsafe { *self.first.cast::<i64>().add(at) }
-        } else {
-            // SAFETY: the caller's promise.
-            i64::from(unsafe { *self.first.cast::<c_int>().add(at) })
-        };
-        count.max(0).cast_unsigned()
+        // SAFETY: the caller's promise.
+        plain(unsafe { self.0.get(at as usize) })
     }
 
     /// The sum of all; nothing without a vector.
     fn sum(self, members: Members) -> Option<u64> {
-        if !plausible(self.first) {
+        if !self.0.is_plausible() {
             return None;
         }
         // SAFETY: the program passes as many counts as there are members.
@@ -70,7 +48,7 @@ impl Counts {
 
     /// The sum of all, each of a datatype of its own.
     fn bytes<A: Abi>(self, types: *const A::Handle, members: Members) -> Option<u64> {
-        if !plausible(self.first) || !plausible(types.cast()) {
+        if !self.0.is_plausible() || !plausible(types.cast()) {
             return None;
         }
         (0..members.size).try_fold(0u64, |sum, at| {
@@ -85,7 +63,7 @@ impl Counts {
     /// That of this process.
     fn own(self, members: Members) -> Option<u64> {
         // SAFETY: the program passes as many counts as there are members.
-        plausible(self.first).then(|| unsafe { self.get(members.rank) })
+        self.0.is_plausible().then(|| unsafe { self.get(members.rank) })
     }
 }
 
@@ -127,7 +105,7 @@ macro_rules! taken {
     (Type) => { A::Handle };
     (Types) => { *const A::Handle };
     (Plain) => { impl Count };
-    (Vector) => { *const impl Count };
+    (Vector) => { impl Into<Counts> };
 }
 
 macro_rules! passed {
@@ -150,7 +128,7 @@ macro_rules! pass {
         $p.count()
     };
     (Vector $p:ident) => {
-        Counts::packed($p)
+        $p.into().packed()
     };
     ($other:ident $p:ident) => {
         $p
@@ -162,7 +140,7 @@ macro_rules! used {
         plain($p)
     };
     (Vector $p:ident) => {
-        Counts::of($p)
+        Vector(Counts::unpacked($p))
     };
     ($other:ident $p:ident) => {
         $p

@@ -3,7 +3,7 @@
 
 use super::{DATATYPES, bounds, fill, find, made_from};
 use crate::interpose::frame::Call;
-use crate::record::bytes::Count;
+use crate::record::counts::{Count, Counts};
 use crate::record::objects::{Site, arena, ask, attributes, facts, new_handle, output, succeeded};
 use mpi_abi::{Abi, Handle, ObjectKind};
 
@@ -12,10 +12,11 @@ use mpiscope_image::objects::{Combiner, Datatype, Flag, SIZE_UNKNOWN};
 use std::ffi::c_int;
 
 /// An array of the program's, as words.
-fn array<C: Count>(first: *const C, len: i64) -> impl Iterator<Item = u64> + Clone {
-    let len = if first.is_null() { 0 } else { usize::try_from(len).unwrap_or(0) };
+fn array(counts: impl Into<Counts>, len: i64) -> impl Iterator<Item = u64> + Clone {
+    let counts = counts.into();
+    let len = if counts.is_null() { 0 } else { usize::try_from(len).unwrap_or(0) };
     // SAFETY: the call succeeded with this array, so it has as many elements as the program said.
-    (0..len).map(move |i| unsafe { first.add(i).read_unaligned() }.count() as u64)
+    (0..len).map(move |at| unsafe { counts.get(at) }.cast_unsigned())
 }
 
 /// Enters a datatype made from one old type.
@@ -126,8 +127,8 @@ pub fn indexed<A: Abi>(
     call: &Call<A>,
     result: c_int,
     count: impl Count,
-    lengths: *const impl Count,
-    displacements: *const impl Count,
+    lengths: impl Into<Counts>,
+    displacements: impl Into<Counts>,
     old: A::Handle,
     new: *mut A::Handle,
 ) {
@@ -141,7 +142,7 @@ pub fn hindexed<A: Abi>(
     call: &Call<A>,
     result: c_int,
     count: impl Count,
-    lengths: *const impl Count,
+    lengths: impl Into<Counts>,
     displacements: *const i64,
     old: A::Handle,
     new: *mut A::Handle,
@@ -157,7 +158,7 @@ pub fn indexed_block<A: Abi>(
     result: c_int,
     count: impl Count,
     length: impl Count,
-    displacements: *const impl Count,
+    displacements: impl Into<Counts>,
     old: A::Handle,
     new: *mut A::Handle,
 ) {
@@ -184,7 +185,7 @@ pub fn structure<A: Abi>(
     call: &Call<A>,
     result: c_int,
     count: impl Count,
-    lengths: *const impl Count,
+    lengths: impl Into<Counts>,
     displacements: *const i64,
     types: *const A::Handle,
     new: *mut A::Handle,
@@ -222,7 +223,7 @@ pub fn subarray<A: Abi>(
     call: &Call<A>,
     result: c_int,
     ndims: c_int,
-    (sizes, subsizes, starts): (*const impl Count, *const impl Count, *const impl Count),
+    (sizes, subsizes, starts): (impl Into<Counts>, impl Into<Counts>, impl Into<Counts>),
     order: c_int,
     old: A::Handle,
     new: *mut A::Handle,
@@ -237,7 +238,7 @@ pub fn darray<A: Abi>(
     call: &Call<A>,
     result: c_int,
     (size, rank, ndims): (c_int, c_int, c_int),
-    (sizes, distributions, arguments, grid): (*const impl Count, *const c_int, *const c_int, *const c_int),
+    (sizes, distributions, arguments, grid): (impl Into<Counts>, *const c_int, *const c_int, *const c_int),
     order: c_int,
     old: A::Handle,
     new: *mut A::Handle,

@@ -3,7 +3,7 @@
 
 use super::{DATATYPES, fill, find, made_from};
 use crate::interpose::frame::Call;
-use crate::record::bytes::Count;
+use crate::record::counts::Count;
 use crate::record::objects::{Site, arena, facts, succeeded};
 use mpi_abi::{Abi, Handle};
 use mpiscope_image::Writer;

@@ -3,7 +3,7 @@
 
 use super::{WINDOWS, find};
 use crate::interpose::frame::Call;
-use crate::record::bytes::Count;
+use crate::record::counts::Count;
 use crate::record::objects::{Site, arena, ask, comms, facts, infos, new_handle, succeeded};
 use mpi_abi::{Abi, Handle, ObjectKind};
 use mpiscope_image::layout::SectionKind;

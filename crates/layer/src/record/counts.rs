@@ -1,0 +1,138 @@
+//! Counts of elements among the arguments of a call: `int`, or `MPI_Count` where the function is a large-count variant.
+#![allow(unsafe_code)]
+
+use mpi_abi::{Flags, FunctionId};
+use std::ffi::{c_int, c_void};
+
+/// A count, or an element of an array of counts.
+pub trait Count: Copy {
+    /// The count.
+    fn count(self) -> i64;
+}
+
+impl Count for c_int {
+    fn count(self) -> i64 {
+        i64::from(self)
+    }
+}
+
+impl Count for i64 {
+    fn count(self) -> i64 {
+        self
+    }
+}
+
+/// How wide the counts of a call are. For hooks that a function shares with its large-count variant.
+#[derive(Clone, Copy)]
+pub struct Width {
+    large: bool,
+}
+
+impl Width {
+    /// Of the calls of a function.
+    #[inline(always)]
+    pub fn of(function: FunctionId) -> Self {
+        Self { large: function.properties().flags.has(Flags::C) }
+    }
+
+    /// The count in the word of a register or of the stack, whose upper half is undefined behind an `int`.
+    #[inline(always)]
+    pub fn count(self, word: i64) -> i64 {
+        if self.large { word } else { i64::from(word as c_int) }
+    }
+
+    /// The array of counts that begins there.
+    #[inline(always)]
+    pub fn counts(self, first: *const c_void) -> Counts {
+        Counts { first, large: self.large }
+    }
+}
+
+/// An array of counts.
+#[derive(Clone, Copy)]
+pub struct Counts {
+    first: *const c_void,
+    large: bool,
+}
+
+impl<C: Count> From<*const C> for Counts {
+    #[inline(always)]
+    fn from(first: *const C) -> Self {
+        Self { first: first.cast(), large: size_of::<C>() == size_of::<i64>() }
+    }
+}
+
+impl Counts {
+    /// In one word, as counts are aligned: what a hook passes must be small, since there are many.
+    #[inline(always)]
+    pub fn packed(self) -> *const c_void {
+        self.first.map_addr(|address| address | usize::from(self.large))
+    }
+
+    /// What was packed.
+    pub fn unpacked(word: *const c_void) -> Self {
+        // Null stays null.
+        Self { first: word.map_addr(|address| address & !1), large: word.addr() & 1 != 0 }
+    }
+
+    /// Whether there is no array.
+    pub fn is_null(self) -> bool {
+        self.first.is_null()
+    }
+
+    /// Whether there is an array: small numbers are special values of some ABI, not addresses.
+    pub fn is_plausible(self) -> bool {
+        plausible(self.first)
+    }
+
+    /// An element.
+    ///
+    /// # Safety
+    ///
+    /// The array has it.
+    pub unsafe fn get(self, at: usize) -> i64 {
+        if self.large {
+            // SAFETY: the caller's promise.
+            unsafe { self.first.cast::<i64>().add(at).read_unaligned() }
+        } else {
+            // SAFETY: the caller's promise.
+            i64::from(unsafe { self.first.cast::<c_int>().add(at).read_unaligned() })
+        }
+    }
+}
+
+/// Small numbers are special values of some ABI, not addresses.
+pub fn plausible(pointer: *const c_void) -> bool {
+    pointer.addr() > 4096 && pointer.addr().is_multiple_of(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, Width};
+    use mpi_abi::f;
+
+    #[test]
+    fn the_upper_half_of_an_int_does_not_count() {
+        let word = (7 << 32) | i64::from(u32::MAX);
+        assert_eq!(Width::of(f::MPI_Scan).count(word), -1);
+        assert_eq!(Width::of(f::MPI_Scan_c).count(word), word);
+    }
+
+    #[test]
+    fn an_array_has_the_width_of_the_function_and_keeps_it_when_it_is_packed() {
+        let (small, large) = ([1i32, -2, 3], [1i64, -2, 1 << 40]);
+        let of = |function, first| Width::of(function).counts(first);
+        for (counts, last) in [
+            (of(f::MPI_Allgatherv, small.as_ptr().cast()), 3),
+            (of(f::MPI_Allgatherv_c, large.as_ptr().cast()), 1 << 40),
+            (Counts::from(small.as_ptr()), 3),
+            (Counts::from(large.as_ptr()), 1 << 40),
+        ] {
+            let packed = Counts::unpacked(counts.packed());
+            // SAFETY: both arrays have three elements.
+            let elements = unsafe { [packed.get(0), packed.get(1), counts.get(2)] };
+            assert_eq!(elements, [1, -2, last]);
+            assert!(counts.is_plausible() && !counts.is_null());
+        }
+    }
+}
