@@ -1,4 +1,4 @@
-//! AArch64, AAPCS64. **Untested**: assembled, never run; see the README's table of platforms.
+//! AArch64, AAPCS64. Run under an emulator only (`cargo xtask aarch64`); see the README's table of platforms.
 //!
 //! Between the program's call and the hook only `x9` to `x12`, `x16` and `x17` are touched: scratch registers that
 //! carry no argument. `x9` carries the slot number from the stub to the gate and the resolver.
