@@ -138,7 +138,9 @@ fn once(library: &Library, subject: &Subject, tool: Tool, home: &Path) -> Result
     let mut command = Command::new(first);
     command.args(rest).current_dir(home);
     library.set_environment(&mut command);
-    ["MPISCOPE_RECORD", "MPISCOPE_TRACE", "LD_PRELOAD"].map(|variable| command.env_remove(variable));
+    for variable in ["MPISCOPE_RECORD", "MPISCOPE_TRACE", "LD_PRELOAD"] {
+        command.env_remove(variable);
+    }
     let began = Instant::now();
     let outcome = bounded::bounded(&mut command, LIMIT)?;
     let seconds = began.elapsed().as_secs_f64();
