@@ -132,12 +132,12 @@ pub const fn is_looked_up_often(function: FunctionId) -> bool {
         f::MPI_Initialized,
         f::MPI_Finalized,
     ];
-    let mut at = 0;
-    while at < OFTEN.len() {
-        if OFTEN[at].0 == function.0 {
+    let mut rest: &[FunctionId] = &OFTEN;
+    while let Some((first, more)) = rest.split_first() {
+        if first.0 == function.0 {
             return true;
         }
-        at += 1;
+        rest = more;
     }
     false
 }
