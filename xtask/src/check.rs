@@ -1,6 +1,6 @@
 //! `cargo xtask check`: what can be said of the sources without running a job.
 //!
-//! Formatting, lints, generated files, the lock-free parts under loom's model checker, the other architecture, the oldest
+//! Formatting, lints, generated files, the lock-free parts under loom's model checker, fuzz targets, the other architecture, the oldest
 //! Rust that the manifests promise, licences and sources of dependencies. What a machine cannot do is reported as
 //! skipped, with the reason and what would mend it.
 
@@ -8,10 +8,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{build, r#gen};
+use crate::{build, fuzz, r#gen};
 
 /// The architecture that is only compiled.
 const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// How long each fuzz target runs.
+const FUZZ_SECONDS: u32 = 4;
 
 /// Nothing to be chosen.
 #[derive(clap::Args)]
@@ -26,11 +29,12 @@ enum Outcome {
     Skipped(String),
 }
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     ("format", format),
     ("lints", lints),
     ("generated files", generated),
     ("models (loom)", models),
+    ("fuzz targets", fuzz_targets),
     ("other architecture", other_architecture),
     ("oldest Rust", oldest_rust),
     ("dependencies", dependencies),
@@ -80,6 +84,11 @@ fn models() -> Result<Outcome> {
     command.args(["test", "--quiet", "--package", "mpit", "--lib", "--release"]);
     command.args(["--target-dir", "target/loom"]).env("RUSTFLAGS", "--cfg loom");
     passed(command)
+}
+
+/// Some seconds for each: what has once been found is found again, and what is easy to find.
+fn fuzz_targets() -> Result<Outcome> {
+    Ok(fuzz::short(FUZZ_SECONDS)?.map_or(Outcome::Passed, Outcome::Skipped))
 }
 
 fn other_architecture() -> Result<Outcome> {

@@ -14,6 +14,7 @@ mod cluster;
 mod demo;
 mod dist;
 mod failures;
+mod fuzz;
 mod r#gen;
 mod mpi;
 mod sanitize;
@@ -36,6 +37,8 @@ enum Verb {
     Demo(demo::Args),
     /// Make what is given to users: manual pages, archives, wheels
     Dist(dist::Args),
+    /// Read images, core files, evidence files, tables and answers of hosts with inputs that libFuzzer makes
+    Fuzz(fuzz::Args),
     /// Make the Rust tables from the checked-in tables
     Gen(r#gen::Args),
     /// Fetch the real MPI libraries and print what there is
@@ -56,6 +59,7 @@ fn main() -> Result<()> {
         Verb::Cluster(args) => cluster::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Dist(args) => dist::run(&args),
+        Verb::Fuzz(args) => fuzz::run(&args),
         Verb::Gen(args) => r#gen::run(&args),
         Verb::Mpi(args) => mpi::run(&args),
         Verb::Sanitize(args) => sanitize::run(&args),

@@ -4,12 +4,11 @@
 use libfuzzer_sys::fuzz_target;
 use mpiscope_fuzz::Named;
 use mpiscope_job::process_file::ProcessFile;
-use mpiscope_target::Target;
-use mpiscope_target::corefile::CoreFile;
+use mpiscope_target::{Core, Target};
 
 fuzz_target!(|bytes: &[u8]| {
     let file = Named::new(bytes);
-    if let Ok(core) = CoreFile::open(file.path()) {
+    if let Ok(core) = Core::open(file.path()) {
         let _ = (core.crash(), core.process(), core.missing(), core.pid(), core.executable());
         let _ = core.modules();
         let _ = core.symbol("MPIR_proctable");

@@ -11,8 +11,8 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     }
     if let Ok(found) = evidence::open(file.path()) {
-        for entry in &found.entries {
-            if let Ok(image) = entry.open() {
+        for image in &found.job.images {
+            if let Ok(image) = image.open() {
                 let _ = Process::read(&image, None);
             }
         }
