@@ -147,7 +147,11 @@ fn fuzz(target: &str, seconds: u32) -> Result<bool> {
 
 /// What libFuzzer says of its progress last.
 fn last(text: &str) -> &str {
-    text.lines().rev().find(|line| line.starts_with("#") && line.contains("cov:")).unwrap_or("no progress").trim()
+    text.lines()
+        .rev()
+        .find(|line| line.starts_with("#") && line.contains("cov:"))
+        .unwrap_or("no progress")
+        .trim()
 }
 
 fn keep(target: &str) -> Result<()> {
