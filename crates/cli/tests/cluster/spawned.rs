@@ -1,7 +1,8 @@
 //! Worlds that are spawned to hosts without ranks of the first one.
 
-use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher_for, libraries, reaches};
+use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher_for, reaches};
 use mpiscope_testkit::mpi::{Family, Library};
+use mpiscope_testkit::trials;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -59,20 +60,17 @@ pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_a
  {
     let _turn = alone();
     let hosts = Hosts::new(false);
-    // That of MPICH 4.0 cannot spawn to a host that has no ranks.
-    for library in libraries().into_iter().filter(|library| library.name != "mpich-4.0") {
+    // MPICH 4.0 cannot spawn to a host that has no ranks; the daemons of Open MPI 5.0 end now and then when it does.
+    let can = |library: &&Library| ["mpich-5.0", "openmpi-4.1", "intel"].contains(&library.name.as_str());
+    for library in trials::survey().0.iter().filter(can).cloned() {
         let (dir, out) = (hosts.dir.path().join(&library.name), format!("{}/out", library.name));
         std::fs::create_dir(&dir).unwrap();
         let program = compile(&library, "acquire/elsewhere", hosts.dir.path());
         let said = dir.join("said");
-        let (place, seen) = match (library.family, library.name.as_str()) {
-            (Family::OpenMpi, "openmpi-4.1") => ("n3", Seen::Missed),
-            (Family::OpenMpi, _) => ("n3:2", Seen::Missed),
-            _ => ("n3", Seen::Whole),
-        };
+        let seen = if library.family == Family::OpenMpi { Seen::Missed } else { Seen::Whole };
         let mut command = hosts.on("login", MPISCOPE, &library);
         command.args(["run", "--hang-after", "0", "--out"]).arg(dir.join("out"));
-        command.args(launcher_for(&library, 2, 4)).arg(program).arg(&dir).arg(place);
+        command.args(launcher_for(&library, 2, 4)).arg(program).arg(&dir).arg("n3");
         let mut job = Job::start(&mut command, &said);
         reaches(&dir.join("at.child.1"), &said);
         ["login", "n1"].iter().for_each(|host| seen_from(&hosts, host, &library, &seen));
