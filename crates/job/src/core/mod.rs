@@ -79,7 +79,9 @@ fn starts(core: &Core) -> impl Iterator<Item = u64> {
 /// Unless the kernel joined it with a neighbour.
 fn pages(core: &Core) -> impl Iterator<Item = u64> {
     let stored = core.segments().iter().filter(|s| s.writable);
-    stored.flat_map(|s| (1..s.stored / PAGE).map(|page| s.address + page * PAGE)).take(MOST_PAGES as usize)
+    stored
+        .flat_map(|s| (1..s.stored / PAGE).map(|page| s.address.saturating_add(page * PAGE)))
+        .take(MOST_PAGES as usize)
 }
 
 /// Bytes from `address` to the end of the neighbouring mappings.
@@ -90,5 +92,5 @@ fn room(core: &Core, address: u64) -> u64 {
             end = segment.address.saturating_add(segment.stored);
         }
     }
-    end - address
+    end.saturating_sub(address)
 }
