@@ -51,6 +51,16 @@ fn look<R>(sample: &Sample, look: impl FnOnce(&Reader<'_, Bytes>) -> R) -> R {
 }
 
 #[test]
+fn a_predefined_object_is_known_by_its_record_where_no_symbol_says_so() {
+    let sample = Sample::new("freed", 0, 4);
+    let comm = solver(&sample);
+    let label = |reader: &Reader<'_, Bytes>| reader.refer_to(Kind::Communicator, COMM).label();
+    assert_eq!(look(&sample, label), "\"solver\"");
+    comm.head.flags.set(Flag::PREDEFINED.0);
+    assert_eq!(look(&sample, label), "solver");
+}
+
+#[test]
 fn a_communicator_with_a_pending_receive_is_marked_for_freeing_and_its_queue_is_shown() {
     let sample = Sample::new("freed", 0, 4);
     let comm = solver(&sample);

@@ -86,12 +86,7 @@ pub struct Options {
     #[arg(long, hide = true)]
     pub collect: bool,
     /// The program and its arguments
-    #[arg(
-        required_unless_present = "collect",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
@@ -225,7 +220,7 @@ fn across(
         hosts::wrapped::Plan::Wrapped(words) => match hosts::gather::Gather::begin(environment.job()) {
             Ok(gather) => {
                 environment.uplink = gather.variables().to_vec();
-                environment.uplink.push((hosts::COMPANION, companion(&inner(options)?)));
+                environment.uplink.push((hosts::COMPANION, companion(&inner(options)?, &options.program)));
                 Ok((words, Some(gather)))
             }
             Err(why) => {
@@ -257,10 +252,12 @@ fn inner(options: &Options) -> Result<Vec<OsString>> {
     Ok(words)
 }
 
-/// The command that processes start which are spawned to a host where no rank was before: its words, one after the other.
-fn companion(inner: &[OsString]) -> OsString {
+/// The command that processes start which are spawned to a host where no rank was before: its words, one after the other. The
+/// program is only named.
+fn companion(inner: &[OsString], program: &[OsString]) -> OsString {
     let mut words = inner.to_vec();
     words.push("--collect".into());
+    words.extend_from_slice(program);
     words.join(std::ffi::OsStr::new("\u{1f}"))
 }
 

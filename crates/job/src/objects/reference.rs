@@ -138,7 +138,7 @@ impl<S: Source> Reader<'_, S> {
         Reference {
             identity: Hex(entry.map_or(0, |entry| entry.identity)),
             name: predefined.map(str::to_owned).or(given.filter(|name| !name.is_empty())),
-            predefined: predefined.is_some(),
+            predefined: predefined.is_some() || entry.is_some_and(|entry| entry.predefined),
             size,
             ..Reference::unknown(kind, handle, entry.map_or(0, |entry| entry.uid))
         }

@@ -4,7 +4,7 @@
 //! record is read again as a whole, with its sequence number, and must still have the handle that was looked for.
 
 use mpiscope_image::layout::SectionKind;
-use mpiscope_image::objects::{Head, Life};
+use mpiscope_image::objects::{Flag, Head, Life};
 use mpiscope_image::{Error, Image, Source};
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -29,6 +29,8 @@ pub struct Entry {
     pub life: u32,
     /// The same on all processes that share it; zero if it is this process's own.
     pub identity: u64,
+    /// Whether the layer knew it as predefined: its handle says that only where the process's symbols can be read.
+    pub predefined: bool,
 }
 
 /// The records of one kind by handle and by uid.
@@ -134,7 +136,9 @@ fn entry(head: &[u8], index: u64) -> Option<Entry> {
     let life = half(offset_of!(Head, life))?;
     (life != Life::EMPTY.0).then_some(())?;
     let (handle, uid) = (word(offset_of!(Head, handle))?, word(offset_of!(Head, uid))?);
-    Some(Entry { index, life, handle, uid, identity: word(offset_of!(Head, identity))? })
+    let identity = word(offset_of!(Head, identity))?;
+    let predefined = half(offset_of!(Head, flags))? & Flag::PREDEFINED.0 != 0;
+    Some(Entry { index, life, handle, uid, identity, predefined })
 }
 
 /// A field that names another object: where it stands in the records of a kind, and its bytes (4 or 8).

@@ -40,7 +40,9 @@ fn alike(all: &[Collectives]) -> Vec<Vec<&Collectives>> {
             let first = known.1.first();
             // Whoever is behind is named with the communicator.
             let whole = |comm: &Collectives| comm.behind.is_empty();
-            first.is_some_and(|first| first.size == comm.size && whole(first) && whole(comm))
+            // Of those without such collectives only their number is known.
+            let count = |first: &Collectives| !own.is_empty() || first.entered == comm.entered;
+            first.is_some_and(|first| first.size == comm.size && count(first) && whole(first) && whole(comm))
                 && known.0 == own
         };
         match found.iter_mut().find(same) {
