@@ -160,16 +160,22 @@ struct Joined {
     shared: Vec<Joint>,
     alike: Fold<Joint>,
     problems: Vec<String>,
-}
-
-impl Default for Joined {
-    fn default() -> Self {
-        let alike = Fold::with_room_for(MOST_ALIKE);
-        Self { groups: Groups::default(), shared: Vec::new(), alike, problems: Vec::new() }
-    }
+    /// Only one process is looked at: nothing of another one can look alike.
+    alone: bool,
 }
 
 impl Joined {
+    fn of(processes: usize) -> Self {
+        let alike = Fold::with_room_for(MOST_ALIKE);
+        Self {
+            groups: Groups::default(),
+            shared: Vec::new(),
+            alike,
+            problems: Vec::new(),
+            alone: processes < 2,
+        }
+    }
+
     fn add(&mut self, number: usize, look: &Look, shown: &Shown) {
         let common = shown.object.common();
         let place = shared::may_be_shared(common).then(|| {
@@ -186,6 +192,9 @@ impl Joined {
             if let Err(e) = known.merged.add(who, &shown.object) {
                 self.problems.push(format!("an object cannot be joined with others: {e}"));
             }
+            return;
+        }
+        if place.is_none() && self.alone {
             return;
         }
         let mut merged = MergedObject::default();
@@ -300,7 +309,7 @@ impl Serialize for Errors<'_> {
 /// # Errors
 /// When nobody reads it any more.
 pub fn write(found: &mut Inspection, wanted: &Wanted, out: &mut dyn Write) -> Result<()> {
-    let joined = RefCell::default();
+    let joined = RefCell::new(Joined::of(found.looks.len()));
     let mut out = BufWriter::new(out);
     let report = Report {
         schema: "mpiscope.inspect/3",

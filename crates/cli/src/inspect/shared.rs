@@ -191,7 +191,12 @@ impl<T: Alike> Fold<T> {
     /// Adds one. Those of one process come after each other.
     pub fn add(&mut self, group: T) {
         let likeness = group.likeness().filter(|_| !group.members().is_empty());
-        let mut slot = likeness.map(|likeness| self.alike.entry(likeness).or_default());
+        // Without room for another group only those that are there count: what is remembered stays bounded.
+        let full = self.groups.len() >= self.most;
+        let mut slot = likeness.and_then(|likeness| match full {
+            true => self.alike.get_mut(&likeness),
+            false => Some(self.alike.entry(likeness).or_default()),
+        });
         if let Some(slot) = &mut slot {
             if slot.of != *group.members() {
                 (slot.of, slot.next) = (group.members().clone(), 0);
@@ -203,7 +208,7 @@ impl<T: Alike> Fold<T> {
                 }
             }
         }
-        if self.groups.len() >= self.most {
+        if full {
             self.cut = true;
             return;
         }
