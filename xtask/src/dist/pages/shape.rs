@@ -70,8 +70,10 @@ fn words(text: &str, shape: Shape) -> Vec<String> {
             Shape::Whole => word,
         };
         // One time, or from one to another: all ranks have the same or not.
-        let range = word.trim_end_matches([',', ';', ':', '.']) == TIME
-            && found.ends_with(&[TIME.to_owned(), "..".to_owned()]);
+        let end = word.trim_end_matches([',', ';', ':', '.']);
+        let range = [(TIME, ".."), (NUMBER, "to")].iter().any(|(shape, joint)| {
+            end == *shape && found.ends_with(&[(*shape).to_owned(), (*joint).to_owned()])
+        });
         if range {
             found.truncate(found.len() - 2);
         }
@@ -85,6 +87,7 @@ fn is_rank(word: &str) -> bool {
 }
 
 const TIME: &str = "#s";
+const NUMBER: &str = "#";
 
 fn word(word: &str) -> String {
     let mut shape = String::new();
@@ -122,9 +125,9 @@ fn token_shape(token: &str, handle: bool) -> &str {
     let has_digit = token.chars().any(|c| c.is_ascii_digit());
     let identity = hexadecimal(token) && token.len() >= 5 && (handle || has_digit);
     match digits {
-        _ if identity || token.strip_prefix("0x").is_some_and(hexadecimal) => "#",
+        _ if identity || token.strip_prefix("0x").is_some_and(hexadecimal) => NUMBER,
         "ns" | "us" | "ms" | "s" | "min" | "h" if number => TIME,
-        "" if token.contains('.') || token.len() > 1 => "#",
+        "" if token.contains('.') || token.len() > 1 => NUMBER,
         _ => token,
     }
 }
@@ -140,6 +143,7 @@ mod tests {
     #[test]
     fn times_process_numbers_handles_and_breaks_of_lines_may_differ_and_nothing_else() {
         assert!(same("ring.c:12, for 1.4s", "ring.c:12,\n    for 1.5s..20ms"));
+        assert!(same("made 0.094 to 0.097 s after", "made 0.027 s after"));
         assert!(same("0  vm  17915  in call", "0 vm 42 in call"));
         assert!(same("job 22970-bad2ae: rank", "job 31-cdefab: rank"));
         assert!(same("id:d4a450d1  0x84000001", "id:deadbeef  0xc4000003"));
