@@ -81,8 +81,8 @@ def command():
 
 def core_file():
     """The core file that gdb looks at, if it does."""
-    told = gdb.execute("info files", to_string=True)
-    found = re.search(r"core dump file:\s*\n?\s*[`'](.*?)['`], file type", told)
+    files = gdb.execute("info files", to_string=True)
+    found = re.search(r"core dump file:\s*\n?\s*[`'](.*?)['`], file type", files)
     return found.group(1) if found else None
 
 
@@ -171,7 +171,7 @@ def ask(*arguments):
     if arguments in ANSWERS:
         return ANSWERS[arguments]
     why = "nothing to ask about"
-    # gdb may have been told to preload the layer into everything; the command is no MPI program.
+    # gdb may be set to preload the layer into everything; the command is no MPI program.
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     for target in targets():
         line = [command(), "inspect", target(), "--json", *arguments]
@@ -268,19 +268,19 @@ class Handle:
         return "%s %s" % (shown, brief(found))
 
 
-def clean(told):
+def clean(text):
     """What programs put into names cannot control the terminal."""
-    return "".join(one if one.isprintable() else "?" for one in told)
+    return "".join(one if one.isprintable() else "?" for one in text)
 
 
 def brief(found):
     """An object in one line, with what the line for all ranks leaves out."""
-    told = clean(found["brief"])
+    text = clean(found["brief"])
     if found["kind"] == "comm" and found.get("rank") is not None and found["size"] > 1:
-        told += ", rank %d here" % found["rank"]
+        text += ", rank %d here" % found["rank"]
     if found["standing"] != "live" and found["standing"] != "null":
-        told += " [%s]" % {"marked": "freed, in use"}.get(found["standing"], found["standing"])
-    return told
+        text += " [%s]" % {"marked": "freed, in use"}.get(found["standing"], found["standing"])
+    return text
 
 
 class Status:
@@ -291,11 +291,11 @@ class Status:
 
     def to_string(self):
         try:
-            told = ["%s = %d" % (name, int(self.value[name])) for name in STATUS]
+            text = ["%s = %d" % (name, int(self.value[name])) for name in STATUS]
             count = self.bytes({field.name for field in self.value.type.strip_typedefs().fields()})
         except gdb.error as error:
             return "<cannot be read: %s>" % error
-        return "{%s}" % ", ".join(told + (["%d bytes" % count] if count is not None else []))
+        return "{%s}" % ", ".join(text + (["%d bytes" % count] if count is not None else []))
 
     def bytes(self, names):
         """MPICH keeps the upper half beside a flag; Open MPI has one number."""

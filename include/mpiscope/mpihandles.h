@@ -8,7 +8,7 @@
  * Order of calls: mpidbg_init_once; mpidbg_init_per_image for each executable; mpidbg_init_per_process for each process;
  * queries; mpidbg_finalize_per_process; mpidbg_finalize_per_image. After an init that did not give MPIDBG_SUCCESS nothing
  * more is called for that image or process. A process that is queried must have called MPI_Init under the layer; what is
- * told is what the layer has seen up to that moment. Nothing in a result follows the process when it runs on.
+ * shown is what the layer has seen up to that moment. Nothing in a result follows the process when it runs on.
  *
  * Ownership. Callback tables belong to the debugger and must live until the last finalize. Every structure that a query
  * gives, and every array in it that is not null, is one block from mqs_malloc_fp and belongs to the debugger, which frees

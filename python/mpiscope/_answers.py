@@ -290,7 +290,7 @@ class CorePendingRequest(Record):
     #: Send and receive: destination and tag of the send.
     send: Optional[List[int]]
     #: The handle has stood for several requests, all complete when they were made. Peer, count and the like were
-    #: each one's own: they are not told.
+    #: each one's own: they are not shown.
     several: bool
     #: How it stands.
     standing: str
@@ -566,7 +566,7 @@ class InspectCommunicator(Record):
     calls: Rows[InspectOpenCall]
     #: Collectives entered on it.
     collectives: int
-    #: What told it from its siblings: colour, split type, tag (sign-extended).
+    #: What sets it apart from its siblings: colour, split type, tag (sign-extended).
     colour: int
     #: The call that made it.
     created: Optional[InspectCallSite]
@@ -1072,7 +1072,7 @@ class InspectOne(Record):
     class_: Optional[str]
     #: Collectives entered on it.
     collectives: Optional[int]
-    #: What told it from its siblings: colour, split type, tag (sign-extended).
+    #: What sets it apart from its siblings: colour, split type, tag (sign-extended).
     colour: Optional[int]
     #: The constructor, as ``MPI_COMBINER_…`` names it: ``vector``.
     combiner: Optional[str]
@@ -1215,7 +1215,7 @@ class InspectOne(Record):
     #: Send and receive: destination and tag of the send.
     send: Optional[List[int]]
     #: The handle has stood for several requests, all complete when they were made. Peer, count and the like were
-    #: each one's own: they are not told.
+    #: each one's own: they are not shown.
     several: Optional[bool]
     #: Processes in the (local) group.
     size: Any
@@ -1443,7 +1443,7 @@ class InspectRequest(Record):
     #: Send and receive: destination and tag of the send.
     send: Optional[List[int]]
     #: The handle has stood for several requests, all complete when they were made. Peer, count and the like were
-    #: each one's own: they are not told.
+    #: each one's own: they are not shown.
     several: bool
     #: How it stands.
     standing: str
@@ -1701,11 +1701,11 @@ class ProcsEntry(Record):
     pid: int
     #: Rank in it.
     rank: Optional[int]
-    #: It has not called MPI: the rank is what the launcher told it, the world is not known.
+    #: It has not called MPI: the rank is what the launcher gave it, the world is not known.
     silent: Optional[bool]
     #: Who spawned its world; ``None`` if a launcher started it.
     spawned: Optional[ProcsSpawned]
-    #: Name of its world: the same on all ranks of the world. Empty if only MPIR told of the process.
+    #: Name of its world: the same on all ranks of the world. Empty if only MPIR has the process.
     world: str
 
 
@@ -2710,7 +2710,7 @@ class TraceMessageLine(Record):
     begin_ns: int
     #: Its bytes.
     bytes: int
-    #: When the receiver had it; none if it has not been told.
+    #: When the receiver had it; none if that is not known.
     end_ns: Optional[int]
     #: The communicator.
     object: str

@@ -71,7 +71,7 @@ impl Drop for Job {
     }
 }
 
-/// Ranks in a receive, until the shell above them is told to end.
+/// Ranks in a receive, until the shell above them is to end.
 const FOUR_IN_RECV: &str = "trap 'kill $p' TERM
     for r in 0 1 2 3; do FAKE_RANK=$r FAKE_SIZE=4 $RANK recv & p=\"$p $!\"; done; wait; wait";
 

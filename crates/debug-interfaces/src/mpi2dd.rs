@@ -140,7 +140,7 @@ pub mod flag {
     pub const GATE: u32 = 1;
     /// A debugger is attached.
     pub const BEING_DEBUGGED: u32 = 2;
-    /// The debugger wants to be told of changes of the directories.
+    /// The debugger wants to learn of changes of the directories.
     pub const REQUEST_DIRECTORY_EVENTS: u32 = 4;
 }
 

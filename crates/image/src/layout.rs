@@ -2,7 +2,7 @@
 //!
 //! The same types serve the writer (as a view on the mapping) and the reader (as a copy). Every field is a
 //! word of [`crate::cell`] or plain bytes written once, so that every bit pattern is a valid value. Offsets
-//! are asserted at compile time: change one, and [`VERSION`] must change too. What is added at the end of a record must be told
+//! are asserted at compile time: change one, and [`VERSION`] must change too. What is added at the end of a record must be said
 //! of in [`Record::LEAST`](crate::Record::LEAST).
 
 use crate::cell::{Seq, W32, W64};

@@ -198,7 +198,7 @@ pub struct Comm {
     pub info_uid: W64,
     /// Uid of the second communicator that it was made from: the peer communicator of `MPI_Intercomm_create`.
     pub other_parent: W64,
-    /// The number that told siblings apart when it was made: colour, split type, tag; zero without one.
+    /// The number that set siblings apart when it was made: colour, split type, tag; zero without one.
     pub colour: W64,
     /// Offset of the first [`Attribute`]; zero for none.
     pub attributes: W64,

@@ -427,7 +427,7 @@ impl<S: Source> Image<S> {
         self.guarded(index, offset, (offset, size))
     }
 
-    /// A copy of bytes that belong together, which is told by the sequence number at `guard`.
+    /// A copy of bytes that belong together, which shows by the sequence number at `guard`.
     fn guarded<T: Record>(
         &self,
         index: u64,

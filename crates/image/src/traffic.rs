@@ -121,7 +121,7 @@ impl RequestKind {
 /// A request.
 ///
 /// `head.flags` has of [`crate::objects::Flag`]: `PERSISTENT`; `STARTED` (the operation has been started, for a
-/// persistent request at least once); `ACTIVE` (started, and the program has not been told of its completion);
+/// persistent request at least once); `ACTIVE` (started, and the program has not seen its completion);
 /// `COMPLETE`; `CANCELLED` (`MPI_Cancel` was called while it was active, and, once complete, had its effect);
 /// `SHARED_HANDLE`: the library gives this handle for every request that is complete at start. There is one
 /// record for such a handle as long as it does: the head and the kind are those of the request made last, the rest those of

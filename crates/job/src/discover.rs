@@ -1,4 +1,4 @@
-//! The jobs on this host, found without being told: every image is a memory file named `mpiscope:JOB`, and whoever holds
+//! The jobs on this host, found without a hint: every image is a memory file named `mpiscope:JOB`, and whoever holds
 //! one shows it in `/proc/PID/fd`, to its owner and to root.
 //!
 //! The rank, its wrapper and the collector hold the same file; it counts once, by inode. Nobody is stopped and

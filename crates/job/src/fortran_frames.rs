@@ -124,7 +124,7 @@ impl<'a> Stacks<'a> {
     }
 }
 
-/// Told by the header of a module.
+/// Known by the header of a module.
 fn machine(target: &dyn Target, header: u64) -> Option<Machine> {
     if (target.width(), target.byte_order()) != (8, ByteOrder::Little) {
         return None;

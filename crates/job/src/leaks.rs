@@ -186,10 +186,10 @@ mod tests {
         let ranks: [(usize, Option<u32>, &[Site]); 3] =
             [(0, Some(0), &[a.clone(), b]), (0, Some(1), &[]), (0, Some(2), &[a])];
         let leaks = join(ranks.into_iter());
-        let told: Vec<String> = leaks.iter().map(Leak::to_string).collect();
+        let lines: Vec<String> = leaks.iter().map(Leak::to_string).collect();
         let wanted =
             ["7 info objects, MPI_X at a.c:9 (rank 0)", "4 communicators, MPI_X at a.c:1 (ranks [0,2])"];
-        assert_eq!(told, wanted);
+        assert_eq!(lines, wanted);
     }
 
     #[test]

@@ -124,11 +124,11 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
             .map(|(host, pids)| (host, pids.iter().copied().collect()))
             .collect();
         let owner = Users::only(job.owner);
-        for told in
+        for answer in
             parallel::ask(&directories, |(host, pids)| hosts.ask(host, pids, &owner)).into_iter().flatten()
         {
-            let own = told.processes.into_iter().map(|entry| entry.place);
-            own.chain(told.elsewhere).for_each(|place| add(&mut places, place));
+            let own = answer.processes.into_iter().map(|entry| entry.place);
+            own.chain(answer.elsewhere).for_each(|place| add(&mut places, place));
         }
     }
     for host in job.announced.iter().filter(|host| !hosts.here(host)) {

@@ -25,7 +25,7 @@ pub struct Placement {
     pub gpus: Vec<String>,
 }
 
-/// Variables by which programs are told which graphics processors are theirs.
+/// Variables that give programs the graphics processors are theirs.
 const GPUS: [&str; 4] =
     ["CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK="];
 

@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn ranks_at_equal_distances_are_a_range_with_a_step() {
-        let told = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>().to_string();
+        let text = |ranks: &[u32]| ranks.iter().copied().collect::<RankSet>().to_string();
         assert_eq!((0..=60).step_by(4).collect::<RankSet>().to_string(), "[0-60:4]");
-        assert_eq!(told(&[0, 2, 5]), "[0,2,5]");
-        assert_eq!(told(&[0, 2, 4, 5, 6, 7]), "[0,2,4-7]");
-        assert_eq!(told(&[0, 8, 16, 24, 25, 26]), "[0-16:8,24-26]");
-        assert_eq!(told(&[1, 2, 4, 7, 10, 13]), "[1-2,4-13:3]");
-        assert_eq!(told(&[0, u32::MAX]), "[0,4294967295]");
+        assert_eq!(text(&[0, 2, 5]), "[0,2,5]");
+        assert_eq!(text(&[0, 2, 4, 5, 6, 7]), "[0,2,4-7]");
+        assert_eq!(text(&[0, 8, 16, 24, 25, 26]), "[0-16:8,24-26]");
+        assert_eq!(text(&[1, 2, 4, 7, 10, 13]), "[1-2,4-13:3]");
+        assert_eq!(text(&[0, u32::MAX]), "[0,4294967295]");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl SlurmId {
     #[must_use]
     pub fn step_on(&self, host: &str) -> Command {
         let mut command = Command::new("srun");
-        // What the present step was told is not meant for that one.
+        // What the present step was given is not meant for that one.
         let inherited = env::vars_os().map(|(name, _)| name).filter(|name| {
             let name = name.to_string_lossy();
             name.starts_with("SLURM_") && name != "SLURM_CONF"

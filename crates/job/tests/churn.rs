@@ -108,7 +108,7 @@ fn look(image: &Image<Bytes>, seen: &mut Seen) {
     }
 }
 
-/// Looks at all ranks of a program again and again until it is told to stop.
+/// Looks at all ranks of a program again and again until it is to stop.
 fn watch(binary: PathBuf, stop: Arc<AtomicBool>) -> Seen {
     let mut seen = Seen::default();
     while !stop.load(Ordering::Relaxed) && seen.wrong.len() < 10 {

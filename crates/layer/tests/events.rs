@@ -227,7 +227,7 @@ fn events_of_the_library_pass_through_with_time_source_level_and_losses() {
         unexp_message_dequeued: 0 elements, in place\n\
         1 delivered that cannot be read, refused\n";
     assert_eq!(said, expected);
-    // The third that is lost would be told before an event that does not come.
+    // The third that is lost would be reported before an event that does not come.
     let said = mock_events(Some("3")).expect("the program runs");
     assert!(said.contains("\n6 delivered, 2 dropped, 0 wrong, tags 627, bytes 27, level 1\n"), "{said}");
 }

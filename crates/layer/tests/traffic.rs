@@ -203,7 +203,7 @@ fn compare_requests(seen: &Seen) -> Result<()> {
         }
     }
     ensure!(cancelled > 0, "no record of a receive that was cancelled");
-    // Nor are those that were freed while active: nobody will be told that they are complete.
+    // Nor are those that were freed while active: nobody will learn that they are complete.
     same("requests pending", seen.totals.pending.get(), 0)
 }
 

@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         };
         println!("{:<8} {:<14} {value:>12} {}", info.name, info.class.name().unwrap_or("?"), info.desc);
     }
-    println!("events told of {} items", heard.load(Ordering::Relaxed));
+    println!("events announced {} items", heard.load(Ordering::Relaxed));
     REGISTRY.finalize()?;
     Ok(())
 }

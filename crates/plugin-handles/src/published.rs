@@ -22,7 +22,7 @@ use crate::status::read_status;
 /// Fills a part of a structure.
 type Fill<M, T> = fn(&M, &mut Allocations, &mut T) -> Result<(), Code>;
 
-/// What is told of a communicator, with the capability that stands for it. The query runs all of these, and the
+/// What is published of a communicator, with the capability that stands for it. The query runs all of these, and the
 /// capabilities are those of this table and no other.
 const fn comm_parts<const N: usize>() -> [(u32, Fill<Communicator, CommInfo<N>>); 5] {
     [

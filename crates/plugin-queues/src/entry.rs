@@ -288,7 +288,7 @@ pub unsafe extern "C" fn mqs_get_comm_group(process: *mut MqsProcess, ranks: *mu
         let (Some(comm), Some(group)) = (kept.picture.communicator(), kept.picture.group()) else {
             return mqs::NO_INFORMATION;
         };
-        // The debugger has made room by the size that it was told.
+        // The debugger has made room by the size that it was given.
         if ranks.is_null() || usize::try_from(comm.size) != Ok(group.len()) {
             return mqs::NO_INFORMATION;
         }

@@ -106,7 +106,7 @@ impl Drop for Allocations {
     fn drop(&mut self) {
         if let Some(free) = self.basic.free {
             for block in self.held.drain(..) {
-                // SAFETY: from the debugger's allocator, and nobody else was told of it.
+                // SAFETY: from the debugger's allocator, and nobody else knows of it.
                 unsafe { free(block) };
             }
         }

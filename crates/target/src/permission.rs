@@ -72,13 +72,13 @@ mod tests {
     #[test]
     fn each_reason_is_reported_with_its_own_way_out() {
         let own = Facts { users: Some((5, 5)), scope: None, same_namespace: true };
-        let told = |facts| advice(77, facts);
-        assert!(told(own).contains("dumpable"));
-        assert!(told(Facts { scope: Some(1), ..own }).contains("PR_SET_PTRACER"));
-        assert!(told(Facts { scope: Some(2), ..own }).contains("administrators"));
-        assert!(told(Facts { scope: Some(3), ..own }).contains("core file"));
-        assert!(told(Facts { users: Some((5, 6)), ..own }).contains("user 6 and you are user 5"));
-        assert!(told(Facts { users: Some((0, 6)), ..own }).contains("CAP_SYS_PTRACE"));
-        assert!(told(Facts { same_namespace: false, ..own }).contains("namespace"));
+        let advised = |facts| advice(77, facts);
+        assert!(advised(own).contains("dumpable"));
+        assert!(advised(Facts { scope: Some(1), ..own }).contains("PR_SET_PTRACER"));
+        assert!(advised(Facts { scope: Some(2), ..own }).contains("administrators"));
+        assert!(advised(Facts { scope: Some(3), ..own }).contains("core file"));
+        assert!(advised(Facts { users: Some((5, 6)), ..own }).contains("user 6 and you are user 5"));
+        assert!(advised(Facts { users: Some((0, 6)), ..own }).contains("CAP_SYS_PTRACE"));
+        assert!(advised(Facts { same_namespace: false, ..own }).contains("namespace"));
     }
 }

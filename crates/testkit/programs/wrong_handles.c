@@ -2,7 +2,7 @@
  *
  * On Open MPI, where a handle is an address, nothing is freed or started: what the library would do with the memory behind it is chance.
  *
- * Each call is made in a process of its own, forked past the C library so that nothing is told to stop. One line a call:
+ * Each call is made in a process of its own, forked past the C library so that nothing stops. One line a call:
  * what it returned, or the signal it died of. What a library does with such a handle is its own business; it must do
  * the same under the layer. */
 #define _GNU_SOURCE

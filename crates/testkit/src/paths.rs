@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 #[must_use]
 pub fn workspace() -> PathBuf {
     let compiled = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let told = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    told.as_deref()
+    let by_cargo = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    by_cargo
+        .as_deref()
         .and_then(containing)
         .or_else(|| containing(&compiled))
         .map_or_else(|| compiled.clone(), Path::to_path_buf)

@@ -218,16 +218,16 @@ pub fn misplaced(report: &Report) -> Vec<String> {
         let of = |place: &&Place| place.function == function.name;
         let sum = |of_one: fn(&Place) -> u64| report.sites.iter().filter(of).map(of_one).sum::<u64>();
         let all = &function.total;
-        let told = (all.count, all.sent, all.received, all.bytes - all.sent - all.received);
+        let total = (all.count, all.sent, all.received, all.bytes - all.sent - all.received);
         let placed = (sum(|p| p.calls), sum(|p| p.sent), sum(|p| p.received), sum(|p| p.collective));
         let times: Vec<f64> = report.sites.iter().filter(of).filter_map(|place| place.time_s).collect();
         let same = match all.time_s {
             Some(all) => (times.iter().sum::<f64>() - all).abs() <= 1e-6 * all.max(1.0),
             None => times.is_empty(),
         };
-        if told != placed || !same {
+        if total != placed || !same {
             let (name, time) = (&function.name, all.time_s);
-            wrong.push(format!("{name}: {told:?} in {time:?} s, at its places {placed:?} in {times:?} s"));
+            wrong.push(format!("{name}: {total:?} in {time:?} s, at its places {placed:?} in {times:?} s"));
         }
     }
     // Without times there are no lengths.

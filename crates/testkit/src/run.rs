@@ -114,7 +114,7 @@ pub fn bounded(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
     })
 }
 
-/// Has a command, and all that it starts, put temporary files into `folder`, unless it was told another one.
+/// Has a command, and all that it starts, put temporary files into `folder`, unless it was given another one.
 pub fn apart(command: &mut Command, folder: &Path) {
     if !command.get_envs().any(|(name, _)| name == "TMPDIR") {
         command.env("TMPDIR", folder);

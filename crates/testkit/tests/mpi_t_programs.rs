@@ -57,7 +57,7 @@ fn report(failures: &[String]) {
 #[test]
 fn the_header_compiles_as_c_and_cxx_with_every_library() {
     let source = sources().join("header.c");
-    // Told by its name: `-x c++` would make the compiler read the library as a source too.
+    // Given by its name: `-x c++` would make the compiler read the library as a source too.
     let dir = tempfile::tempdir().expect("a temporary directory");
     let as_cxx = dir.path().join("header.cc");
     std::fs::copy(&source, &as_cxx).expect("a copy of the source");

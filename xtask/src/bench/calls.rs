@@ -94,7 +94,7 @@ fn cost(costs: &Costs, title: &str) -> Result<f64> {
 }
 
 fn add(costs: &mut Costs, more: Vec<(String, f64)>) -> Result<()> {
-    ensure!(!more.is_empty(), "the program told no costs");
+    ensure!(!more.is_empty(), "the program printed no costs");
     for (title, cost) in more {
         match costs.iter_mut().find(|(known, _)| *known == title) {
             Some((_, of)) => of.push(cost),
@@ -116,22 +116,22 @@ fn once(library: &Library, program: &Path, setting: &Setting) -> Result<Vec<(Str
     command.envs(setting.variables.iter().copied());
     let outcome = bounded::bounded(&mut command, LIMIT)?;
     ensure!(outcome.success(), "{}", outcome.describe());
-    Ok(outcome.stdout.lines().filter_map(told).collect())
+    Ok(outcome.stdout.lines().filter_map(printed).collect())
 }
 
-fn told(line: &str) -> Option<(String, f64)> {
+fn printed(line: &str) -> Option<(String, f64)> {
     let (cost, title) = line.strip_prefix("cost ")?.split_once(' ')?;
     Some((title.to_owned(), cost.parse().ok()?))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{head, row, told};
+    use super::{head, printed, row};
 
     #[test]
     fn a_line_of_the_program_is_read_and_others_are_not() {
-        assert_eq!(told("cost 4.5 MPI_Send, MPI_Recv"), Some(("MPI_Send, MPI_Recv".to_owned(), 4.5)));
-        assert_eq!((told("costs"), told("cost much MPI_Send")), (None, None));
+        assert_eq!(printed("cost 4.5 MPI_Send, MPI_Recv"), Some(("MPI_Send, MPI_Recv".to_owned(), 4.5)));
+        assert_eq!((printed("costs"), printed("cost much MPI_Send")), (None, None));
     }
 
     #[test]

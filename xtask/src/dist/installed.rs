@@ -151,7 +151,7 @@ fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bo
     for mpiscope in [venv, unpacked].map(|prefix| prefix.join("bin/mpiscope")) {
         let mut python = python(library, &mpi4py, venv, work);
         python.env("MPISCOPE", &mpiscope).arg(program("jobs_program.py")).arg(&ring);
-        told(python.arg(&library.mpirun).args(library.launch_arguments(4)), "jobs: passed", 1)?;
+        expect_lines(python.arg(&library.mpirun).args(library.launch_arguments(4)), "jobs: passed", 1)?;
     }
     for ranks in [1, 2, 4] {
         let words = [venv.join("bin/python"), program("mpit_program.py")];
@@ -165,7 +165,7 @@ fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bo
             .args(&words);
         for command in [&mut bare, under.arg("layer")] {
             mpi4py.set_environment(library, command.current_dir(work));
-            told(command, ": passed", ranks)?;
+            expect_lines(command, ": passed", ranks)?;
         }
         let mut example = Command::new(venv.join("bin/mpiscope"));
         example.args(["run", "--quiet"]).arg(&library.mpirun).args(library.launch_arguments(ranks));
@@ -173,7 +173,7 @@ fn on(library: &Library, venv: &Path, unpacked: &Path, work: &Path) -> Result<bo
             .arg(venv.join("bin/python"))
             .arg(paths::workspace().join("examples/python/tool_interface.py"));
         mpi4py.set_environment(library, example.current_dir(work));
-        told(&mut example, " with tag 7 at ", ranks)?;
+        expect_lines(&mut example, " with tag 7 at ", ranks)?;
     }
     println!("{}: jobs, and MPI_T with 1, 2 and 4 ranks, from what was installed", library.name);
     Ok(true)
@@ -192,7 +192,7 @@ fn imports(library: &Library, mpi4py: &Mpi4py, venv: &Path) -> Result<bool> {
 }
 
 /// Runs the command; so many lines must end like this.
-fn told(command: &mut Command, end: &str, times: usize) -> Result<()> {
+fn expect_lines(command: &mut Command, end: &str, times: usize) -> Result<()> {
     let outcome = bounded(command, LIMIT).with_context(|| format!("cannot start {command:?}"))?;
     let found = outcome.stdout.matches(end).count();
     ensure!(outcome.success() && found == times, "{command:?}: {}", outcome.describe());

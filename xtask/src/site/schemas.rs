@@ -145,20 +145,20 @@ mod tests {
 
     #[test]
     fn types_are_reported_in_words() {
-        let told = |form: Value| type_of(&form);
-        assert_eq!(told(json!({ "type": ["integer", "null"] })), "integer or null");
+        let text = |form: Value| type_of(&form);
+        assert_eq!(text(json!({ "type": ["integer", "null"] })), "integer or null");
         assert_eq!(
-            told(json!({ "type": "array", "items": { "$ref": "#/$defs/Rank" } })),
+            text(json!({ "type": "array", "items": { "$ref": "#/$defs/Rank" } })),
             "list of [Rank](#rank)"
         );
         assert_eq!(
-            told(json!({ "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }] })),
+            text(json!({ "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }] })),
             "[A](#a) or null"
         );
         assert_eq!(
-            told(json!({ "type": "object", "additionalProperties": { "type": "string" } })),
+            text(json!({ "type": "object", "additionalProperties": { "type": "string" } })),
             "names with string"
         );
-        assert_eq!(told(json!({ "const": "call" })), "`\"call\"`");
+        assert_eq!(text(json!({ "const": "call" })), "`\"call\"`");
     }
 }

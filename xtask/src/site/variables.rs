@@ -73,7 +73,7 @@ pub fn pages(listing: &Listing) -> Result<Vec<Page>> {
     ];
     ensure!(
         pages.iter().all(|page| page.text.lines().count() > 6),
-        "the layer has told too little of itself"
+        "the layer has said too little of itself"
     );
     pages.push(categories(listing));
     Ok(pages)

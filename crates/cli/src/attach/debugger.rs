@@ -1,4 +1,4 @@
-//! The debugger, and how it is told what to do.
+//! The debugger, and the commands that it is given.
 
 use crate::gdb_script;
 use std::path::Path;

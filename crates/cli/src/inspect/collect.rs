@@ -96,7 +96,7 @@ impl Look {
 
 impl Inspection {
     /// Hands on the objects of a kind that process `look` has, one after the other: a million of them are looked at and
-    /// told, and never there at once. Those whose head is not chosen are left out.
+    /// reported, and never there at once. Those whose head is not chosen are left out.
     ///
     /// # Errors
     /// When the process's table of that kind cannot be read.

@@ -90,8 +90,8 @@ fn state(rank: &RankStatus, thread: &ThreadStatus, several: bool) -> String {
         (_, other) => other.to_owned(),
     };
     // Which thread it is says something where it is not the only one, or another than one thinks.
-    let told = several || (thread.call.is_some() && !thread.main);
-    if told { format!("{state}, thread {}", thread.thread) } else { state }
+    let named = several || (thread.call.is_some() && !thread.main);
+    if named { format!("{state}, thread {}", thread.thread) } else { state }
 }
 
 /// A word for what a thread does outside of MPI.

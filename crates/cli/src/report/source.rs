@@ -99,9 +99,9 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
     let mut ends = Ends::default();
     for path in paths {
         if path.is_dir() {
-            let (evidence, told) = folder(path)?;
+            let (evidence, found) = folder(path)?;
             files.extend(evidence);
-            ends = told.unwrap_or(ends);
+            ends = found.unwrap_or(ends);
         } else {
             files.push(path.clone());
         }

@@ -432,19 +432,19 @@ mod tests {
             active: false,
             ranks: Members::default(),
         };
-        let told = |count: u64, written: Option<&Path>| {
+        let lines = |count: u64, written: Option<&Path>| {
             let mut report = JobReport::new("./heat".into(), Vec::new());
             report.leaks = (1..=count).map(leak).collect();
             leaks(&report, written)
         };
-        assert_eq!(told(0, None).len(), 0);
-        let three = told(3, None);
+        assert_eq!(lines(0, None).len(), 0);
+        let three = lines(3, None);
         assert!(
             three.len() == 3 && three.iter().all(|line| line.contains("MPI_Comm_dup at heat.c:")),
             "{three:?}"
         );
-        let last = |written| told(5, written).pop().unwrap();
-        assert_eq!(told(5, None).len(), 3);
+        let last = |written| lines(5, written).pop().unwrap();
+        assert_eq!(lines(5, None).len(), 3);
         let rest = "  not freed: 12 more objects, made at 3 other places; ";
         assert_eq!(last(None), format!("{rest}`mpiscope run --out DIR` writes all"));
         assert_eq!(last(Some(Path::new("out/report.json"))), format!("{rest}all: out/report.json"));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// What a launcher is sent, and when. Hydra that has lost a host goes only when it is told twice within a second.
+/// What a launcher is sent, and when. Hydra that has lost a host goes only when the signal comes twice within a second.
 const SIGNALS: [(Duration, libc::c_int); 4] = [
     (Duration::ZERO, libc::SIGTERM),
     (Duration::from_millis(5000), libc::SIGTERM),
@@ -93,12 +93,12 @@ mod tests {
         let (mut end, now) = (End::default(), Instant::now());
         let at = |milliseconds| now + Duration::from_millis(milliseconds);
         assert_eq!(end.next(false, now), None);
-        let told: Vec<_> = [0, 1000, 5000, 5100, 5500, 9000, 10_000, 99_000]
+        let sent: Vec<_> = [0, 1000, 5000, 5100, 5500, 9000, 10_000, 99_000]
             .into_iter()
             .map(|when| end.next(true, at(when)))
             .collect();
         let (term, kill) = (Some(libc::SIGTERM), Some(libc::SIGKILL));
-        assert_eq!(told, [term, None, term, None, term, None, kill, None]);
+        assert_eq!(sent, [term, None, term, None, term, None, kill, None]);
     }
 
     #[test]

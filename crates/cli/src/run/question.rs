@@ -65,16 +65,16 @@ pub fn ask(job: &Job) -> Result<Followed, String> {
     read(&place, job.owner).map_err(|why| format!("`mpiscope run`, which follows it, cannot be asked: {why}"))
 }
 
-/// Where the collector of the job listens, as its ranks were told. What they were told by another one around it has another name.
+/// Where the collector of the job listens, as the environment of its ranks has it. That of another one around it has another name.
 fn place(job: &Job) -> Option<PathBuf> {
     let name = rendezvous::name(&job.name);
     // Process ids in evidence of other hosts are those of there.
     let here = job.images.iter().filter(|image| image.about().is_none());
     let holders = here.flat_map(|image| &image.holders);
-    holders.filter_map(|(pid, _)| told(*pid)).find(|place| place.file_name() == Some(name.as_ref()))
+    holders.filter_map(|(pid, _)| place_known_to(*pid)).find(|place| place.file_name() == Some(name.as_ref()))
 }
 
-fn told(pid: u32) -> Option<PathBuf> {
+fn place_known_to(pid: u32) -> Option<PathBuf> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     of_environment(&environment)
 }
@@ -99,10 +99,10 @@ fn read(place: &Path, owner: u32) -> io::Result<Followed> {
     if answer.is_empty() {
         return Err(io::Error::other("it gave no answer"));
     }
-    let told: Followed = serde_json::from_slice(&answer)?;
+    let part: Followed = serde_json::from_slice(&answer)?;
     // What it says is not believed to be bounded.
     let mut followed = Followed::default();
-    followed.take_in(told, None);
+    followed.take_in(part, None);
     Ok(followed)
 }
 

@@ -208,7 +208,7 @@ impl Reporter {
             Some(screen) => (&*screen).write_all(&text),
             None => std::io::stderr().lock().write_all(&text),
         };
-        // Nobody is left to be told.
+        // Nobody is left to learn of it.
         drop(written);
     }
 

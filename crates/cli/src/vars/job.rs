@@ -138,7 +138,7 @@ fn environment_of(pid: u32) -> Option<Environment> {
     Some(words.collect())
 }
 
-/// What the helpers found for each rank, as many at once as there are processors. A failure is told and costs what
+/// What the helpers found for each rank, as many at once as there are processors. A failure is reported and costs what
 /// the library has, not what the images have.
 fn helpers(ranks: &[Rank]) -> Vec<(u32, Vec<Item>)> {
     let mut groups: BTreeMap<_, Vec<&Rank>> = BTreeMap::new();

@@ -260,9 +260,9 @@ fn branch(page: &mut Vec<Block>, items: &[Item], category: &Item, depth: usize) 
     for (kind, members) in [("cvar", &category.cvars), ("pvar", &category.pvars), ("event", &category.events)]
     {
         for item in members.iter().filter_map(|at| named(kind, *at)) {
-            let told =
+            let shown =
                 if item.by_object().is_empty() { value(item) } else { "  (of each object: --long)".into() };
-            page.push(format!("{indent}  {kind} {}{told}", item.name).into());
+            page.push(format!("{indent}  {kind} {}{shown}", item.name).into());
         }
     }
     for child in category.categories.iter().filter_map(|at| named("category", *at)) {

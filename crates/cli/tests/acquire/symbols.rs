@@ -122,7 +122,7 @@ pub fn changes_of_the_directories_stop_a_debugger_only_if_it_asked_for_them() {
     let _turn = common::alone();
     let (layer, library) = (common::layer(), common::one());
     let [start, spawn, changed] = [1, 2, 6];
-    // All parents take part in both spawns; rank 0, as the metadirectory, is told of both worlds.
+    // All parents take part in both spawns; rank 0, as the metadirectory, has both worlds.
     assert_eq!(states(&library, &layer, 0), [start, spawn, spawn]);
     let asked = states(&library, &layer, REQUEST_DIRECTORY_EVENTS);
     assert_eq!(asked, [start, changed, spawn, changed, spawn]);

@@ -206,7 +206,7 @@ impl Job {
         }
     }
 
-    /// Ends it as people do: a launcher that waits for a host that it has lost may need to be told again, twice in a second.
+    /// Ends it as people do: a launcher that waits for a host that it has lost may need the signal again, twice in a second.
     pub fn is_ended(&mut self, patience: Duration, limit: Duration) {
         let began = Instant::now();
         let mut output = Instant::now();
@@ -215,7 +215,7 @@ impl Job {
             assert!(began.elapsed() < limit, "the job does not end within {} s", limit.as_secs());
             if began.elapsed() > patience && output.elapsed() > Duration::from_millis(500) {
                 eprintln!(
-                    "the launcher has not ended after {} s: it is told again",
+                    "the launcher has not ended after {} s: it gets the signal again",
                     began.elapsed().as_secs()
                 );
                 self.terminate();

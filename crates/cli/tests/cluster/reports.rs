@@ -112,7 +112,7 @@ fn known(line: &str) -> Known<'_> {
     Known { kind, line: format!("waits.c:{line}"), culprit, seconds: seconds.parse().unwrap() }
 }
 
-/// How long a launcher that was told to end may take.
+/// How long a launcher that was asked to end may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Beside a twentieth: a process may be stopped between its own look at the clock and its call.
 const SLACK: f64 = 0.03;

@@ -52,7 +52,7 @@ impl Saved {
             .unwrap()
     }
 
-    /// What is told, with the exit status.
+    /// What is shown, with the exit status.
     fn printed(&self, args: &[&str]) -> (String, Option<i32>) {
         let output = self.inspect(args);
         (text(&output.stdout) + &text(&output.stderr), output.status.code())

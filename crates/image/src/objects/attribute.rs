@@ -29,7 +29,7 @@ codes! {
     /// What an attribute was set as: [`Attribute::form`].
     AttributeForm {
         POINTER = 0 => "pointer",
-        /// By Fortran, `INTEGER(KIND=MPI_ADDRESS_KIND)`: C is told where the value is.
+        /// By Fortran, `INTEGER(KIND=MPI_ADDRESS_KIND)`: C gets the address of the value.
         ADDRESS_INTEGER = 1 => "integer as wide as an address",
         /// By a function of MPI 1 in Fortran, `INTEGER`: the same.
         INTEGER = 2 => "integer",

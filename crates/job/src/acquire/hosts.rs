@@ -83,8 +83,8 @@ impl SystemHosts {
     /// way.
     #[must_use]
     pub fn started_by(mut self, slurm: Option<SlurmId>) -> Self {
-        let told = env::var("MPISCOPE_SSH").is_ok_and(|text| !text.trim().is_empty());
-        if let Some(id) = slurm.filter(|_| !told && scheduler::is_here()) {
+        let configured = env::var("MPISCOPE_SSH").is_ok_and(|text| !text.trim().is_empty());
+        if let Some(id) = slurm.filter(|_| !configured && scheduler::is_here()) {
             self.remote.way = Way::Slurm(id);
         }
         self

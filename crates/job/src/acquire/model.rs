@@ -29,7 +29,7 @@ pub struct Spawned {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// Name of its world: the same on all ranks of the world. Empty if only MPIR told of the process.
+    /// Name of its world: the same on all ranks of the world. Empty if only MPIR has the process.
     pub world: String,
     /// Rank in it.
     pub rank: Option<u32>,
@@ -42,7 +42,7 @@ pub struct Entry {
     pub spawned: Option<Spawned>,
     /// The process has ended without the job.
     pub gone: bool,
-    /// It has not called MPI: the rank is what the launcher told it, the world is not known.
+    /// It has not called MPI: the rank is what the launcher gave it, the world is not known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub silent: bool,
 }

@@ -250,7 +250,7 @@ impl Reader<'_> {
         if host.is_empty() {
             return Err(self.wrong(format!("process {pid} has no host")));
         }
-        // An executable that is not told is no reason to lose the process.
+        // An executable that is not given is no reason to lose the process.
         let executable = if executable == 0 { String::new() } else { self.path(executable)? };
         Ok(Process { place: ProcessLocation { host, pid }, executable: executable.into() })
     }

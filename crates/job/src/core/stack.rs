@@ -36,7 +36,7 @@ pub struct Stack {
 }
 
 impl Machine {
-    /// Told by the number of registers in the note.
+    /// Known by the number of registers in the note.
     fn of(target: &dyn Target, registers: &[u64]) -> Option<Self> {
         match (target.width(), target.byte_order(), registers.len()) {
             (8, ByteOrder::Little, 27) => Some(Self::X86_64),

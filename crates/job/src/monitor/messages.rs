@@ -16,7 +16,7 @@ const MOST_UNFINISHED: usize = 4096;
 pub struct Messages {
     sent: u64,
     received: u64,
-    /// Places of sends that the program had not been told the end of, or that were being written when they were read.
+    /// Places of sends whose end the program had not seen, or that were being written when they were read.
     unfinished: VecDeque<u64>,
     /// Places of receives that were being written when they were read.
     unread: Vec<u64>,

@@ -52,7 +52,7 @@ pub struct Communicator {
     /// The second communicator that it was made from: the peer communicator of `MPI_Intercomm_create`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_parent: Option<Reference>,
-    /// What told it from its siblings: colour, split type, tag (sign-extended).
+    /// What sets it apart from its siblings: colour, split type, tag (sign-extended).
     pub colour: i64,
     /// Its attributes.
     pub attributes: Vec<Attribute>,

@@ -81,7 +81,7 @@ pub struct Request {
     /// Of a handle that stands for several requests: how many are not completed by the program.
     pub outstanding: u32,
     /// The handle has stood for several requests, all complete when they were made. Peer, count and the like were each
-    /// one's own: they are not told.
+    /// one's own: they are not shown.
     pub several: bool,
 }
 

@@ -68,8 +68,8 @@ mod tests {
         };
         let parts: Vec<Part<'_>> = facts.leak().iter().enumerate().map(part).collect();
         let found = crowded(&parts);
-        let told: Vec<String> =
+        let lines: Vec<String> =
             found.iter().map(|c| format!("{} {} on {}", c.host, c.ranks, c.cpus)).collect();
-        assert_eq!(told, ["a [2-3] on 5"]);
+        assert_eq!(lines, ["a [2-3] on 5"]);
     }
 }

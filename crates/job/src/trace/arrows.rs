@@ -37,7 +37,7 @@ pub struct Message {
     pub sent_ns: u64,
     /// When its receive was posted.
     pub posted_ns: u64,
-    /// When the receiver had it; none if it has not been told.
+    /// When the receiver had it; none if that is not known.
     pub received_ns: Option<u64>,
 }
 

@@ -128,7 +128,7 @@ struct MessageLine<'a> {
     begin_ns: u64,
     /// When its receive was posted.
     posted_ns: u64,
-    /// When the receiver had it; none if it has not been told.
+    /// When the receiver had it; none if that is not known.
     end_ns: Option<u64>,
 }
 

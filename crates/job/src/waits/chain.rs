@@ -13,7 +13,7 @@
 
 use super::Span;
 use super::merge::Who;
-use super::named::Told;
+use super::named::NamedWait;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -45,12 +45,12 @@ pub enum Meeting {
 #[derive(Debug, Clone)]
 enum Event {
     Met(Meeting, Vec<Who>),
-    Waited(Told, f64),
+    Waited(NamedWait, f64),
 }
 
 /// A wait, with what it is to be multiplied by, and where it began.
 pub struct Traced {
-    pub told: Told,
+    pub named: NamedWait,
     pub factor: f64,
     pub origins: Vec<(Origin, u64)>,
 }
@@ -77,9 +77,9 @@ struct Past {
 
 impl Chains {
     /// A wait was found.
-    pub fn waited(&mut self, told: Told, factor: f64) {
-        let until = told.from_ns.saturating_add(told.ns);
-        self.push(until, Event::Waited(told, factor));
+    pub fn waited(&mut self, named: NamedWait, factor: f64) {
+        let until = named.from_ns.saturating_add(named.ns);
+        self.push(until, Event::Waited(named, factor));
     }
 
     /// These were together at a time.
@@ -102,7 +102,7 @@ impl Chains {
             let ((at, _), (_, event)) = next.remove_entry();
             match event {
                 Event::Met(meeting, who) => self.meet(at, &meeting, &who),
-                Event::Waited(told, factor) => traced.push(self.trace(told, factor)),
+                Event::Waited(named, factor) => traced.push(self.trace(named, factor)),
             }
         }
         self.looks += 1;
@@ -123,10 +123,10 @@ impl Chains {
         }
     }
 
-    fn trace(&mut self, told: Told, factor: f64) -> Traced {
-        let span = Span { from: told.from_ns, until: told.from_ns.saturating_add(told.ns) };
-        let parts = self.parts(&told, span);
-        let past = self.processes.entry(told.who.clone()).or_default();
+    fn trace(&mut self, named: NamedWait, factor: f64) -> Traced {
+        let span = Span { from: named.from_ns, until: named.from_ns.saturating_add(named.ns) };
+        let parts = self.parts(&named, span);
+        let past = self.processes.entry(named.who.clone()).or_default();
         past.first.get_or_insert(span.from);
         if past.waits.len() >= MOST_WAITS
             && let Some((gone, _)) = past.waits.pop_front()
@@ -134,20 +134,20 @@ impl Chains {
             past.first = past.first.max(Some(gone.until));
         }
         past.waits.push_back((span, Arc::clone(&parts)));
-        let origins = parts.iter().map(|(origin, part)| (origin.clone(), (part * told.ns as f64) as u64));
-        Traced { origins: origins.collect(), told, factor }
+        let origins = parts.iter().map(|(origin, part)| (origin.clone(), (part * named.ns as f64) as u64));
+        Traced { origins: origins.collect(), named, factor }
     }
 
     /// Whose fault a wait is.
-    fn parts(&self, told: &Told, span: Span) -> Parts {
+    fn parts(&self, named: &NamedWait, span: Span) -> Parts {
         let own = |part: f64| {
-            let doing = if part < 0.5 { &told.working } else { &told.key.meanwhile };
-            ((told.key.culprit.clone(), doing.as_str().into()), part)
+            let doing = if part < 0.5 { &named.working } else { &named.key.meanwhile };
+            ((named.key.culprit.clone(), doing.as_str().into()), part)
         };
         let alone = || Arc::from([own(1.0)]);
         let none = Past::default();
-        let Some(culprit) = self.processes.get(&told.key.culprit) else { return alone() };
-        let waiter = self.processes.get(&told.who).unwrap_or(&none);
+        let Some(culprit) = self.processes.get(&named.key.culprit) else { return alone() };
+        let waiter = self.processes.get(&named.who).unwrap_or(&none);
         let Some(since) = waiter.last_met(culprit, span.from) else { return alone() };
         let theirs = Span { from: since, until: span.until };
         let (waited, all) = culprit.waits_in(theirs);
@@ -213,7 +213,7 @@ mod tests {
         ("w".into(), Some(rank))
     }
 
-    fn wait(me: u32, culprit: u32, [from_ns, until]: [u64; 2]) -> Told {
+    fn wait(me: u32, culprit: u32, [from_ns, until]: [u64; 2]) -> NamedWait {
         let key = Alike {
             kind: Kind::LATE_SENDER,
             function: "MPI_Recv".into(),
@@ -221,14 +221,14 @@ mod tests {
             culprit: who(culprit),
             meanwhile: "busy".into(),
         };
-        Told { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into() }
+        NamedWait { key, who: who(me), from_ns, ns: until - from_ns, working: "busy".into() }
     }
 
     /// Shares by rank, of the last wait that is given, of ranks that were all together at time zero.
-    fn of_last(waits: &[Told]) -> Vec<(u32, u64)> {
+    fn of_last(waits: &[NamedWait]) -> Vec<(u32, u64)> {
         let mut chains = Chains::default();
         chains.met(0, Meeting::Collective(1), (0..4).map(who).collect());
-        waits.iter().for_each(|told| chains.waited(told.clone(), 1.0));
+        waits.iter().for_each(|named| chains.waited(named.clone(), 1.0));
         let last = chains.look(0).pop().unwrap();
         let mut shares: Vec<_> = last.origins.iter().map(|((who, _), ns)| (who.1.unwrap(), *ns)).collect();
         shares.sort_unstable();
@@ -303,7 +303,7 @@ mod tests {
             chains.waited(wait(2, 1, [10 * at, 10 * at + 8]), 1.0);
             for traced in chains.look(2) {
                 let sum: u64 = traced.origins.iter().map(|(_, ns)| ns).sum();
-                assert!(sum.abs_diff(traced.told.ns) <= traced.origins.len() as u64, "{sum}");
+                assert!(sum.abs_diff(traced.named.ns) <= traced.origins.len() as u64, "{sum}");
             }
         }
         assert!(chains.processes.values().all(|past| past.waits.len() <= MOST_WAITS));

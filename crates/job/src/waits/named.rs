@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A wait with its names.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct NamedWait {
     #[allow(missing_docs)]
     pub key: Alike,
     #[allow(missing_docs)]
@@ -22,7 +22,7 @@ pub struct Told {
     pub working: String,
 }
 
-impl Told {
+impl NamedWait {
     /// A receive for a late sender that was asked for before others that were there already waited in the wrong order.
     pub fn in_order(mut self, right: bool) -> Self {
         if !right && self.key.kind == Kind::LATE_SENDER {
@@ -56,7 +56,7 @@ impl<'a> Names<'a> {
     }
 
     /// Of a wait.
-    pub fn told(&self, wait: &Wait) -> Told {
+    pub fn named(&self, wait: &Wait) -> NamedWait {
         let (meanwhile, working) = self.calls.meanwhile(wait.culprit, wait.span);
         let key = Alike {
             kind: wait.kind,
@@ -65,6 +65,6 @@ impl<'a> Names<'a> {
             culprit: self.name(wait.culprit),
             meanwhile,
         };
-        Told { key, who: self.name(wait.who), from_ns: wait.span.from, ns: wait.span.ns(), working }
+        NamedWait { key, who: self.name(wait.who), from_ns: wait.span.from, ns: wait.span.ns(), working }
     }
 }

@@ -8,12 +8,12 @@
 //! that those that were posted before it and completed later stand in front of it. Where lines were overwritten between two looks,
 //! numbers that both ends count say who belongs to whom from there on.
 //!
-//! A call is told two looks after the last of its messages: it may complete several, and waits for the one that came last.
+//! A call is reported two looks after the last of its messages: it may complete several, and waits for the one that came last.
 
 use super::Wait;
 use super::find::{Hosts, of_message};
 use super::merge::Who;
-use super::named::{Names, Told};
+use super::named::{NamedWait, Names};
 use crate::questions::observation::Observation;
 use crate::questions::observation::ledger::Line;
 use crate::questions::why::{Ends, Joined, ProcessIndex};
@@ -22,9 +22,9 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// Lines that wait for their other end.
 const MOST: usize = 1 << 18;
-/// Looks from the last message of a call until it is told.
+/// Looks from the last message of a call until it is reported.
 const SETTLED: u64 = 2;
-/// Looks from that which finds a message until its calls are told: it is paired at the next one.
+/// Looks from that which finds a message until its calls are reported: it is paired at the next one.
 pub const LATER: usize = SETTLED as usize + 1;
 /// Looks until it is forgotten. A message of it of which the other end comes that late was none that it waited for.
 const FORGOTTEN: u64 = 64;
@@ -85,21 +85,21 @@ struct Queue {
 struct Call {
     until_ns: u64,
     /// The waits for the message that came last, one after the other.
-    waits: Vec<Told>,
+    waits: Vec<NamedWait>,
     /// When they ended.
     waited_until_ns: u64,
     /// A message was there that was received later.
     wrong_order: bool,
     /// The look that found one of them last.
     look: u64,
-    told: bool,
+    reported: bool,
 }
 
 /// What is known of calls that have been over for a while.
 #[derive(Default)]
 pub struct Settled {
     /// Their waits, of each those for the message that came last.
-    pub waits: Vec<Told>,
+    pub waits: Vec<NamedWait>,
     /// Nanoseconds in them.
     pub inside_ns: u64,
     /// No message of them is missing.
@@ -130,7 +130,7 @@ impl Stream {
         self.seen = self.seen.saturating_add(other.seen);
     }
 
-    /// Takes in one more look. At the last one nothing comes after: all is paired, and all calls are told.
+    /// Takes in one more look. At the last one nothing comes after: all is paired, and all calls are reported.
     pub fn look(&mut self, joined: &Joined<'_>, hosts: &Hosts<'_>, names: &Names<'_>, last: bool) -> Settled {
         let (settled, seen) = self.open.look(joined, hosts, names, last);
         self.seen = self.seen.saturating_add(seen);
@@ -252,7 +252,7 @@ impl Open {
             waited_until_ns: 0,
             wrong_order: false,
             look: self.looks,
-            told: false,
+            reported: false,
         };
         self.calls.entry((me, waited.from_ns)).or_insert(new).look = self.looks;
     }
@@ -304,22 +304,22 @@ impl Open {
             return;
         }
         call.waited_until_ns = until_ns;
-        let told = waits.iter().map(|wait| Told {
+        let named = waits.iter().map(|wait| NamedWait {
             ns: wait.span.until.min(call.until_ns).saturating_sub(wait.span.from),
-            ..names.told(wait)
+            ..names.named(wait)
         });
-        call.waits = told.filter(|told| told.ns > 0).collect();
+        call.waits = named.filter(|named| named.ns > 0).collect();
     }
 
     fn settle(&mut self, last: bool) -> Settled {
         let (looks, mut settled) = (self.looks, Settled::default());
         self.calls.retain(|(_, from_ns), call| {
-            if !call.told && (last || call.look + SETTLED <= looks) {
-                call.told = true;
+            if !call.reported && (last || call.look + SETTLED <= looks) {
+                call.reported = true;
                 let inside_ns = call.until_ns.saturating_sub(*from_ns);
                 settled.inside_ns = settled.inside_ns.saturating_add(inside_ns);
                 let waits = call.waits.iter().cloned();
-                settled.waits.extend(waits.map(|told| told.in_order(!call.wrong_order)));
+                settled.waits.extend(waits.map(|named| named.in_order(!call.wrong_order)));
             }
             call.look + FORGOTTEN > looks
         });

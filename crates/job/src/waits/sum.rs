@@ -37,7 +37,7 @@ pub struct Sum {
     /// Of non-blocking collectives and locks.
     of_others: Estimated,
     watch: Watch,
-    /// Seconds in calls for messages at the last looks: what is told of them now was found then.
+    /// Seconds in calls for messages at the last looks: what is said of them now was found then.
     #[serde(skip)]
     at_looks: VecDeque<f64>,
     /// A communicator has members that are not seen.
@@ -106,22 +106,22 @@ impl Sum {
 
     /// Says where the waits began that were found `later` looks ago: no wait that ended before these is still to be found.
     fn trace(&mut self, later: u64) {
-        for Traced { told, factor, origins } in self.chains.look(later) {
+        for Traced { named, factor, origins } in self.chains.look(later) {
             let (who, from_ns, until_ns) =
-                (told.who.clone(), told.from_ns, told.from_ns.saturating_add(told.ns));
-            let seconds = factor * told.ns as f64 / 1e9;
+                (named.who.clone(), named.from_ns, named.from_ns.saturating_add(named.ns));
+            let seconds = factor * named.ns as f64 / 1e9;
             if self.waiting.len() < MOST {
                 self.waiting.push(Waiting { who, from_ns, until_ns, seconds });
             }
             let amount = Amount {
-                ranks: [told.who].into(),
-                ns: told.ns,
+                ranks: [named.who].into(),
+                ns: named.ns,
                 times: 1,
-                estimated_s: factor * told.ns as f64 / 1e9,
+                estimated_s: factor * named.ns as f64 / 1e9,
                 origins: origins.into_iter().collect(),
             };
-            if self.found.len() < MOST || self.found.contains_key(&told.key) {
-                merge::add(&mut self.found, told.key, amount);
+            if self.found.len() < MOST || self.found.contains_key(&named.key) {
+                merge::add(&mut self.found, named.key, amount);
             }
         }
     }
@@ -182,7 +182,7 @@ impl Sum {
         self.of_others = self.of_others.and(Estimated::counted(started_s, taken.factor()));
         for (judged, factor) in [(&entered, factor), (&started, taken.factor())] {
             for one in judged {
-                one.waits.iter().for_each(|wait| self.chains.waited(names.told(wait), factor));
+                one.waits.iter().for_each(|wait| self.chains.waited(names.named(wait), factor));
                 let members = one.members.iter().map(|who| names.name(*who)).collect();
                 self.chains.met(one.met_ns, Meeting::Collective(one.number.0), members);
             }
@@ -198,17 +198,17 @@ impl Sum {
         let factor = Taken { new, seen: judged }.factor();
         let waits_ns = waits.iter().map(|wait| wait.span.ns()).fold(0, u64::saturating_add);
         self.of_others = self.of_others.and(Estimated::counted(waits_ns as f64 / 1e9, factor));
-        waits.iter().for_each(|wait| self.chains.waited(names.told(wait), factor));
+        waits.iter().for_each(|wait| self.chains.waited(names.named(wait), factor));
         ns
     }
 
     fn take_messages(&mut self, settled: Settled, spent_s: f64) {
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let waits_ns = settled.waits.iter().map(|told| told.ns).fold(0, u64::saturating_add);
+        let waits_ns = settled.waits.iter().map(|named| named.ns).fold(0, u64::saturating_add);
         let (inside_s, waits_s) = (seconds(settled.inside_ns), seconds(waits_ns));
         let factor = self.of_messages.stretch(spent_s, inside_s, waits_s, settled.all);
         self.seen_ns = self.seen_ns.saturating_add(settled.inside_ns);
-        settled.waits.into_iter().for_each(|told| self.chains.waited(told, factor));
+        settled.waits.into_iter().for_each(|named| self.chains.waited(named, factor));
     }
 
     /// How many there were on each communicator.
@@ -318,7 +318,7 @@ impl Sum {
         ends.retain(|ends| !both(ends) || !hosts.are_on_one_host([&ends.sender, &ends.receiver]));
         let names = Names::of(joined, calls);
         let waits = find::for_messages(&ends, calls, hosts);
-        waits.iter().for_each(|wait| self.chains.waited(names.told(wait), 1.0));
+        waits.iter().for_each(|wait| self.chains.waited(names.named(wait), 1.0));
         for Ends { sender, receiver, sent, received, .. } in &ends {
             let [from, to] = [sender, receiver].map(|who| names.name(*who));
             let meeting = Meeting::Message(from.clone(), to.clone());

@@ -57,7 +57,7 @@ fn with_messages(mut seen: Observation, sent: Vec<Line>, received: Vec<Line>) ->
     seen
 }
 
-fn told(observations: &[Observation]) -> Vec<(Kind, String)> {
+fn lines_of(observations: &[Observation]) -> Vec<(Kind, String)> {
     let found = of(observations, Time { threads: 1.0, waiting: 1.0, collectives: 1.0 });
     found.list.iter().map(|lost| (lost.kind, lost.to_string())).collect()
 }
@@ -73,7 +73,7 @@ fn ranks_that_wait_for_a_late_sender_lose_the_time_until_it_sends() {
     let sender = with_messages(before, sends.to_vec(), vec![]);
     let wanted = "ranks [1-2] lost 0.600 s (60 %) in MPI_Waitall at heat.c:52 waiting for rank 0, \
                   which was computing after MPI_Barrier at heat.c:10";
-    assert_eq!(told(&[sender, receive(1), receive(2)]), [(Kind::LATE_SENDER, wanted.to_owned())]);
+    assert_eq!(lines_of(&[sender, receive(1), receive(2)]), [(Kind::LATE_SENDER, wanted.to_owned())]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn members_wait_for_the_last_at_a_barrier_for_a_late_root_and_an_early_root_for_
 fn nothing_is_said_where_a_member_is_not_known() {
     let calls = [("MPI_Barrier", None, 10, 500)];
     let alone = [with_collectives(rank(0, 2), &calls), rank(1, 2)];
-    assert!(told(&alone).is_empty());
+    assert!(lines_of(&alone).is_empty());
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn what_a_late_rank_was_in_itself_is_named_instead_of_computing() {
     let second = with_collectives(rank(1, 2), &[("MPI_Barrier", None, 400, 401)]);
     let receive = line(0, 1, "MPI_Recv", "a.c:3", [20, 20, 390]);
     let second = with_messages(second, vec![], vec![receive]);
-    assert!(told(&[first, second])[0].1.ends_with("which was in MPI_Recv at a.c:3"));
+    assert!(lines_of(&[first, second])[0].1.ends_with("which was in MPI_Recv at a.c:3"));
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn waits_are_read_back_as_they_were_written() {
 fn nobody_waits_longer_than_he_was_in_mpi_and_nobody_at_all_where_all_are_alike() {
     let even =
         |me| with_collectives(rank(me, 2), &[("MPI_Barrier", None, 10, 20), ("MPI_Allreduce", None, 30, 45)]);
-    assert!(told(&[even(0), even(1)]).is_empty());
+    assert!(lines_of(&[even(0), even(1)]).is_empty());
     let found = of(&barriers(1..=30), after(30));
     assert!(found.seconds <= found.seen_s && found.seen_s <= inside(30) + 1e-9, "{found:?}");
 }
@@ -427,13 +427,13 @@ fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
     );
     let third = with_messages(met(2), vec![], vec![line(1, 1, "MPI_Recv", "a.c:4", [111, 111, 512])]);
     let found = of(&[first, second, third], Time { threads: 2.0, waiting: 2.0, collectives: 0.1 });
-    let told: Vec<String> = found.list.iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = found.list.iter().map(ToString::to_string).collect();
     let wanted = [
         "rank 1 lost 0.400 s (20 %) in MPI_Recv at a.c:2 waiting for rank 0, which was computing after MPI_Barrier at heat.c:10",
         "rank 2 lost 0.400 s (20 %) in MPI_Recv at a.c:4 waiting for rank 1, which was in MPI_Recv at a.c:2; 0.400 s of it began \
          with rank 0, computing after MPI_Barrier at heat.c:10",
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(lines, wanted);
     let causes: Vec<String> = found.causes.iter().map(ToString::to_string).collect();
     let wanted = "rank 0, computing after MPI_Barrier at heat.c:10, cost ranks [1-2] 0.800 s (40 %), 0.400 s of it through others that \
                   it made late";
@@ -446,10 +446,10 @@ fn a_delay_that_is_handed_on_is_said_of_whoever_began_it() {
 fn a_member_of_a_prefix_reduction_waits_for_the_last_of_lower_rank() {
     let member = |me, at| with_collectives(rank(me, 4), &[("MPI_Scan", None, at, 200)]);
     let found = of(&[member(0, 100), member(1, 20), member(2, 90), member(3, 150)], Time::default());
-    let told = |lost: &Lost| (lost.kind, lost.ranks.to_string(), lost.culprit.to_string(), lost.seconds);
-    let told: Vec<_> = found.list.iter().map(told).collect();
+    let parts = |lost: &Lost| (lost.kind, lost.ranks.to_string(), lost.culprit.to_string(), lost.seconds);
+    let lines: Vec<_> = found.list.iter().map(parts).collect();
     let wait = |rank: &str, seconds| (Kind::EARLY_SCAN, rank.to_owned(), "0".to_owned(), seconds);
-    assert_eq!(told, [wait("[1-2]", 0.09)], "nobody waits for ranks above: {found:?}");
+    assert_eq!(lines, [wait("[1-2]", 0.09)], "nobody waits for ranks above: {found:?}");
 }
 
 #[test]
@@ -493,7 +493,7 @@ fn who_completes_a_collective_that_was_started_waits_for_the_last_to_start_it_an
         started(0, 2, "MPI_Iallreduce", 100, Some([110, 510])),
         started(1, 2, "MPI_Iallreduce", 300, Some([500, 511])),
     ];
-    let got = told(&all);
+    let got = lines_of(&all);
     let wanted = [
         "rank 0 lost 0.200 s (20 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing after MPI_Iallreduce at heat.c:10",
         "rank 0 lost 0.190 s (19 %) in MPI_Wait at heat.c:11 waiting for rank 1, which was computing",

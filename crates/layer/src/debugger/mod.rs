@@ -59,7 +59,7 @@ pub fn failed() {
 }
 
 /// `MPI_Init` has done its work: finds out who the others are and fills the block. Gives the name of the world, if it
-/// can be told.
+/// can be said.
 pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
     let meeting = MEETING.lock().ok().and_then(|mut m| m.take());
     if rank < 0 {

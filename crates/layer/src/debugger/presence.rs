@@ -70,7 +70,7 @@ impl Meeting {
     }
 }
 
-/// What the names for a key begin with. The number is that of what is told over it and thereafter: those of another version do not
+/// What the names for a key begin with. The number is that of what is said over it and thereafter: those of another version do not
 /// meet.
 fn prefix(key: u64) -> String {
     format!("{key:016x}-3-")

@@ -272,7 +272,7 @@ impl<A: Abi> Call<A> {
         close(self.tls, self.thread, self.function, self.counted_since(), until, self.bytes.get());
     }
 
-    /// When the call began, if its time counts: that of a look-up does on request only, even if a listener is told of it.
+    /// When the call began, if its time counts: that of a look-up does on request only, even if a listener hears of it.
     pub fn counted_since(&self) -> u64 {
         let look_up = self.function.properties().flags.has(Flags::LOOKUP);
         if look_up && !settings::records(Recording::LOOKUPS) { 0 } else { self.since }

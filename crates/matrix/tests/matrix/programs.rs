@@ -67,7 +67,7 @@ const TRIES: usize = 3;
 
 /// Runs a program bare and under the layer, compares, and gives the run under the layer. What the layer does to a program it does each time; a library
 /// that now and then gives another result (seen with files on Intel's `libmpi_abi`) must not pass for that. What was
-/// different and did not come again is told on stderr.
+/// different and did not come again is reported on stderr.
 pub fn compared(
     mut run: impl FnMut() -> Result<(Ran, Ran)>,
     compare: impl Fn(&Ran, &Ran) -> Result<()>,

@@ -47,8 +47,8 @@ fn sampled(library: &Library) -> Result<()> {
         ensure!(wrong.is_empty(), "{wrong:?}");
         let report: Value = serde_json::from_str(&text)?;
         for (function, word) in [("MPI_Isend", "isends"), ("MPI_Irecv", "irecvs")] {
-            let told = told(&outcome.stdout, word).context(outcome.describe())?;
-            agree(&report, function, told, each)
+            let printed = printed(&outcome.stdout, word).context(outcome.describe())?;
+            agree(&report, function, printed, each)
                 .with_context(|| format!("{function}, each timed: {each}"))?;
         }
         let few = total(&report, "MPI_Issend")?;
@@ -58,7 +58,7 @@ fn sampled(library: &Library) -> Result<()> {
 }
 
 /// How many calls rank 0 made, and the seconds around them.
-fn told(stdout: &str, word: &str) -> Option<(u64, f64)> {
+fn printed(stdout: &str, word: &str) -> Option<(u64, f64)> {
     let line = stdout.lines().find_map(|line| line.strip_prefix(word))?;
     let (calls, seconds) = line.trim().split_once(' ')?;
     Some((calls.parse().ok()?, seconds.parse().ok()?))

@@ -98,9 +98,9 @@ fn windows(library: &Library) -> Result<()> {
 }
 
 /// What each rank says: times before and behind `MPI_Init`, and at the end.
-type Told = BTreeMap<u64, [u64; 3]>;
+type Printed = BTreeMap<u64, [u64; 3]>;
 
-fn limited(library: &Library, dir: &Path, options: &[&str], argument: &str) -> Result<(Vec<Value>, Told)> {
+fn limited(library: &Library, dir: &Path, options: &[&str], argument: &str) -> Result<(Vec<Value>, Printed)> {
     let (mpiscope, out) = (paths::mpiscope().context("no mpiscope command")?, dir.join("out"));
     let mut command = Command::new(&mpiscope);
     command.args(["run", "--quiet", "--trace"]).args(options).arg("--out").arg(&out);

@@ -1,4 +1,4 @@
-//! What is told of a rank from inside and from outside, by all commands that tell it: each fact is one.
+//! What is shown of a rank from inside and from outside, by all commands that show it: each fact is one.
 
 pub mod cores;
 mod threads;

@@ -1,4 +1,4 @@
-//! Lost events: counted by registration and source, and told before the source's next event.
+//! Lost events: counted by registration and source, and reported before the source's next event.
 
 use std::sync::atomic::Ordering;
 
@@ -45,7 +45,7 @@ impl Registry {
 
     /// Tells every registration, of whatever event type, what it has lost of `source`.
     ///
-    /// A registration without a callback that this context may call is told later.
+    /// A registration without a callback that this context may call learns it later.
     #[cold]
     pub(super) fn tell_dropped(&self, frames: &Frames, source: &Source, context: CbSafety, origin: Origin) {
         for slot in self.registrations.slots.iter() {

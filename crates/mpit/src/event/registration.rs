@@ -470,9 +470,9 @@ impl Registry {
         details.callback_hints.get_mut(level).map(f).ok_or(Error::INVALID)
     }
 
-    /// Sets the handler that is told of lost events; `None`: losses are not even counted.
+    /// Sets the handler that is called for lost events; `None`: losses are not even counted.
     ///
-    /// A handler that replaces another inherits what the other was not told yet.
+    /// A handler that replaces another inherits what the other was not called for yet.
     ///
     /// # Errors
     /// [`Error::INVALID_HANDLE`], [`Error::NOT_ACCESSIBLE`].

@@ -77,7 +77,7 @@ impl SourceSpec {
 pub struct Source {
     spec: SourceSpec,
     pub(super) index: usize,
-    /// Registrations that have lost events of this source and have not been told.
+    /// Registrations that have lost events of this source and have not been informed.
     pub(super) undelivered: AtomicU64,
 }
 

@@ -366,7 +366,7 @@ fn losses_are_reported_before_the_next_event_of_the_source_to_whomever_that_goes
     sent.raise(1, CbSafety::THREAD_SAFE, || payload(0, 0));
     sent.raise(1, CbSafety::THREAD_SAFE, || payload(0, 0));
     elsewhere.raise(0, CbSafety::NONE, || []);
-    // The lossy registration has no callback for this level: it is told later.
+    // The lossy registration has no callback for this level: it is informed later.
     tick.raise(0, CbSafety::THREAD_SAFE, || []);
     tick.raise(0, CbSafety::MPI_RESTRICTED, || []);
     sent.raise(1, CbSafety::NONE, || payload(0, 0));

@@ -120,7 +120,7 @@ impl EventSpec {
         self
     }
 
-    /// Told of each registration that is allocated (`true`) or freed for an object. May lock and allocate.
+    /// Called for each registration that is allocated (`true`) or freed for an object. May lock and allocate.
     pub fn on_interest(mut self, interest: impl Fn(u64, bool) + Send + Sync + 'static) -> Self {
         self.interest = Box::new(interest);
         self

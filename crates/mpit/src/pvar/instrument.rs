@@ -73,7 +73,7 @@ pub trait Instrument: Send + Sync + 'static {
     }
 
     /// The variable need or need not be kept up to date from now on: its first handle was started, or
-    /// the last one stopped (allocated and freed, if it is continuous). May be told the same twice.
+    /// the last one stopped (allocated and freed, if it is continuous). May be called twice for the same.
     fn interest(&self, _wanted: bool) {}
 
     /// The list that the provider feeds; watermarks need it.

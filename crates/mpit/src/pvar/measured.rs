@@ -30,7 +30,7 @@ unsafe impl Send for Measured {}
 unsafe impl Sync for Measured {}
 
 impl Measured {
-    /// State for a binding: stopped, and not yet told to watch.
+    /// State for a binding: stopped, and not yet watching.
     pub(super) fn new(pvar: &Pvar, object: u64, binding: Binding<'_>) -> Result<Self> {
         let class = pvar.info.class;
         let kind = match class {

@@ -195,7 +195,7 @@ impl Pvar {
         }
     }
 
-    /// Tells the instrument until what it was told is what holds: a start and a stop may overtake each
+    /// Tells the instrument until what it has heard is what holds: a start and a stop may overtake each
     /// other between their count and their telling.
     fn tell_interest(&self, mut wanted: bool) {
         let Some(instrument) = self.instrument() else { return };

@@ -106,7 +106,7 @@ fn handle_readreset(handle: &Handle<'_>, out: &mut [u8]) -> Result<()> {
 /// Stores a scalar.
 ///
 /// # Safety
-/// `out` must be writable for as many bytes as are told.
+/// `out` must be writable for the bytes of the variable.
 #[inline(always)]
 unsafe fn put_raw((bits, width): Bits, out: *mut u8) {
     // SAFETY: the caller's promise.

@@ -300,18 +300,18 @@ fn the_provider_is_reported_of_the_first_start_and_the_last_stop() {
     let index = registry.add_pvar(spec, instrument.clone()).unwrap();
     let session = registry.pvar_session_create().unwrap();
     let [(one, _), (two, _)] = [1, 2].map(|o| registry.pvar_handle_alloc(session, index, o).unwrap());
-    let told =
+    let heard =
         || (instrument.interest.load(Ordering::Relaxed), instrument.wanted.load(Ordering::Relaxed));
-    assert_eq!(told(), (0, false));
+    assert_eq!(heard(), (0, false));
     registry.pvar_start(session, one).unwrap();
     registry.pvar_start(session, one).unwrap();
     registry.pvar_start(session, two).unwrap();
-    assert_eq!(told(), (1, true));
+    assert_eq!(heard(), (1, true));
     registry.pvar_stop(session, one).unwrap();
     registry.pvar_stop(session, one).unwrap();
-    assert_eq!(told(), (1, true));
+    assert_eq!(heard(), (1, true));
     registry.pvar_handle_free(session, two).unwrap();
-    assert_eq!(told(), (2, false));
+    assert_eq!(heard(), (2, false));
 }
 
 #[test]

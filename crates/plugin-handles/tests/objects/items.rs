@@ -7,7 +7,7 @@
 //! | object | which object of the program shows it |
 //! | value | what all answers must say; see [`Expected`] |
 //! | inspect | the place in the JSON of `mpiscope inspect`: for the process, and for its core file |
-//! | plug-in | the place in what the plug-in told the debugger: for the process, and for its core file |
+//! | plug-in | the place in what the plug-in gave the debugger: for the process, and for its core file |
 //! | text | what gdb's `info mpi handle` must say; `~` where gdb itself shows it |
 //! | one for each library | `=`: all answers are alike; else why there is none |
 //!
@@ -79,7 +79,7 @@ pub fn check(library: &Library, running: &Running, answers: &Answers) -> Result<
             (Ok(()), "=") => {}
             (Err(e), "=") => wrong.push(format!("{}: {} of {}: {e:#}", row.kind, row.item, row.object)),
             (Ok(()), why) => {
-                wrong.push(format!("{}: {} is told, and the table says why not: {why}", row.kind, row.item));
+                wrong.push(format!("{}: {} is given, and the table says why not: {why}", row.kind, row.item));
             }
             (Err(_), _) => {}
         }
@@ -247,6 +247,6 @@ pub fn complete() -> Result<()> {
         ensure!(found == (information, bonus), "{kind}: {found:?}, not {:?}", (information, bonus));
     }
     let output = rows.iter().any(|row| row.results.values().any(|result| result == "="));
-    ensure!(output, "nothing is told on any library");
+    ensure!(output, "nothing is given on any library");
     Ok(())
 }

@@ -235,8 +235,8 @@ impl Core {
             return segment.executable;
         }
         let file = self.file_of(mapping);
-        let told = file.and_then(|file| elf::is_code(&file.object().ok()?, mapping.offset));
-        told.unwrap_or_else(|| self.first_page(mapping).is_some_and(|head| elf::identity(&head).is_some()))
+        let known = file.and_then(|file| elf::is_code(&file.object().ok()?, mapping.offset));
+        known.unwrap_or_else(|| self.first_page(mapping).is_some_and(|head| elf::identity(&head).is_some()))
     }
 
     fn executable_path(&self) -> Option<&Path> {

@@ -9,7 +9,7 @@
  *   1 0 P t k               one, nought, no process, a tag, a string
  *   p z                     room to write into, room with nothing but noughts
  *
- * Each call is made in a process of its own, forked past the C library so that nothing is told to stop, and may take half a second of the
+ * Each call is made in a process of its own, forked past the C library so that nothing stops, and may take half a second of the
  * processor and as many seconds as the second argument says; the first one says what is in memory that was never written. One line a
  * call: the class of what it returned, or the signal it died of. */
 #define _GNU_SOURCE

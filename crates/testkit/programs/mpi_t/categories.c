@@ -282,15 +282,15 @@ static void check_ranks(void)
     int n = category_count();
     MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
-        static struct category told, mine;
+        static struct category first, mine;
         int index;
-        memset(&told, 0, sizeof told);
+        memset(&first, 0, sizeof first);
         if (conform_rank == 0)
-            query(i, &told);
-        MPI_Bcast(&told, sizeof told, MPI_BYTE, 0, MPI_COMM_WORLD);
-        if (MPI_T_category_get_index(told.name, &index) == MPI_SUCCESS && query(index, &mine) == MPI_SUCCESS)
-            CHECKF("CA-32", !strcmp(told.desc, mine.desc), "a category of the same name has the same description on "
-                   "every rank", "%s", told.name);
+            query(i, &first);
+        MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (MPI_T_category_get_index(first.name, &index) == MPI_SUCCESS && query(index, &mine) == MPI_SUCCESS)
+            CHECKF("CA-32", !strcmp(first.desc, mine.desc), "a category of the same name has the same description on "
+                   "every rank", "%s", first.name);
     }
 }
 

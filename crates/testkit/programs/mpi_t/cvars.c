@@ -234,20 +234,20 @@ static void check_ranks(void)
     MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     limit = n < 400 ? n : 400;
     for (int i = 0; i < limit; i++) {
-        struct { char name[NAME_MAX_LENGTH]; int numbers[5]; } told;
+        struct { char name[NAME_MAX_LENGTH]; int numbers[5]; } first;
         struct cvar c;
         int index;
-        memset(&told, 0, sizeof told);
+        memset(&first, 0, sizeof first);
         if (conform_rank == 0 && cvar_query(i, &c) == MPI_SUCCESS) {
             int numbers[5] = { c.verbosity, c.bind, c.scope, (int) type_size(c.type), c.names != MPI_T_ENUM_NULL };
-            memcpy(told.name, c.name, sizeof told.name);
-            memcpy(told.numbers, numbers, sizeof numbers);
+            memcpy(first.name, c.name, sizeof first.name);
+            memcpy(first.numbers, numbers, sizeof numbers);
         }
-        MPI_Bcast(&told, sizeof told, MPI_BYTE, 0, MPI_COMM_WORLD);
-        if (told.name[0] && MPI_T_cvar_get_index(told.name, &index) == MPI_SUCCESS && !cvar_query(index, &c)) {
+        MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (first.name[0] && MPI_T_cvar_get_index(first.name, &index) == MPI_SUCCESS && !cvar_query(index, &c)) {
             int numbers[5] = { c.verbosity, c.bind, c.scope, (int) type_size(c.type), c.names != MPI_T_ENUM_NULL };
-            CHECKF("CV-36", !memcmp(numbers, told.numbers, sizeof numbers),
-                   "a variable of the same name is the same on every rank", "%s", told.name);
+            CHECKF("CV-36", !memcmp(numbers, first.numbers, sizeof numbers),
+                   "a variable of the same name is the same on every rank", "%s", first.name);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* Drops that are forced, each in its way: a full queue, a callback of too low a level. Every event is either delivered or told as dropped, and told before the next event of its source.
+/* Drops that are forced, each in its way: a full queue, a callback of too low a level. Every event is either delivered or reported as dropped, and reported before the next event of its source.
  */
 #include "einfo.h"
 
@@ -36,7 +36,7 @@ static void on_event(MPI_T_event_instance instance, MPI_T_event_registration reg
     }
 }
 
-static struct account *told;
+static struct account *account;
 
 static void on_dropped(MPI_Count count, MPI_T_event_registration registration, int source, MPI_T_cb_safety safety,
                        void *data)
@@ -45,8 +45,8 @@ static void on_dropped(MPI_Count count, MPI_T_event_registration registration, i
     (void) source;
     (void) safety;
     (void) data;
-    told->handler_calls++;
-    told->reported += count;
+    account->handler_calls++;
+    account->reported += count;
 }
 
 static int queue_of(int events)
@@ -66,7 +66,7 @@ static int open_account(struct account *a, const char *name, void *object, MPI_T
                         MPI_T_event_registration *registration)
 {
     struct event_type e;
-    told = a;
+    account = a;
     return event_find(name, &e)
         && MPI_T_event_handle_alloc(e.index, object, MPI_INFO_NULL, registration) == MPI_SUCCESS
         && MPI_T_event_set_dropped_handler(*registration, on_dropped) == MPI_SUCCESS
@@ -99,7 +99,7 @@ static void check_full(void)
     long long kept = a.delivered;
     MPI_Sendrecv(&out, 1, MPI_CHAR, 0, 5, in, 1, MPI_CHAR, 0, 5, a.comm, MPI_STATUS_IGNORE);
     CHECKF("EF-4", a.delivered == kept + 1 && a.delivered + a.reported == MANY + 1 && a.handler_calls >= 1,
-           "events that a full queue cannot take are told as dropped before the next event", "%lld and %lld of %d",
+           "events that a full queue cannot take are reported as dropped before the next event", "%lld and %lld of %d",
            a.delivered, a.reported, MANY + 1);
     MPI_T_event_handle_free(registration, NULL, NULL);
     queue_of(before);
@@ -142,8 +142,8 @@ static void check_level(void)
     MPI_Comm_dup(comm, &other);
     MPI_Comm_size(MPI_COMM_SELF, &size);
     CHECKF("EF-6", calls_inside == 5 && a.reported == calls_inside && a.handler_calls == 1 && a.delivered == 2,
-           "an event is dropped where more is required than any callback was registered for, and told before the next",
-           "%d calls inside, %lld told, %lld delivered", calls_inside, a.reported, a.delivered);
+           "an event is dropped where more is required than any callback was registered for, and reported before the next",
+           "%d calls inside, %lld reported, %lld delivered", calls_inside, a.reported, a.delivered);
     /* A callback of the level hears the same. */
     a.delivered = a.reported = 0;
     MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, &a, on_event);

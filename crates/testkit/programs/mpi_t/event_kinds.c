@@ -621,7 +621,7 @@ static void check_lost(void)
 {
     static char addresses[1200];
     struct ear lost;
-    int told = 0;
+    int reported = 0;
     if (!hear("EK-1", &lost, "records_lost", NULL))
         return;
     for (int i = 0; i < (int) sizeof addresses; i++) {
@@ -633,9 +633,9 @@ static void check_lost(void)
         MPI_Op_free(&op);
     }
     for (int i = 0; i < lost.calls && i < KEPT; i++)
-        told += (int) value(&lost, i, "count");
-    CHECKF("EK-45", lost.calls > 0 && told >= (lost.calls < KEPT ? lost.calls : KEPT),
-           "what the layer could not keep is an event, with the number", "%d events of %d", lost.calls, told);
+        reported += (int) value(&lost, i, "count");
+    CHECKF("EK-45", lost.calls > 0 && reported >= (lost.calls < KEPT ? lost.calls : KEPT),
+           "what the layer could not keep is an event, with the number", "%d events of %d", lost.calls, reported);
     deaf(&lost);
 }
 

@@ -280,26 +280,26 @@ static void check_ranks(void)
     int n = event_count();
     MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
-        struct { char name[NAME_MAX_LENGTH]; int numbers[3 + ELEMENTS]; } told, mine;
+        struct { char name[NAME_MAX_LENGTH]; int numbers[3 + ELEMENTS]; } first, mine;
         struct event_type e;
         int index;
-        memset(&told, 0, sizeof told);
+        memset(&first, 0, sizeof first);
         if (conform_rank == 0 && event_query(i, &e) == MPI_SUCCESS) {
-            memcpy(told.name, e.name, sizeof told.name);
-            told.numbers[0] = e.verbosity, told.numbers[1] = e.bind, told.numbers[2] = e.elements;
+            memcpy(first.name, e.name, sizeof first.name);
+            first.numbers[0] = e.verbosity, first.numbers[1] = e.bind, first.numbers[2] = e.elements;
             for (int k = 0; k < e.elements; k++)
-                told.numbers[3 + k] = (int) type_size(e.types[k]);
+                first.numbers[3 + k] = (int) type_size(e.types[k]);
         }
-        MPI_Bcast(&told, sizeof told, MPI_BYTE, 0, MPI_COMM_WORLD);
-        if (MPI_T_event_get_index(told.name, &index) != MPI_SUCCESS || event_query(index, &e) != MPI_SUCCESS)
+        MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (MPI_T_event_get_index(first.name, &index) != MPI_SUCCESS || event_query(index, &e) != MPI_SUCCESS)
             continue;
         memset(&mine, 0, sizeof mine);
         memcpy(mine.name, e.name, sizeof mine.name);
         mine.numbers[0] = e.verbosity, mine.numbers[1] = e.bind, mine.numbers[2] = e.elements;
         for (int k = 0; k < e.elements; k++)
             mine.numbers[3 + k] = (int) type_size(e.types[k]);
-        CHECKF("ET-46", !memcmp(&mine, &told, sizeof told), "an event type of the same name is the same on every rank",
-               "%s", told.name);
+        CHECKF("ET-46", !memcmp(&mine, &first, sizeof first), "an event type of the same name is the same on every rank",
+               "%s", first.name);
     }
 }
 

@@ -332,7 +332,7 @@ static const struct { const char *name; void (*run)(void); } scenarios[] = {
 };
 #define SCENARIOS ((int) (sizeof scenarios / sizeof scenarios[0]))
 
-/* A child is started alone, so what a launcher told this process is not for it. */
+/* A child is started alone, so what a launcher gave this process is not for it. */
 static void forget_launcher(void)
 {
     static const char *const prefixes[] = { "PMI_", "PMIX_", "OMPI_COMM", "OMPI_UNIVERSE", "HYDI_", "HYDRA_", "MPI_LOCAL" };

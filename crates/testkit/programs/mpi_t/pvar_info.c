@@ -272,18 +272,18 @@ static void check_ranks(void)
     int n = pvar_count();
     MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
-        struct { char name[NAME_MAX_LENGTH]; unsigned long digest; int class; } told;
+        struct { char name[NAME_MAX_LENGTH]; unsigned long digest; int class; } first;
         struct pvar p;
-        memset(&told, 0, sizeof told);
+        memset(&first, 0, sizeof first);
         if (conform_rank == 0 && pvar_query(i, &p) == MPI_SUCCESS) {
-            memcpy(told.name, p.name, sizeof told.name);
-            told.digest = digest(&p);
-            told.class = p.class;
+            memcpy(first.name, p.name, sizeof first.name);
+            first.digest = digest(&p);
+            first.class = p.class;
         }
-        MPI_Bcast(&told, sizeof told, MPI_BYTE, 0, MPI_COMM_WORLD);
-        if (told.name[0] && pvar_find(told.name, told.class, &p))
-            CHECKF("PV-19", digest(&p) == told.digest, "a variable of the same name and class is the same on every rank",
-                   "%s", told.name);
+        MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+        if (first.name[0] && pvar_find(first.name, first.class, &p))
+            CHECKF("PV-19", digest(&p) == first.digest, "a variable of the same name and class is the same on every rank",
+                   "%s", first.name);
     }
 }
 

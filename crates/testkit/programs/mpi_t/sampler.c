@@ -123,7 +123,7 @@ static double busy(void)
     return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
 }
 
-/* The rate is told of the time that the thread had a processor: on a loaded machine it is kept from its signals, too. */
+/* The rate is over the time that the thread had a processor: on a loaded machine it is kept from its signals, too. */
 static void report(double seconds, double used, long rate)
 {
     double reached = (double) seen.samples / used;

@@ -1,6 +1,6 @@
 /* A PMPI tool that writes control variables of type MPI_INT behind MPI_Init: WRITE_CVARS="name=1 other=2".
  *
- * What cannot be written is told on standard error.
+ * What cannot be written is reported on standard error.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 use super::Host;
 use std::process::Command;
 
-/// The link of every host, by the same name: some transports are told which one to use.
+/// The link of every host, by the same name: some transports want the one to use by name.
 pub const LINK: &str = "eth0";
 
 /// The address of a host by its number.

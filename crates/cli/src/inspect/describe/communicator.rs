@@ -162,14 +162,14 @@ pub fn order(members: &[i64]) -> String {
             _ => runs.push(((*member).max(-1), (*member).max(-1), 0)),
         }
     }
-    let told = runs.iter().take(MOST_RUNS).map(|run| match run {
+    let listed = runs.iter().take(MOST_RUNS).map(|run| match run {
         (-1, _, 0) => "outside".to_owned(),
         (-1, _, more) => format!("{} outside", more + 1),
         (first, last, _) if first == last => first.to_string(),
         (first, last, _) => format!("{first}-{last}"),
     });
     let more = if runs.len() > MOST_RUNS { ",..." } else { "" };
-    format!("({}{more})", told.collect::<Vec<_>>().join(","))
+    format!("({}{more})", listed.collect::<Vec<_>>().join(","))
 }
 
 /// Everything.
@@ -248,11 +248,11 @@ fn topology(topology: &Topology, comm: &Communicator, lines: &mut Vec<Fact>) {
 }
 
 fn weighted(ranks: &[i64], weights: Option<&[i64]>) -> String {
-    let told: Vec<String> = match weights {
+    let listed: Vec<String> = match weights {
         Some(weights) => ranks.iter().zip(weights).map(|(r, w)| format!("{r} (weight {w})")).collect(),
         None => ranks.iter().map(i64::to_string).collect(),
     };
-    if told.is_empty() { "nobody".to_owned() } else { told.join(", ") }
+    if listed.is_empty() { "nobody".to_owned() } else { listed.join(", ") }
 }
 
 /// The ranks of a grid of one or two dimensions as they lie.
@@ -297,11 +297,11 @@ pub fn hosts(found: &Inspection, group: &Same<'_>) -> Vec<String> {
             }
         }
     }
-    let mut told: Vec<String> = hosts.iter().map(|(host, ranks)| format!("{host} {ranks}")).collect();
+    let mut listed: Vec<String> = hosts.iter().map(|(host, ranks)| format!("{host} {ranks}")).collect();
     if !unseen.is_empty() {
-        told.push(format!("not read: {unseen}"));
+        listed.push(format!("not read: {unseen}"));
     }
-    if told.is_empty() { Vec::new() } else { vec![field("hosts", &told.join(", ")).text()] }
+    if listed.is_empty() { Vec::new() } else { vec![field("hosts", &listed.join(", ")).text()] }
 }
 
 #[cfg(test)]
@@ -321,8 +321,8 @@ mod tests {
 
     #[test]
     fn a_grid_shows_its_ranks_as_they_lie() {
-        let told: Vec<String> = grid(&[2, 3]).iter().map(|l| l.trim().to_owned()).collect();
-        assert_eq!(told, ["0  1  2", "3  4  5"]);
+        let listed: Vec<String> = grid(&[2, 3]).iter().map(|l| l.trim().to_owned()).collect();
+        assert_eq!(listed, ["0  1  2", "3  4  5"]);
         assert!(grid(&[2, 3, 4]).is_empty() && grid(&[1000, 1000]).is_empty() && grid(&[0, -4]).is_empty());
     }
 }

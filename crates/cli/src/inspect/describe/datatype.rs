@@ -133,12 +133,12 @@ fn arguments(context: &Context<'_>, arguments: &Arguments) -> String {
         .iter()
         .map(|(name, n)| format!("{name} {}", word(name).unwrap_or_else(|| n.to_string())));
     let arrays = arguments.arrays.iter().map(|(name, values)| {
-        let mut told: Vec<String> =
+        let mut listed: Vec<String> =
             values.iter().take(MOST_NUMBERS).map(|n| distribution(context.reader.abi(), name, *n)).collect();
         if values.len() > MOST_NUMBERS {
-            told.push("...".into());
+            listed.push("...".into());
         }
-        format!("{name} {}", told.join(" "))
+        format!("{name} {}", listed.join(" "))
     });
     numbers.chain(arrays).collect::<Vec<_>>().join(", ")
 }
@@ -154,7 +154,7 @@ fn type_map(datatype: &Datatype, lines: &mut Vec<Fact>) {
     }
     let holes: u64 = map.holes.iter().map(|hole| hole.length).sum();
     let extent = datatype.extent.unwrap_or(0);
-    let told = match (map.cut, map.holes.len()) {
+    let text = match (map.cut, map.holes.len()) {
         (true, _) => format!("more than {} pieces; holes are not known", map.runs.len()),
         (false, 0) => "no holes".to_owned(),
         (false, n) if extent > 0 => {
@@ -163,7 +163,7 @@ fn type_map(datatype: &Datatype, lines: &mut Vec<Fact>) {
         }
         (false, n) => format!("{holes} bytes in {n} holes"),
     };
-    lines.push(field("type map", &told));
+    lines.push(field("type map", &text));
     let drawing = type_map::lines(map, datatype.lower_bound.unwrap_or(0), extent);
     lines.extend(drawing.into_iter().map(Fact::line));
     for run in map.runs.iter().take(MOST_RUNS) {

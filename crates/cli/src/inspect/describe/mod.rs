@@ -188,11 +188,12 @@ impl Context<'_> {
         if references.is_empty() {
             return;
         }
-        let mut told: Vec<String> = references.iter().take(MOST_REFERENCES).map(|r| self.refer(r)).collect();
+        let mut listed: Vec<String> =
+            references.iter().take(MOST_REFERENCES).map(|r| self.refer(r)).collect();
         if references.len() > MOST_REFERENCES {
-            told.push(format!("and {} more", references.len() - MOST_REFERENCES));
+            listed.push(format!("and {} more", references.len() - MOST_REFERENCES));
         }
-        lines.push(field(label, &told.join(", ")));
+        lines.push(field(label, &listed.join(", ")));
     }
 
     /// Adds lines about calls that threads are in.

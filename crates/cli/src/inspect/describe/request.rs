@@ -194,11 +194,11 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<Fact>) {
     }
     if request.several {
         let open = request.outstanding;
-        let told = format!(
+        let text = format!(
             "{} requests so far, all complete at start; {open} not completed by the program",
             request.starts
         );
-        lines.push(field("handle of", &told));
+        lines.push(field("handle of", &text));
     }
 }
 

@@ -42,7 +42,7 @@ pub fn lines(map: &TypeMap, lb: i64, extent: i64) -> Vec<String> {
     for run in &map.runs {
         drawing.draw(run, letters.get(run.datatype.as_str()).copied().unwrap_or('x'));
     }
-    let mut lines = drawing.told();
+    let mut lines = drawing.lines();
     let legend: Vec<String> = letters.iter().map(|(name, letter)| format!("{letter} {name}")).collect();
     let overlap = if drawing.holds('#') { ", # overlap" } else { "" };
     let hole =
@@ -121,36 +121,36 @@ impl Drawing {
         self.lines.values().any(|line| line.contains(letter))
     }
 
-    fn told(&self) -> Vec<String> {
-        let mut told = Vec::new();
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         let mut next = 0;
         for (number, line) in &self.lines {
-            self.gap(next, *number, &mut told);
-            told.push(format!("{:>14}  {line}", self.lb.saturating_add(number * WIDTH)));
+            self.gap(next, *number, &mut lines);
+            lines.push(format!("{:>14}  {line}", self.lb.saturating_add(number * WIDTH)));
             next = number + 1;
         }
         let rest = self.extent.saturating_sub(next.saturating_mul(WIDTH));
         if self.more {
-            told.push(format!("{:>14}  {rest} more bytes", "..."));
+            lines.push(format!("{:>14}  {rest} more bytes", "..."));
         } else {
-            self.gap(next, next + rest.max(0).saturating_add(WIDTH - 1) / WIDTH, &mut told);
+            self.gap(next, next + rest.max(0).saturating_add(WIDTH - 1) / WIDTH, &mut lines);
         }
         if self.outside {
-            told.push(format!("{:>14}  data beyond the extent is not drawn", ""));
+            lines.push(format!("{:>14}  data beyond the extent is not drawn", ""));
         }
-        told
+        lines
     }
 
-    /// Lines without data: one is drawn, of several their length is told.
-    fn gap(&self, from: i64, to: i64, told: &mut Vec<String>) {
+    /// Lines without data: one is drawn, of several their length is given.
+    fn gap(&self, from: i64, to: i64, lines: &mut Vec<String>) {
         let bytes = to.saturating_mul(WIDTH).min(self.extent).saturating_sub(from * WIDTH);
         match to - from {
             ..=0 => {}
             1 => {
                 let dots = ".".repeat(usize::try_from(bytes).unwrap_or(0));
-                told.push(format!("{:>14}  {dots}", self.lb.saturating_add(from * WIDTH)));
+                lines.push(format!("{:>14}  {dots}", self.lb.saturating_add(from * WIDTH)));
             }
-            _ => told.push(format!("{:>14}  {bytes} {HOLE}", "...")),
+            _ => lines.push(format!("{:>14}  {bytes} {HOLE}", "...")),
         }
     }
 }
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn holes_are_dots_and_every_type_has_a_letter() {
         let runs = vec![run("MPI_INT", 0, 1, 4), run("MPI_DOUBLE", 8, 3, 8), run("MPI_CHAR", 32, 1, 1)];
-        let told = lines(&TypeMap { runs, ..TypeMap::default() }, 0, 40);
-        let drawn: Vec<&str> = told.iter().map(|line| line.trim()).collect();
+        let lines = lines(&TypeMap { runs, ..TypeMap::default() }, 0, 40);
+        let drawn: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
         assert_eq!(drawn[0], "0  Iiii....DdddddddDdddddddDddddddd");
         assert_eq!(drawn[1], "32  C.......");
         assert_eq!(drawn[2], "c MPI_CHAR, d MPI_DOUBLE, i MPI_INT, . hole; capitals begin an element");
@@ -176,9 +176,9 @@ mod tests {
     #[test]
     fn overlaps_are_marked_and_a_negative_lower_bound_is_the_first_byte() {
         let runs = vec![run("MPI_INT", -4, 2, 4), run("MPI_CHAR", -3, 1, 1)];
-        let told = lines(&TypeMap { runs, ..TypeMap::default() }, -4, 8);
-        assert_eq!(told[0].trim(), "-4  I#iiIiii");
-        assert!(told[1].contains("# overlap"));
+        let lines = lines(&TypeMap { runs, ..TypeMap::default() }, -4, 8);
+        assert_eq!(lines[0].trim(), "-4  I#iiIiii");
+        assert!(lines[1].contains("# overlap"));
     }
 
     #[test]
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn long_holes_take_one_line_and_the_data_behind_them_is_drawn() {
         let runs = vec![run("MPI_INT", 4, 1, 4), run("MPI_INT", 64, 1, 4), run("MPI_INT", 3200, 2, 4)];
-        let told = lines(&TypeMap { runs, ..TypeMap::default() }, 0, 6400);
-        let drawn: Vec<&str> = told.iter().map(|line| line.trim()).collect();
+        let lines = lines(&TypeMap { runs, ..TypeMap::default() }, 0, 6400);
+        let drawn: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
         let wanted = [
             "0  ....Iiii........................".to_owned(),
             format!("32  {}", ".".repeat(32)),
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn what_is_huge_is_cut_and_what_is_not_known_is_not_drawn() {
         let runs = vec![run("MPI_INT", 0, u64::MAX, 4)];
-        let told = lines(&TypeMap { runs, ..TypeMap::default() }, 0, i64::MAX);
-        assert_eq!(told.len(), 18);
+        let drawn = lines(&TypeMap { runs, ..TypeMap::default() }, 0, i64::MAX);
+        assert_eq!(drawn.len(), 18);
         assert!(lines(&TypeMap { incomplete: true, ..TypeMap::default() }, 0, 8).is_empty());
     }
 }

@@ -74,11 +74,11 @@ pub fn text(context: &Context<'_>, window: &Window, lines: &mut Vec<Fact>) {
         lines.push(when("", last.seconds));
     }
     let done = &window.operations;
-    let told = format!(
+    let text = format!(
         "{} puts, {} gets, {} accumulates; {} not known to be complete",
         done.puts, done.gets, done.accumulates, done.pending
     );
-    lines.push(field("operations", &told));
+    lines.push(field("operations", &text));
     let targets: Vec<String> = done
         .pending_by_target
         .iter()

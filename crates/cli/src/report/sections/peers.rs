@@ -63,7 +63,7 @@ fn matrix(exchange: &Exchange, names: &[String]) -> Table {
     let mut table = Table::new(&head).numbers(&(1..head.len()).collect::<Vec<_>>());
     for from in names {
         let cell = |to: &String| {
-            cells.get(&(from.as_str(), to.as_str())).map_or_else(|| "-".to_owned(), |p| told(p))
+            cells.get(&(from.as_str(), to.as_str())).map_or_else(|| "-".to_owned(), |p| cell_of(p))
         };
         table.push(std::iter::once(format!("  {from}")).chain(names.iter().map(cell)).collect());
     }
@@ -71,7 +71,7 @@ fn matrix(exchange: &Exchange, names: &[String]) -> Table {
 }
 
 /// As the sender says; if nobody saw it, as the receiver says.
-fn told(pair: &Pair) -> String {
+fn cell_of(pair: &Pair) -> String {
     let (messages, moved) = volume(pair);
     if moved == 0 { format!("{messages} x 0 B") } else { bytes(moved) }
 }

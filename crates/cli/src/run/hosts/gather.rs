@@ -32,7 +32,7 @@ const ASKED_AGAIN: Duration = Duration::from_secs(10);
 
 /// A host that has proved that it belongs to the job; one that came several times is there several times.
 struct Known {
-    /// As people are told of it: two hosts may call themselves the same.
+    /// As people see it: two hosts may call themselves the same.
     host: String,
     /// As it is reached.
     name: String,

@@ -51,7 +51,7 @@ impl Uplink {
 
     /// These ranks are here.
     pub fn ranks(&self, ranks: Vec<u32>) {
-        // A connection that failed is told in the end.
+        // A connection that failed is reported in the end.
         let _gone = self.news.send(News::Ranks(ranks));
     }
 

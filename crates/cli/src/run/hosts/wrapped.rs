@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Options by which launchers are told other hosts.
+/// Options that give launchers other hosts.
 const HOSTS: [&str; 10] = [
     "host",
     "hosts",
@@ -70,14 +70,17 @@ pub fn passed(users: impl Iterator<Item = OsString>) -> Vec<String> {
 
 /// Whether the launcher may start ranks on other hosts.
 fn several_hosts(name: &OsStr, words: &[OsString], get: impl Fn(&str) -> Option<String>) -> bool {
-    let told = |word: &OsString| {
+    let names_hosts = |word: &OsString| {
         let word = word.to_string_lossy();
         let option = word.split('=').next().unwrap_or_default();
         option.starts_with('-') && HOSTS.contains(&option.trim_start_matches('-'))
     };
     let nodes = get("SLURM_JOB_NUM_NODES").or_else(|| get("SLURM_NNODES"));
     let allocated = nodes.and_then(|nodes| nodes.parse::<u32>().ok()).is_some_and(|nodes| nodes > 1);
-    name == "srun" || allocated || words.iter().any(told) || VARIABLES.iter().any(|name| get(name).is_some())
+    name == "srun"
+        || allocated
+        || words.iter().any(names_hosts)
+        || VARIABLES.iter().any(|name| get(name).is_some())
 }
 
 fn kind(program: &OsStr, name: &OsStr) -> Option<Kind> {

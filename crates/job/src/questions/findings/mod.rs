@@ -125,7 +125,7 @@ fn mismatches(snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
 type Alike = (ProcessIndex, u32, i32, Option<Arc<str>>);
 
 fn unreceived(observations: &[Observation], snapshot: &Snapshot, words: &Words<'_>) -> Vec<Finding> {
-    // Nobody is told what a request has received that was freed before.
+    // What a request has received that was freed before, nobody learns.
     let untold = pending::untold(observations);
     let is_untold = |message: &Message| {
         let fits = |(who, tag): &(Members, Option<i32>)| {
@@ -137,7 +137,7 @@ fn unreceived(observations: &[Observation], snapshot: &Snapshot, words: &Words<'
     let mut found: BTreeMap<(ProcessIndex, Alike), (u64, &Message)> = BTreeMap::new();
     for (sender, process) in (0..).zip(&snapshot.processes) {
         for message in process.sent.iter().filter(|message| !is_untold(message)) {
-            // Who has matched it and not received it is told of elsewhere.
+            // Who has matched it and not received it is reported elsewhere.
             if pairs.is_matched(message) {
                 continue;
             }

@@ -59,7 +59,7 @@ pub fn at_finalize(observations: &[Observation]) -> Vec<Finding> {
     observations.iter().filter_map(finding).take(MOST).collect()
 }
 
-/// The first thing that was to be ended, and where it was begun. What `MPI_Finalize` has returned with is told of requests elsewhere.
+/// The first thing that was to be ended, and where it was begun. What `MPI_Finalize` has returned with is reported of requests elsewhere.
 fn pending(seen: &Observation, inside: bool) -> Option<(String, Option<String>)> {
     if let Some(window) = seen.windows.iter().find(|window| window.all || !window.locks.is_empty()) {
         let at = window

@@ -53,7 +53,7 @@ pub struct Completed {
 }
 
 impl Completed {
-    /// From a record, where the process had been told; `place` gives words for an address.
+    /// From a record, where the process had learnt of it; `place` gives words for an address.
     fn of(entry: &Entered, process: &Process, place: &mut dyn FnMut(u64) -> Option<String>) -> Option<Self> {
         let function = usize::try_from(entry.waited_in.get()).ok()?.checked_sub(1)?;
         (entry.completed.get() != 0 && entry.waited.get() != 0).then(|| Self {

@@ -1,4 +1,4 @@
-//! Jobs made up for tests and for the benchmark: ranks of one world that do what they are told.
+//! Jobs made up for tests and for the benchmark: ranks of one world that do as the scene says.
 
 use super::snapshot::{
     Call, Collective, CommIndex, Communicator, Condition, Idle, Match, Message, Need, Peer, Process,

@@ -59,7 +59,7 @@ fn nothing_is_said_about_a_frame_whose_end_has_to_be_computed() {
     assert_eq!(
         at(&[0x0f, 3, 0x77, 8, 0x06, 0x44, 0x0c, 7, 32], 4),
         Some(32),
-        "told again by the stack pointer"
+        "known again by the stack pointer"
     );
 }
 

@@ -411,7 +411,7 @@ pub fn message_taken(held: &State, _message: &Message) {
     less(&held.totals.matched, 1);
 }
 
-/// An operation with a request was started. Told before anything else that follows from it, so that its time is true.
+/// An operation with a request was started. Reported before anything else that follows from it, so that its time is true.
 #[inline(always)]
 pub fn request_told<const QUIET: bool>(_held: Held<QUIET>, operation: impl FnOnce() -> Operation, at: u64) {
     if !QUIET && events::anybody() {
@@ -466,7 +466,7 @@ pub fn request_freed<const QUIET: bool>(_held: Held<QUIET>, request: &Request) {
     }
 }
 
-/// The program freed a request that is still active. Nobody will ever be told that it is complete, so it is not pending.
+/// The program freed a request that is still active. Nobody will ever learn that it is complete, so it is not pending.
 #[cold]
 pub fn request_marked<const QUIET: bool>(held: Held<QUIET>) {
     fall::<QUIET>(&levels::PENDING, &held.totals.pending);

@@ -1,4 +1,4 @@
-//! The lines of a Fortran program: where its objects were made and freed is told by them, not by places in the binding.
+//! The lines of a Fortran program: where its objects were made and freed is given by them, not by places in the binding.
 
 use anyhow::{Context, Result, ensure};
 use mpiscope_testkit::mpi::Library;

@@ -9,7 +9,7 @@ use mpiscope_job::Process;
 use mpiscope_job::clock::Moment;
 use std::collections::BTreeSet;
 
-/// What people are told that a host is called: its name, with a number if others have it as well.
+/// What a host is called for people: its name, with a number if others have it as well.
 pub fn shown(hosts: &[Known], from: &Identity) -> String {
     if let Some(known) = hosts.iter().find(|known| known.id == from.id) {
         return known.host.clone();
@@ -27,25 +27,25 @@ pub fn names(hosts: &[Known]) -> Vec<String> {
     hosts.iter().map(|known| &known.name).filter(|name| named.insert(*name)).cloned().collect()
 }
 
-/// More hosts than these are not told of each other.
-const MOST_TOLD: usize = 4096;
+/// More hosts than these do not learn of each other.
+const MOST_ANNOUNCED: usize = 4096;
 
-/// What one host is told of the others.
+/// What one host learns of the others.
 #[derive(Default)]
 pub struct Tells {
-    told: usize,
+    announced: usize,
     before: usize,
 }
 
 impl Tells {
-    /// The names of all hosts, if some have come since they were told last and none since the last time that this was asked: that of a
-    /// thousand hosts each one is told once.
+    /// The names of all hosts, if some have come since they were sent last and none since the last time that this was asked: that of a
+    /// thousand hosts each one is sent once.
     pub fn news(&mut self, hosts: &[Known]) -> Option<Vec<String>> {
         let (now, before) = (hosts.len(), std::mem::replace(&mut self.before, hosts.len()));
-        if now != before || now == self.told || !(2..=MOST_TOLD).contains(&now) {
+        if now != before || now == self.announced || !(2..=MOST_ANNOUNCED).contains(&now) {
             return None;
         }
-        self.told = now;
+        self.announced = now;
         Some(names(hosts))
     }
 }

@@ -234,7 +234,7 @@ fn outstanding<'a>(
 mod tests {
     use super::*;
 
-    /// The observations of ranks of one world that have sent each other so many messages, of which the receiver was not told the
+    /// The observations of ranks of one world that have sent each other so many messages, of which the receiver did not learn the
     /// sender of some.
     fn job(sent: u64, received: u64, untold: Option<u64>) -> Vec<Observation> {
         let rank = |rank: u32| {
