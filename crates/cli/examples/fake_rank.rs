@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use mpiscope_image::layout::State;
-use mpiscope_job::sample::{Sample, memory_file};
+use mpiscope_job::test_image::{TestImage, memory_file};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
@@ -30,7 +30,7 @@ fn main() {
         Some(fd) => unsafe { OwnedFd::from_raw_fd(fd) },
         None => memory_file(&job),
     };
-    let sample = Sample::on(fd, &job, rank, size);
+    let sample = TestImage::on(fd, &job, rank, size);
     if let Ok(name) = std::env::var("MPISCOPE_COLLECTOR") {
         send(&name, &sample.fd);
     }
@@ -44,7 +44,7 @@ fn main() {
     end(&how, &sample);
 }
 
-fn end(how: &str, sample: &Sample) {
+fn end(how: &str, sample: &TestImage) {
     match how.split_once('=').unwrap_or((how, "0")) {
         ("finalize", code) => {
             sample.state(State::FINALIZED);

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, Parts, discover};
 use mpiscope_job::evidence;
 use mpiscope_job::live_process;
-use mpiscope_job::names::Locate;
+use mpiscope_job::locate::Locate;
 use mpiscope_job::other_hosts::announced;
 use mpiscope_job::process_tree::Families;
 use mpiscope_job::scheduler::{self, SlurmId};

@@ -3,7 +3,7 @@
 use mpiscope_image::layout::{SectionKind, State};
 use mpiscope_image::objects::{Comm, Flag, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -87,7 +87,7 @@ impl Cores {
     }
 
     /// The core file of a rank that died so many milliseconds after the others could have.
-    fn add(&self, name: &str, sample: &Sample, killer: Option<Killer>, after_ms: u64) -> PathBuf {
+    fn add(&self, name: &str, sample: &TestImage, killer: Option<Killer>, after_ms: u64) -> PathBuf {
         let path = self.0.path().join(name);
         let mut memory = sample.bytes();
         memory.resize(memory.len().next_multiple_of(4096), 0);
@@ -118,19 +118,19 @@ impl Cores {
 /// The communicator, the same on all ranks.
 const SHARED: u64 = 0x5eed_5eed_5eed_5eed;
 
-fn rank(rank: u32) -> Sample {
+fn rank(rank: u32) -> TestImage {
     member(rank).0
 }
 
 /// A rank, and the communicator as it has it.
-fn member(rank: u32) -> (Sample, &'static Comm) {
-    let sample = Sample::new("postmortem", rank, 4);
+fn member(rank: u32) -> (TestImage, &'static Comm) {
+    let sample = TestImage::new("postmortem", rank, 4);
     let comm = sample.shares_comm(SOLVER, "solver", 4, SHARED);
     (sample, comm)
 }
 
 /// A rank in a collective that has this number on the communicator.
-fn inside(rank: u32, function: &str, number: u64, root: i32) -> Sample {
+fn inside(rank: u32, function: &str, number: u64, root: i32) -> TestImage {
     let (sample, comm) = member(rank);
     sample.enters_collective(function, (SOLVER, comm), number, root);
     sample
@@ -275,12 +275,12 @@ fn requests_of_ranks_that_look_alike_are_one_line_and_have_no_fields_of_others()
 }
 
 /// A receive from rank 2 under way.
-fn receive(sample: &Sample, handle: u64) {
+fn receive(sample: &TestImage, handle: u64) {
     started(sample, handle, RequestKind::RECV, "MPI_Irecv");
 }
 
 /// A request under way.
-fn started(sample: &Sample, handle: u64, kind: RequestKind, by: &str) {
+fn started(sample: &TestImage, handle: u64, kind: RequestKind, by: &str) {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
         request.head.handle.set(handle);
@@ -394,7 +394,7 @@ fn damaged_files_never_crash_and_never_take_long() {
 #[test]
 fn names_of_programs_cannot_control_the_terminal() {
     let cores = Cores::new();
-    let sample = Sample::new("postmortem", 0, 2);
+    let sample = TestImage::new("postmortem", 0, 2);
     sample.has_comm(SOLVER, "evil\u{1b}[2J", 2);
     sample.enters("MPI_Recv", [SOLVER, INT, 1], 1, 0);
     cores.add("core", &sample, Some(SEGV), 0);

@@ -2,7 +2,7 @@
 
 use mpiscope_image::layout::{Header, Loss, SectionKind, State};
 use mpiscope_image::objects::{Comm, Life};
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::mem::offset_of;
@@ -171,7 +171,7 @@ fn a_target_that_is_nothing_is_reported_with_the_next_thing_to_try() {
 
 /// A saved image of a rank in a receive, and a directory for it.
 fn saved() -> (TempDir, Vec<u8>) {
-    let sample = Sample::new("saved", 2, 4);
+    let sample = TestImage::new("saved", 2, 4);
     sample.has_comm(0x8400_0001, "solver", 2);
     sample.enters("MPI_Ssend", [0x8400_0001, DOUBLE, 8], 1, -1);
     (TempDir::new().unwrap(), sample.bytes())
@@ -197,7 +197,7 @@ fn a_saved_image_is_shown_like_a_living_rank() {
 
 #[test]
 fn records_that_found_no_room_are_shown_with_their_kind_and_the_reason() {
-    let sample = Sample::new("lossy", 2, 4);
+    let sample = TestImage::new("lossy", 2, 4);
     sample.enters("MPI_Recv", [WORLD, DOUBLE, 8], 1, 7);
     sample.writer.header().lost[Loss::REQUESTS.0 as usize].set(5);
     let (dir, _) = saved();
@@ -210,7 +210,7 @@ fn records_that_found_no_room_are_shown_with_their_kind_and_the_reason() {
 
 #[test]
 fn a_rank_that_computes_shows_its_last_call_and_where_that_was() {
-    let sample = Sample::new("computing", 0, 1);
+    let sample = TestImage::new("computing", 0, 1);
     sample.enters("MPI_Waitall", [0, 0, 4], 0, 0);
     sample.leaves();
     let (dir, _) = saved();
@@ -235,7 +235,7 @@ fn an_image_of_the_first_version_is_read_and_has_no_last_call() {
     bytes[offset_of!(Header, version)] = 1;
     let printed = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
     assert!(printed.contains("MPI_Ssend") && printed.contains("\"solver\""), "{printed}");
-    let mut bytes = Sample::new("first", 0, 1).bytes();
+    let mut bytes = TestImage::new("first", 0, 1).bytes();
     bytes[offset_of!(Header, version)] = 1;
     let printed = text(&ps(&[write(&dir, &bytes).to_str().unwrap()]).stdout);
     assert!(printed.contains("computing") && !printed.contains("after"), "{printed}");
@@ -340,7 +340,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[test]
 fn a_communicator_that_is_being_freed_keeps_its_name_and_identity() {
     let (dir, _) = saved();
-    let sample = Sample::new("w", 0, 4);
+    let sample = TestImage::new("w", 0, 4);
     sample.shares_comm(0x8400_0001, "parting", 2, 0x3f2a_91c0_0000_0001);
     let comm = sample.writer.record::<Comm>(SectionKind::COMMS, 0).unwrap();
     comm.head.seq.write(|| comm.head.life.set(Life::MARKED.0));
@@ -361,7 +361,7 @@ fn a_communicator_that_is_being_freed_keeps_its_name_and_identity() {
 #[test]
 fn a_barrier_shows_no_left_over_arguments_of_earlier_calls() {
     let (dir, _) = saved();
-    let sample = Sample::new("w", 0, 1);
+    let sample = TestImage::new("w", 0, 1);
     sample.enters("MPI_Barrier", [WORLD, DOUBLE, 8], 3, 4);
     let printed = text(&ps(&[write(&dir, &sample.bytes()).to_str().unwrap()]).stdout);
     let words: Vec<&str> = printed.lines().nth(1).unwrap().split_whitespace().skip(3).take(8).collect();

@@ -6,10 +6,10 @@
 
 use mpiscope_job::discover::discover;
 use mpiscope_job::evidence::{self, Manifest};
-use mpiscope_job::names::NoSymbols;
+use mpiscope_job::locate::NoSymbols;
 use mpiscope_job::other_hosts::{Elsewhere, announced};
 use mpiscope_job::rankset::RankSet;
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
@@ -67,7 +67,7 @@ fn agent(folder: &Path, host: &str, words: &[String]) -> ExitCode {
 /// Makes what the hosts answer: images of ranks in a barrier, but for one that computes.
 fn generate(folder: &Path, hosts: u32) {
     let size = hosts * RANKS;
-    let samples: Vec<Sample> = (0..RANKS).map(|rank| Sample::new(JOB, rank, size)).collect();
+    let samples: Vec<TestImage> = (0..RANKS).map(|rank| TestImage::new(JOB, rank, size)).collect();
     let comms: Vec<_> =
         samples.iter().map(|sample| sample.shares_comm(0x4400_0000, "MPI_COMM_WORLD", size, 1)).collect();
     let job = discover().into_iter().find(|job| job.name == JOB).unwrap();

@@ -14,8 +14,8 @@ use crate::acquire::{Entry, ProcessLocation};
 use crate::clock::Moment;
 use crate::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
+use crate::locate::Locate;
 use crate::name_space;
-use crate::names::Locate;
 use crate::process::Process;
 use crate::scheduler::SlurmId;
 use crate::silent::{self, Silent};
@@ -443,7 +443,7 @@ fn images_of(pid: u32) -> Vec<(String, PathBuf, MemoryFile)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::memory_file;
+    use crate::test_image::memory_file;
     use std::os::fd::AsRawFd;
 
     /// A memory file, and where it can be opened.

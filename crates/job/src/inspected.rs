@@ -6,7 +6,7 @@ use crate::evidence::Symbols;
 use crate::image_source::{Bytes, open_file};
 use crate::leaks::{self, Count, Site};
 use crate::live_process::{self, Living};
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::objects::memory::{FilesAndMemory, Memory};
 use crate::objects::{FileContext, Kind, ProcessContext, Reader};
 use crate::process::Process;

@@ -2,7 +2,7 @@
 //!
 //! Only the head of each record is read, so that a million objects are no burden.
 
-use crate::names::{Locate, place};
+use crate::locate::{Locate, place};
 use crate::objects::{Kind, Lifetime, Reader};
 use crate::process::Process;
 use crate::worlds::Members;

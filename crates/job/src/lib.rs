@@ -28,12 +28,12 @@ pub mod inspected;
 pub mod launcher_environment;
 pub mod leaks;
 pub mod live_process;
+pub mod locate;
 pub mod losses;
 pub mod merge;
 pub mod modules;
 pub mod monitor;
 mod name_space;
-pub mod names;
 pub mod objects;
 pub mod other_hosts;
 pub mod parallel;
@@ -49,8 +49,6 @@ pub mod rank;
 pub mod rank_status;
 pub mod rankset;
 pub mod report;
-#[cfg(feature = "sample")]
-pub mod sample;
 pub mod scheduler;
 #[cfg(feature = "schema")]
 pub mod schema;
@@ -62,6 +60,8 @@ pub mod snapshot;
 pub mod spawned;
 pub mod stacks;
 pub mod symbols;
+#[cfg(feature = "test-image")]
+pub mod test_image;
 pub mod time_limit;
 pub mod trace;
 mod unwind;

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::discover::JobImage;
 use crate::image_source::Bytes;
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::process::Process;
 use crate::rank::{Rank, SymbolContext};
 use crate::rank_status::RankStatus;

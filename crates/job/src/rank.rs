@@ -15,8 +15,8 @@
 //! * [`Rank::peer`], [`Rank::tag`]: words for what is no rank, no tag.
 //! * [`Rank::place`]: where the program called from.
 
+use crate::locate::{Locate, place};
 use crate::modules::Modules;
-use crate::names::{Locate, place};
 use crate::objects::{CommFacts, Kind, ProcessContext, Reader, Reference};
 use crate::process::Process;
 use mpi_abi::{AbiKind, ObjectKind, constant};

@@ -20,9 +20,9 @@ mod peers;
 pub mod sections;
 
 use crate::leaks::{self, Leak, Site};
+use crate::locate::Locate;
 use crate::monitor::Followed;
 use crate::monitor::windows::Windows;
-use crate::names::Locate;
 use crate::process::{Ending, Process, ThreadFacts};
 use crate::questions::findings::{self, Finding};
 use crate::questions::observation::Observation;

@@ -2,7 +2,7 @@
 
 use crate::discover::{Job, JobImage};
 use crate::live_process::{Living, Reader};
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::placement::Placement;
 use crate::process::Process;
 use crate::rank_status::RankStatus;

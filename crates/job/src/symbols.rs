@@ -1,8 +1,8 @@
 //! Source lines, functions and exported objects from the files that a process has mapped.
 
 use crate::evidence::Symbols;
+use crate::locate::Locate;
 use crate::modules::ModuleFacts;
-use crate::names::Locate;
 use mpiscope_target::Symbolizer;
 use object::{Object, ObjectSymbol};
 use std::cell::RefCell;

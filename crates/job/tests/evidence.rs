@@ -2,13 +2,13 @@
 
 use mpiscope_job::discover::{Job, JobImage, discover};
 use mpiscope_job::evidence::{self, Evidence};
-use mpiscope_job::names::NoSymbols;
+use mpiscope_job::locate::NoSymbols;
 use mpiscope_job::other_hosts::Elsewhere;
 use mpiscope_job::questions::observation::live::look;
 use mpiscope_job::questions::why::{snapshot, verdict};
 use mpiscope_job::rank::{Rank, SymbolContext};
 use mpiscope_job::rank_status::RankStatus;
-use mpiscope_job::sample::{Sample, memory_file};
+use mpiscope_job::test_image::{TestImage, memory_file};
 use mpiscope_target::Files;
 use std::fs;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ const WORLD: u64 = 0x4400_0000;
 const INT: u64 = 0x4c00_0405;
 
 /// A job of two ranks, one of which has not touched its image yet. Their images are held by this process.
-fn job(name: &str) -> (Job, Sample, impl Sized) {
-    let sample = Sample::new(name, 0, 2);
+fn job(name: &str) -> (Job, TestImage, impl Sized) {
+    let sample = TestImage::new(name, 0, 2);
     sample.called("MPI_Send", 3, 1000, 12);
     sample.enters("MPI_Recv", [WORLD, INT, 1], 1, 7);
     let untouched = memory_file(name);
@@ -29,7 +29,7 @@ fn job(name: &str) -> (Job, Sample, impl Sized) {
     (job, sample, untouched)
 }
 
-fn saved(name: &str) -> (Job, Sample, impl Sized, tempfile::TempDir, PathBuf) {
+fn saved(name: &str) -> (Job, TestImage, impl Sized, tempfile::TempDir, PathBuf) {
     let (job, sample, untouched) = job(name);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("job.mpiscope");

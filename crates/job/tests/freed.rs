@@ -7,14 +7,14 @@ use mpiscope_job::Bytes;
 use mpiscope_job::image_source::open_fd;
 use mpiscope_job::leaks;
 use mpiscope_job::objects::{self, ImageOnly, Kind, Lifetime, Reader};
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 
 /// Of MPICH's ABI.
 const PROC_NULL: u32 = u32::MAX;
 const COMM: u64 = 0x8400_0001;
 const OP: u64 = 0x9800_0001;
 
-fn made(sample: &Sample, head: &Head, kind: SectionKind, (serial, handle): (u64, u64), by: &str) {
+fn made(sample: &TestImage, head: &Head, kind: SectionKind, (serial, handle): (u64, u64), by: &str) {
     head.uid.set(uid(kind, serial));
     head.handle.set(handle);
     head.life.set(Life::LIVE.0);
@@ -22,13 +22,13 @@ fn made(sample: &Sample, head: &Head, kind: SectionKind, (serial, handle): (u64,
     head.made_at.set(100 * serial);
 }
 
-fn freed(sample: &Sample, head: &Head, by: &str, at: u64) {
+fn freed(sample: &TestImage, head: &Head, by: &str, at: u64) {
     head.life.set(Life::FREED.0);
     head.freed_by.set(sample.number(by) as u32 + 1);
     head.freed_at.set(at);
 }
 
-fn request(sample: &Sample, comm: &Comm, serial: u64, by: &str, kind: RequestKind) -> &'static Request {
+fn request(sample: &TestImage, comm: &Comm, serial: u64, by: &str, kind: RequestKind) -> &'static Request {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     made(sample, &request.head, SectionKind::REQUESTS, (serial, 0xac00_0000 + serial), by);
     request.head.flags.set(Flag::STARTED.0 | Flag::ACTIVE.0);
@@ -38,13 +38,13 @@ fn request(sample: &Sample, comm: &Comm, serial: u64, by: &str, kind: RequestKin
     request
 }
 
-fn solver(sample: &Sample) -> &'static Comm {
+fn solver(sample: &TestImage) -> &'static Comm {
     let comm = sample.has_comm(COMM, "solver", 4);
     made(sample, &comm.head, SectionKind::COMMS, (1, COMM), "MPI_Comm_dup");
     comm
 }
 
-fn look<R>(sample: &Sample, look: impl FnOnce(&Reader<'_, Bytes>) -> R) -> R {
+fn look<R>(sample: &TestImage, look: impl FnOnce(&Reader<'_, Bytes>) -> R) -> R {
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let reader = Reader::new(&image, &ImageOnly).unwrap();
     look(&reader)
@@ -52,7 +52,7 @@ fn look<R>(sample: &Sample, look: impl FnOnce(&Reader<'_, Bytes>) -> R) -> R {
 
 #[test]
 fn a_predefined_object_is_known_by_its_record_where_no_symbol_says_so() {
-    let sample = Sample::new("freed", 0, 4);
+    let sample = TestImage::new("freed", 0, 4);
     let comm = solver(&sample);
     let label = |reader: &Reader<'_, Bytes>| reader.refer_to(Kind::Communicator, COMM).label();
     assert_eq!(look(&sample, label), "\"solver\"");
@@ -62,7 +62,7 @@ fn a_predefined_object_is_known_by_its_record_where_no_symbol_says_so() {
 
 #[test]
 fn a_communicator_with_a_pending_receive_is_marked_for_freeing_and_its_queue_is_shown() {
-    let sample = Sample::new("freed", 0, 4);
+    let sample = TestImage::new("freed", 0, 4);
     let comm = solver(&sample);
     let receive = request(&sample, comm, 2, "MPI_Irecv", RequestKind::RECV);
     freed(&sample, &comm.head, "MPI_Comm_free", 300);
@@ -86,7 +86,7 @@ fn a_communicator_with_a_pending_receive_is_marked_for_freeing_and_its_queue_is_
 
 #[test]
 fn an_error_handler_is_held_by_what_inherited_it_from_a_freed_communicator() {
-    let sample = Sample::new("freed", 0, 4);
+    let sample = TestImage::new("freed", 0, 4);
     let parent = solver(&sample);
     let child = sample.has_comm(COMM + 1, "child", 4);
     made(&sample, &child.head, SectionKind::COMMS, (2, COMM + 1), "MPI_Comm_dup");
@@ -106,7 +106,7 @@ fn an_error_handler_is_held_by_what_inherited_it_from_a_freed_communicator() {
 
 #[test]
 fn a_reduction_holds_the_operation_that_had_the_handle_when_it_was_made() {
-    let sample = Sample::new("freed", 0, 4);
+    let sample = TestImage::new("freed", 0, 4);
     let comm = solver(&sample);
     let [before, then, later] = [1, 3, 5].map(|serial| {
         let (_, op) = sample.writer.new_record::<Op>(SectionKind::OPS, 8).unwrap();
@@ -126,7 +126,7 @@ fn a_reduction_holds_the_operation_that_had_the_handle_when_it_was_made() {
 
 #[test]
 fn a_live_request_does_not_show_the_freeing_of_the_one_that_had_its_record() {
-    let sample = Sample::new("freed", 0, 4);
+    let sample = TestImage::new("freed", 0, 4);
     let live = request(&sample, solver(&sample), 2, "MPI_Irecv", RequestKind::RECV);
     freed(&sample, &live.head, "MPI_Wait", 150);
     live.head.life.set(Life::LIVE.0);
@@ -136,7 +136,7 @@ fn a_live_request_does_not_show_the_freeing_of_the_one_that_had_its_record() {
 
 #[test]
 fn what_goes_to_nobody_is_not_pending() {
-    let sample = Sample::new("freed", 0, 4);
+    let sample = TestImage::new("freed", 0, 4);
     let comm = solver(&sample);
     let both = request(&sample, comm, 2, "MPI_Isendrecv", RequestKind::SENDRECV);
     both.dest.set(PROC_NULL);

@@ -4,16 +4,16 @@ use mpiscope_image::Image;
 use mpiscope_image::layout::{HEADER_SIZE, State};
 use mpiscope_job::clock::Moment;
 use mpiscope_job::image_source::open_fd;
-use mpiscope_job::names::NoSymbols;
+use mpiscope_job::locate::NoSymbols;
 use mpiscope_job::process::Ending;
 use mpiscope_job::rank::{Rank, SymbolContext};
 use mpiscope_job::rank_status::RankStatus;
 use mpiscope_job::report::Observed;
 use mpiscope_job::report::facts::Facts;
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use mpiscope_job::{JobReport, Process};
 
-fn observed(sample: &Sample) -> Observed {
+fn observed(sample: &TestImage) -> Observed {
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let process = Process::read(&image, Some(Moment::now())).unwrap();
     Observed {
@@ -32,7 +32,7 @@ fn observed(sample: &Sample) -> Observed {
 
 /// A rank that ran for `wall` seconds, of which `mpi` in MPI_Send.
 fn rank(job: &str, number: u32, size: u32, wall: f64, mpi: f64) -> Observed {
-    let sample = Sample::new(job, number, size);
+    let sample = TestImage::new(job, number, size);
     sample.called("MPI_Send", 3, (mpi * 1e9) as u64, 100);
     let mut observed = observed(&sample);
     observed.ended_ns = Some(observed.process.begin_ns + (wall * 1e9) as u64);
@@ -87,7 +87,7 @@ fn the_first_world_comes_first_and_its_size_is_the_jobs() {
 
 #[test]
 fn the_call_that_was_open_at_the_end_counts_as_time_in_mpi_but_not_as_a_call() {
-    let sample = Sample::new("open", 0, 1);
+    let sample = TestImage::new("open", 0, 1);
     sample.enters("MPI_Barrier", [0x4400_0000, 0, 0], 0, 0);
     let mut observed = observed(&sample);
     observed.ended_ns = Some(observed.process.clock.ns_at(observed.process.threads[0].since) + 2_000_000_000);
@@ -100,10 +100,10 @@ fn the_call_that_was_open_at_the_end_counts_as_time_in_mpi_but_not_as_a_call() {
 
 #[test]
 fn a_rank_that_ended_outside_of_mpi_tells_its_last_call_unless_it_came_to_its_end() {
-    let sample = Sample::new("last", 0, 1);
+    let sample = TestImage::new("last", 0, 1);
     sample.enters("MPI_Barrier", [0x4400_0000, 0, 0], 0, 0);
     sample.leaves();
-    let of = |sample: &Sample| JobReport::new("./last".into(), vec![observed(sample)]).ranks.remove(0);
+    let of = |sample: &TestImage| JobReport::new("./last".into(), vec![observed(sample)]).ranks.remove(0);
     let rank = of(&sample);
     assert_eq!((rank.in_call, rank.last_call.as_deref()), (None, Some("MPI_Barrier")));
     sample.state(State::FINALIZED);
@@ -112,7 +112,7 @@ fn a_rank_that_ended_outside_of_mpi_tells_its_last_call_unless_it_came_to_its_en
 
 #[test]
 fn a_finalized_rank_ends_when_mpi_finalize_does() {
-    let sample = Sample::new("fin", 0, 1);
+    let sample = TestImage::new("fin", 0, 1);
     sample.state(State::FINALIZED);
     let mut observed = observed(&sample);
     observed.ended_ns = Some(u64::MAX);
@@ -136,7 +136,7 @@ fn seconds(value: &serde_json::Value, found: &mut Vec<(String, f64)>) {
 
 #[test]
 fn no_time_is_extrapolated_from_a_number_of_calls() {
-    let sample = Sample::new("busy", 0, 1);
+    let sample = TestImage::new("busy", 0, 1);
     sample.called("MPI_Iprobe", 1 << 40, 1_000_000_000, 0);
     let mut rank = observed(&sample);
     rank.ended_ns = Some(rank.process.begin_ns + 2_000_000_000);
@@ -166,7 +166,7 @@ fn json_has_the_fields_of_the_schema() {
 
 #[test]
 fn images_with_any_byte_wrong_make_a_report_or_an_error() {
-    let sample = Sample::new("hostile", 0, 2);
+    let sample = TestImage::new("hostile", 0, 2);
     sample.has_comm(0x8400_0001, "solver", 2);
     sample.enters("MPI_Sendrecv", [0x8400_0001, 0x4c00_080b, 8], 1, 2);
     let whole = sample.bytes();
@@ -201,7 +201,7 @@ fn images_with_any_byte_wrong_make_a_report_or_an_error() {
 
 #[test]
 fn what_the_system_says_of_a_thread_is_said_outside_of_mpi_only() {
-    let sample = Sample::new("outside", 0, 2);
+    let sample = TestImage::new("outside", 0, 2);
     let says = |said: &str, alive: bool| {
         let image = Image::open(sample.bytes()).unwrap();
         let process = Process::read(&image, Some(Moment::now())).unwrap();

@@ -8,7 +8,7 @@ use debugger_host::queues;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use mpiscope_target::{ByteOrder, InMemory, Module, Result, Target};
 use mpiscope_testkit::paths;
 
@@ -59,7 +59,7 @@ impl Target for Counting {
 
 /// An image with receives under way and a few broadcasts behind it.
 fn image() -> Vec<u8> {
-    let sample = Sample::new("questions", 0, 4);
+    let sample = TestImage::new("questions", 0, 4);
     let comm = sample.has_comm(0x8400_0001, "solver", 4);
     let idle = sample.has_comm(0x8400_0002, "idle", 4);
     comm.head.uid.set(mpiscope_image::objects::uid(SectionKind::COMMS, 1));

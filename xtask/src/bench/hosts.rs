@@ -11,6 +11,6 @@ pub const GROUP: &str = "hosts";
 pub fn run() -> Result<()> {
     build::run(build::cargo().args(["build", "--quiet", "--release", "--package", "mpiscope"]))?;
     let mut example = build::cargo();
-    example.args(["run", "--quiet", "--release", "--package", "mpiscope-job", "--features", "sample"]);
+    example.args(["run", "--quiet", "--release", "--package", "mpiscope-job", "--features", "test-image"]);
     build::run(example.args(["--example", "hosts_scale", "--"]).arg(build::released("mpiscope")))
 }

@@ -17,7 +17,7 @@ pub fn run() -> Result<()> {
         "--package",
         "mpiscope-job",
         "--features",
-        "sample",
+        "test-image",
         "--example",
         "why_scale",
     ]))

@@ -9,7 +9,7 @@ use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::{Job, JobImage};
 use mpiscope_job::evidence::Symbols;
-use mpiscope_job::names::Locate;
+use mpiscope_job::locate::Locate;
 use mpiscope_job::parallel_images::each_image;
 use mpiscope_job::process_file::{AtDeath, ProcessFile};
 use mpiscope_job::questions::observation::Context;

@@ -8,7 +8,7 @@ use super::question::Answers;
 use super::rendezvous::Turn;
 use mpiscope_job::JobReport;
 use mpiscope_job::evidence::ProcessEnd;
-use mpiscope_job::names::Locate;
+use mpiscope_job::locate::Locate;
 use mpiscope_job::symbols::FileSymbols;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;

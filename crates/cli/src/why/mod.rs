@@ -10,7 +10,7 @@ use crate::selection::{self, Target};
 use anyhow::{Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::{self, Evidence};
-use mpiscope_job::names::Locate;
+use mpiscope_job::locate::Locate;
 use mpiscope_job::process_file::ProcessFile;
 use mpiscope_job::questions::observation::Observation;
 use mpiscope_job::questions::observation::live::{Look, look, look_back, settle};

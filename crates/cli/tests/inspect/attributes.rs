@@ -3,13 +3,13 @@
 use super::{SOLVER, Saved, comm, made};
 use mpiscope_image::layout::{Recording, SectionKind};
 use mpiscope_image::objects::{Attribute, Keyval, Life, keyval_handle};
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 
 const KEY: i32 = 0x6440_0001;
 
 #[test]
 fn an_attribute_is_reported_with_its_key_and_the_place_that_made_the_key() {
-    let sample = Sample::new("look", 0, 4);
+    let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     let owner = comm(&sample, SOLVER, 1).head.uid.get();
     let (_, keyval) = sample.writer.new_record::<Keyval>(SectionKind::KEYVALS, 8).unwrap();

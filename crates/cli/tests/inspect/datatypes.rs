@@ -3,7 +3,7 @@
 use super::{INT, Saved, made};
 use mpiscope_image::layout::{Recording, SectionKind, Words};
 use mpiscope_image::objects::{BOUND_UNKNOWN, Combiner, Datatype};
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use serde_json::{Value, json};
 
 const ARRAY: u64 = 0xcc00_0001;
@@ -18,7 +18,7 @@ const BLOCKS: u64 = 1000;
 
 /// A datatype of `int`s.
 fn datatype(combiner: Combiner, by: &str, args: [u64; 4], array: &[u64]) -> Saved {
-    let sample = Sample::new("types", 0, 4);
+    let sample = TestImage::new("types", 0, 4);
     sample.records(Recording::OBJECTS);
     let Words { offset, len } = sample.writer.words(array);
     let (_, record) = sample.writer.new_record::<Datatype>(SectionKind::DATATYPES, 8).unwrap();

@@ -7,7 +7,7 @@ mod datatypes;
 use mpiscope_image::layout::{Loss, Recording, SectionKind, State};
 use mpiscope_image::objects::{Comm, Flag, Head, Life};
 use mpiscope_image::traffic::{Request, RequestKind};
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -31,7 +31,7 @@ struct Saved {
 }
 
 impl Saved {
-    fn new(samples: &[Sample]) -> Self {
+    fn new(samples: &[TestImage]) -> Self {
         let dir = TempDir::new().unwrap();
         let mut files = Vec::new();
         for (i, sample) in samples.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Saved {
     }
 }
 
-fn made(sample: &Sample, head: &Head, kind: SectionKind, handle: u64, by: &str) {
+fn made(sample: &TestImage, head: &Head, kind: SectionKind, handle: u64, by: &str) {
     head.handle.set(handle);
     head.uid.set(mpiscope_image::objects::uid(kind, handle & 0xffff | 0x1_0000));
     head.life.set(Life::LIVE.0);
@@ -73,7 +73,7 @@ fn made(sample: &Sample, head: &Head, kind: SectionKind, handle: u64, by: &str) 
     head.made_from.set(0x1234);
 }
 
-fn comm(sample: &Sample, handle: u64, identity: u64) -> &'static Comm {
+fn comm(sample: &TestImage, handle: u64, identity: u64) -> &'static Comm {
     let (_, comm) = sample.writer.new_record::<Comm>(SectionKind::COMMS, 8).unwrap();
     comm.head.seq.write(|| {
         made(sample, &comm.head, SectionKind::COMMS, handle, "MPI_Comm_dup");
@@ -85,7 +85,7 @@ fn comm(sample: &Sample, handle: u64, identity: u64) -> &'static Comm {
     comm
 }
 
-fn receive(sample: &Sample, handle: u64, life: Life) -> &'static Request {
+fn receive(sample: &TestImage, handle: u64, life: Life) -> &'static Request {
     let (_, request) = sample.writer.new_record::<Request>(SectionKind::REQUESTS, 8).unwrap();
     request.head.seq.write(|| {
         made(sample, &request.head, SectionKind::REQUESTS, handle, "MPI_Irecv");
@@ -104,7 +104,7 @@ fn receive(sample: &Sample, handle: u64, life: Life) -> &'static Request {
 /// Two ranks that share a communicator; the second has a request too.
 fn two() -> Saved {
     let samples = [0, 1].map(|rank| {
-        let sample = Sample::new("look", rank, 4);
+        let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         // Handles are each process's own.
         comm(&sample, SOLVER + u64::from(rank), 0x0abc_1234_5678_9abc);
@@ -139,7 +139,7 @@ fn an_object_of_several_ranks_is_one_line_whatever_its_handles_are() {
 #[test]
 fn a_list_ends_after_a_thousand_lines_which_still_tell_of_all_ranks() {
     let samples = [0, 1, 2].map(|rank| {
-        let sample = Sample::new("look", rank, 4);
+        let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         for i in 1..=1200 {
             // On the second rank in another order: its first ones have no room on the first rank's lines.
@@ -185,7 +185,7 @@ fn a_handle_is_found_in_every_notation_and_by_name() {
 #[test]
 fn objects_of_one_process_each_that_look_alike_are_reported_once() {
     let samples = [0, 1, 2].map(|rank| {
-        let sample = Sample::new("look", rank, 4);
+        let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         let request = receive(&sample, RECEIVE, Life::LIVE);
         request.tag.set(if rank == 2 { 43 } else { 42 });
@@ -206,7 +206,7 @@ fn objects_of_one_process_each_that_look_alike_are_reported_once() {
 #[test]
 fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_process_apart() {
     let samples = [0, 1, 2].map(|rank| {
-        let sample = Sample::new("look", rank, 4);
+        let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         for nth in 0..2 {
             receive(&sample, RECEIVE + nth, Life::LIVE).tag.set(if rank == 2 && nth == 1 { 43 } else { 42 });
@@ -238,7 +238,7 @@ fn text_and_json_fold_the_same_objects_that_look_alike_and_keep_several_of_one_p
 
 #[test]
 fn the_colour_of_a_split_is_reported_also_if_it_is_zero() {
-    let sample = Sample::new("look", 0, 4);
+    let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     comm(&sample, SOLVER, 1);
     comm(&sample, SOLVER + 1, 2).head.made_by.set(sample.number("MPI_Comm_split") as u16 + 1);
@@ -251,7 +251,7 @@ fn the_colour_of_a_split_is_reported_also_if_it_is_zero() {
 #[test]
 fn lists_call_what_has_no_name_by_what_is_alike_on_all_ranks() {
     let samples = [0, 1].map(|rank| {
-        let sample = Sample::new("look", rank, 4);
+        let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         let unnamed = comm(&sample, SOLVER + u64::from(rank), 0x77aa_0000_0000_0001);
         sample.writer.put_chars(&unnamed.name, &mpiscope_image::layout::Chars::new(b""));
@@ -279,7 +279,7 @@ fn a_request_tells_what_it_waits_for() {
 
 #[test]
 fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_record() {
-    let sample = Sample::new("look", 0, 4);
+    let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     comm(&sample, SOLVER, 1);
     let barrier = receive(&sample, RECEIVE, Life::LIVE);
@@ -310,7 +310,7 @@ fn a_collective_has_its_own_name_and_no_fields_that_another_request_left_in_its_
 
 #[test]
 fn a_handle_that_stood_for_several_requests_tells_nothing_that_was_one_of_thems() {
-    let sample = Sample::new("look", 0, 4);
+    let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     let request = receive(&sample, RECEIVE, Life::LIVE);
     request.head.seq.write(|| {
@@ -347,7 +347,7 @@ fn leaks_are_a_problem_and_name_the_place_and_the_ranks() {
 
 #[test]
 fn freed_objects_are_shown_when_asked_for_and_say_so() {
-    let sample = Sample::new("look", 0, 4);
+    let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     receive(&sample, RECEIVE, Life::FREED);
     receive(&sample, RECEIVE + 1, Life::MARKED);
@@ -364,7 +364,7 @@ fn freed_objects_are_shown_when_asked_for_and_say_so() {
 #[test]
 fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
     let samples = [0, 1, 2].map(|rank| {
-        let sample = Sample::new("look", rank, 4);
+        let sample = TestImage::new("look", rank, 4);
         sample.records(Recording::OBJECTS);
         sample.writer.header().lost[Loss::TOMBSTONES.0 as usize].set(40 + u64::from(rank));
         sample
@@ -381,7 +381,7 @@ fn what_was_freed_long_ago_is_told_to_whom_asks_for_it_once_for_all_ranks() {
 #[test]
 fn objects_that_found_no_room_are_shown_for_all_ranks_with_the_reason() {
     let samples = [0, 1].map(|rank| {
-        let sample = Sample::new("look", rank, 2);
+        let sample = TestImage::new("look", rank, 2);
         sample.records(Recording::OBJECTS);
         sample.writer.header().lost[Loss::OBJECTS.0 as usize].set(2);
         sample
@@ -392,13 +392,13 @@ fn objects_that_found_no_room_are_shown_for_all_ranks_with_the_reason() {
 
 #[test]
 fn what_cannot_be_seen_is_said_and_never_shown_as_nothing() {
-    let sample = Sample::new("look", 0, 4);
+    let sample = TestImage::new("look", 0, 4);
     let (printed, status) = Saved::new(&[sample]).printed(&[]);
     assert!(
         status == Some(2) && printed.contains("cannot see rank 0: objects are not recorded"),
         "{printed}"
     );
-    let sample = Sample::new("look", 0, 4);
+    let sample = TestImage::new("look", 0, 4);
     sample.records(Recording::OBJECTS);
     sample.state(State::STARTED);
     let (printed, status) = Saved::new(&[sample]).printed(&["--kind", "comm"]);

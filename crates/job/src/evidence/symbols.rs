@@ -1,7 +1,7 @@
 //! Words for addresses that are kept with the images.
 
+use crate::locate::Locate;
 use crate::modules::ModuleFacts;
-use crate::names::Locate;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -162,18 +162,6 @@ struct Running {
 }
 
 impl Context for Running {
-    fn doing(&self, _: u32) -> String {
-        String::new()
-    }
-
-    fn at(&self, _: u32) -> Option<String> {
-        None
-    }
-
-    fn ended(&self) -> Option<String> {
-        None
-    }
-
     fn age(&self, process: &Process, since: u64) -> Option<f64> {
         Some(self.now_ns.saturating_sub(process.clock.ns_at(since)) as f64 / 1e9)
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! images ──► Follower (per process) ──┬─ last collectives, new messages ──► waits::Sum ──► Waits of the whole run
-//!                                     └─ time in MPI so far ──► windows::Course ──► Windows
+//!                                     └─ time in MPI so far ──► windows::Timeline ──► Windows
 //! ```
 //!
 //! All rings are copied first, one process right after the other, and understood afterwards: in short cycles a ring is overwritten
@@ -16,7 +16,7 @@ pub mod windows;
 
 use crate::clock::{Moment, TickClock};
 use crate::clock_offset::HostClock;
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::questions::observation::Observation;
 use crate::waits::{Spent, Stood, Sum, Time, Waits};
 use follow::{Follower, Stand};
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
-use windows::{Course, Windows};
+use windows::{Timeline, Windows};
 
 /// Processes that are followed.
 const MOST: usize = 4096;
@@ -44,7 +44,7 @@ pub struct Follow {
     clocks: Option<Clocks>,
     processes: Vec<Follower>,
     sum: Sum,
-    course: Course,
+    course: Timeline,
 }
 
 /// What has been seen until now.
@@ -52,7 +52,7 @@ pub struct Follow {
 #[serde(default)]
 pub struct Followed {
     sum: Sum,
-    course: Course,
+    course: Timeline,
 }
 
 impl Default for Follow {
@@ -62,7 +62,7 @@ impl Default for Follow {
             clocks: None,
             processes: Vec::new(),
             sum: Sum::default(),
-            course: Course::default(),
+            course: Timeline::default(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Places that are noted while a job runs, as module and offset, and put into words when it is over: files of symbols are large, and
 //! reading them takes time that belongs to the job.
 
+use crate::locate::{self, Locate};
 use crate::modules::{ModuleFacts, Modules};
-use crate::names::{self, Locate};
 
 /// Stands before, between and behind the parts of a noted place. No path has it in practice; one that has shows as it is.
 const MARK: char = '\u{1}';
@@ -40,7 +40,7 @@ pub fn in_words(text: &str, symbols: &dyn Locate) -> String {
         let offset = parts.next().and_then(|offset| u64::from_str_radix(offset, 16).ok());
         let whole = |offset| {
             let module = ModuleFacts { path: path.to_owned(), bias: 0, start: 0, end: u64::MAX };
-            names::place(&vec![module].into(), symbols, offset)
+            locate::place(&vec![module].into(), symbols, offset)
         };
         match offset.and_then(whole) {
             Some(place) => words.push_str(&place),
@@ -54,7 +54,7 @@ pub fn in_words(text: &str, symbols: &dyn Locate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::names::NoSymbols;
+    use crate::locate::NoSymbols;
 
     #[test]
     fn a_noted_place_is_the_same_in_all_processes_and_becomes_the_words_that_other_views_have() {

@@ -139,7 +139,7 @@ struct Track {
 
 /// All ranks through the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Course {
+pub struct Timeline {
     begin_ns: Option<u64>,
     width_ns: u64,
     tracks: Vec<Track>,
@@ -152,7 +152,7 @@ pub struct Course {
     waited: bool,
 }
 
-impl Default for Course {
+impl Default for Timeline {
     fn default() -> Self {
         Self {
             begin_ns: None,
@@ -165,7 +165,7 @@ impl Default for Course {
     }
 }
 
-impl Course {
+impl Timeline {
     /// What a rank has done until now; nothing of a process that does not know its rank yet.
     pub fn add(&mut self, reading: &Reading) {
         if reading.rank.is_none() {

@@ -3,8 +3,8 @@
 //! The image alone is enough for almost everything. Three things need more: the names of Open MPI's predefined handles,
 //! which are addresses of exported objects; Fortran's handles of libraries that keep them in a table; source lines.
 
+use crate::locate::{Locate, place};
 use crate::modules::ModuleFacts;
-use crate::names::{Locate, place};
 use crate::process::Process;
 use mpiscope_image::layout::Call;
 use mpiscope_target::Target;

@@ -68,13 +68,7 @@ pub struct Reader<'a, S> {
     pub(super) around: &'a dyn ProcessContext,
     pub(super) predefined: PredefinedHandles<'a>,
     pub(super) fortran: FortranTables<'a>,
-    abi: AbiKind,
-    state: State,
-    world: World,
-    /// Where the process has mapped its image.
-    address: u64,
-    clock: TickClock,
-    functions: Cow<'a, Functions>,
+    facts: Facts<'a>,
     // A few kinds each: going through them is quicker than hashing.
     indices: RefCell<Vec<(SectionKind, Rc<Index>)>>,
     tables: RefCell<Vec<(SectionKind, Table)>>,
@@ -88,6 +82,7 @@ struct Facts<'a> {
     abi: AbiKind,
     state: State,
     world: World,
+    /// Where the process has mapped its image.
     address: u64,
     clock: TickClock,
     functions: Cow<'a, Functions>,
@@ -167,12 +162,7 @@ impl<'a, S: Source> Reader<'a, S> {
             around,
             predefined: PredefinedHandles::new(facts.abi, around),
             fortran: FortranTables::new(facts.abi, around),
-            abi: facts.abi,
-            state: facts.state,
-            world: facts.world,
-            address: facts.address,
-            clock: facts.clock,
-            functions: facts.functions,
+            facts,
             indices: RefCell::default(),
             tables: RefCell::default(),
             by_field: RefCell::default(),
@@ -188,17 +178,17 @@ impl<'a, S: Source> Reader<'a, S> {
 
     /// The ABI of the library.
     pub fn abi(&self) -> AbiKind {
-        self.abi
+        self.facts.abi
     }
 
     /// How far the process has come.
     pub fn state(&self) -> State {
-        self.state
+        self.facts.state
     }
 
     /// The process in its world.
     pub fn world(&self) -> World {
-        self.world
+        self.facts.world
     }
 
     /// The predefined handles.
@@ -215,14 +205,14 @@ impl<'a, S: Source> Reader<'a, S> {
     /// question.
     pub fn fortran_to_c(&self, kind: Kind, fortran: i32) -> Vec<u64> {
         let mut handles = self.fortran.to_c(kind, fortran);
-        if self.abi == AbiKind::STANDARD
+        if self.facts.abi == AbiKind::STANDARD
             && let Ok(index) = self.index(kind)
         {
             let alive = index.entries.iter().filter(|entry| entry.life != Life::FREED.0);
             let same = alive.filter(|entry| self.fortran.index_of(kind, entry.handle) == Some(fortran));
             handles.extend(same.map(|entry| entry.handle));
         }
-        if numbered_when_asked(self.abi, kind) {
+        if numbered_when_asked(self.facts.abi, kind) {
             handles.extend(self.files_numbered(fortran));
         }
         handles
@@ -383,8 +373,9 @@ impl<'a, S: Source> Reader<'a, S> {
     /// Where [`Head::pinned`] of a record lies in the process, for kinds whose freed objects stay in their records.
     fn pin_at(&self, kind: Kind, record: u64) -> Option<Hex> {
         let reused_at_once = matches!(kind, Kind::Request | Kind::Message);
-        (!reused_at_once && self.address != 0)
-            .then(|| Hex(self.address.wrapping_add(record).wrapping_add(offset_of!(Head, pinned) as u64)))
+        (!reused_at_once && self.facts.address != 0).then(|| {
+            Hex(self.facts.address.wrapping_add(record).wrapping_add(offset_of!(Head, pinned) as u64))
+        })
     }
 
     /// Why a handle leads nowhere.
@@ -397,7 +388,7 @@ impl<'a, S: Source> Reader<'a, S> {
                 return Missing::OtherKind { kind, handle: handle_, found: other };
             }
         }
-        if self.state.0 < State::INITIALIZED.0 {
+        if self.facts.state.0 < State::INITIALIZED.0 {
             return Missing::BeforeInit;
         }
         Missing::NotFound { kind, handle: handle_ }
@@ -547,7 +538,7 @@ impl<'a, S: Source> Reader<'a, S> {
 
     /// What is known of a function, from its number plus one.
     pub fn facts(&self, number_plus_one: u32) -> Option<&Function> {
-        self.functions.get(number_plus_one.checked_sub(1)?)
+        self.facts.functions.get(number_plus_one.checked_sub(1)?)
     }
 
     /// Bytes of so many of a datatype, by its handle, and its uid if it is not built in; nothing if the datatype is not known.
@@ -560,12 +551,12 @@ impl<'a, S: Source> Reader<'a, S> {
         if ticks == 0 {
             return 0.0;
         }
-        self.clock.ns_at(ticks).saturating_sub(self.clock.start_ns()) as f64 / 1e9
+        self.facts.clock.ns_at(ticks).saturating_sub(self.facts.clock.start_ns()) as f64 / 1e9
     }
 
     /// Seconds that a number of ticks takes.
     pub(super) fn duration(&self, ticks: u64) -> f64 {
-        self.clock.seconds(ticks)
+        self.facts.clock.seconds(ticks)
     }
 
     pub(super) fn text(&self, text: &Text) -> Option<String> {

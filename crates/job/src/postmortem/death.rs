@@ -4,7 +4,7 @@ use super::communication::{self, LastMessage, PendingRequest};
 use crate::Error;
 use crate::core::{End, Frame, Stack};
 use crate::evidence::is_evidence;
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::process_file::{AtDeath, ProcessFile};
 use crate::questions::observation::{Observation, observe};
 use crate::rank_status::RankStatus;

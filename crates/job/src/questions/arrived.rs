@@ -6,7 +6,7 @@
 use super::observation::{Observation, live};
 use super::why::{self, Arrivals};
 use crate::discover::discover;
-use crate::names::NoSymbols;
+use crate::locate::NoSymbols;
 use crate::process::Process;
 
 /// What has been sent to a process, as far as the others of its job can be read on this host; `None` if it is not running

@@ -14,6 +14,6 @@ pub mod arrived;
 pub mod findings;
 pub mod observation;
 pub mod queues;
-#[cfg(feature = "sample")]
+#[cfg(feature = "test-image")]
 pub mod simulated;
 pub mod why;

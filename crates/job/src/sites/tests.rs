@@ -2,12 +2,12 @@ use super::*;
 use crate::Process;
 use crate::clock::Moment;
 use crate::image_source::open_fd;
-use crate::names::NoSymbols;
+use crate::locate::NoSymbols;
 use crate::rank::SymbolContext;
-use crate::sample::Sample;
+use crate::test_image::TestImage;
 
 /// The rank has called a function from a place: calls, nanoseconds, bytes.
-fn called(sample: &Sample, name: &str, from: u64, object: u64, (count, ns, bytes): (u64, u64, u64)) {
+fn called(sample: &TestImage, name: &str, from: u64, object: u64, (count, ns, bytes): (u64, u64, u64)) {
     let (_, site) = sample.writer.new_record::<Record>(SectionKind::SITES, 4).unwrap();
     site.from.set(from);
     site.object.set(object);
@@ -20,7 +20,7 @@ fn called(sample: &Sample, name: &str, from: u64, object: u64, (count, ns, bytes
     site.function.set(sample.number(name) as u32 + 1);
 }
 
-fn read(sample: &Sample) -> RankSites {
+fn read(sample: &TestImage) -> RankSites {
     let image = open_fd(sample.fd.try_clone().unwrap(), "sample").unwrap();
     let process = Process::read(&image, Some(Moment::now())).unwrap();
     let context = SymbolContext::new(&process, &NoSymbols);
@@ -29,7 +29,7 @@ fn read(sample: &Sample) -> RankSites {
 
 #[test]
 fn the_records_of_two_threads_are_one_place_and_what_has_none_is_the_rest() {
-    let sample = Sample::new("sites", 0, 2);
+    let sample = TestImage::new("sites", 0, 2);
     let comm = sample.has_comm(0x8400_0001, "solver", 2).head.uid.get();
     sample.called("MPI_Send", 10, 1000, 80);
     sample.called("MPI_Recv", 3, 500, 12);
@@ -50,7 +50,7 @@ fn the_records_of_two_threads_are_one_place_and_what_has_none_is_the_rest() {
 
 #[test]
 fn an_image_from_before_has_no_places_and_everything_is_rest() {
-    let sample = Sample::new("sites before", 0, 1);
+    let sample = TestImage::new("sites before", 0, 1);
     sample.called("MPI_Barrier", 7, 70, 0);
     let found = read(&sample);
     assert!(found.sites.is_empty());
@@ -62,7 +62,7 @@ fn ranks_are_joined_by_line_and_the_slowest_is_named() {
     let ranks: Vec<RankSites> = [(0x10, 100), (0x30, 900)]
         .into_iter()
         .map(|(from, ns)| {
-            let sample = Sample::new("sites joined", 0, 2);
+            let sample = TestImage::new("sites joined", 0, 2);
             called(&sample, "MPI_Wait", from, 0, (1, ns, 0));
             let mut found = read(&sample);
             found.sites.iter_mut().for_each(|site| site.place = Some("heat.c:52".into()));

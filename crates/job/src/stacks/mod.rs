@@ -21,7 +21,7 @@ pub use tree::{Node, Stacks, merge};
 use crate::core::{Frame, walk_from};
 use crate::discover::{Job, JobImage};
 use crate::live_process;
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::objects::ProcessContext;
 use crate::process::{Process, ThreadFacts};
 use crate::process_file::{AtDeath, ProcessFile};

@@ -21,7 +21,7 @@ pub use mpiscope_image::trace::{size, window};
 
 use crate::discover::Job;
 use crate::live_process::Reader;
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::process::Process;
 use crate::process_file::ProcessFile;
 use crate::questions::observation::{Observation, of_image};

@@ -144,7 +144,7 @@ impl Context<'_> {
 
     fn place(&self, place: Option<&String>, address: Hex) -> String {
         let known = place.cloned().or_else(|| {
-            mpiscope_job::names::place(&self.process.modules, &mpiscope_job::names::NoSymbols, address.0)
+            mpiscope_job::locate::place(&self.process.modules, &mpiscope_job::locate::NoSymbols, address.0)
         });
         known.map_or_else(String::new, |place| format!(" at {place}"))
     }

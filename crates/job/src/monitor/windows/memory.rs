@@ -4,7 +4,7 @@
 //! before, and a straight line explains nearly all of it. The beginning of a run, in which programs take what they need, is left out if
 //! only the rest of it is like that.
 
-use super::{Course, Track, Windows};
+use super::{Timeline, Track, Windows};
 use serde::{Deserialize, Serialize};
 
 /// Windows by which growth can be told from anything else.
@@ -106,7 +106,7 @@ fn level_of(part: &[(f64, f64)]) -> f64 {
     part.iter().map(|(_, level)| level).sum::<f64>() / part.len().max(1) as f64
 }
 
-impl Course {
+impl Timeline {
     /// Adds to the windows what memory the ranks had in each, and who grows.
     pub(super) fn put_memory(tracks: &[(usize, &Track)], found: &mut Windows) {
         let levels: Vec<Vec<Option<f64>>> = tracks.iter().map(|(_, track)| levels(track)).collect();

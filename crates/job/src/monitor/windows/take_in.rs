@@ -1,9 +1,9 @@
 //! The course of ranks on another host, joined with that of others: on one grid, by one clock.
 
-use super::{Course, FIRST_NS, Level, MOST, MOST_RANKS, Part, Track};
+use super::{FIRST_NS, Level, MOST, MOST_RANKS, Part, Timeline, Track};
 use crate::clock_offset::HostClock;
 
-impl Course {
+impl Timeline {
     /// Adds the ranks of another host; nothing it says is believed to be bounded. Without a clock its times are taken as they are.
     pub fn take_in(&mut self, other: Self, clock: Option<&HostClock>) {
         let Some(their_begin) = other.begin_ns else { return };

@@ -4,8 +4,8 @@ use crate::clock_offset::{HostClock, Offset};
 const S: u64 = 1_000_000_000;
 
 /// Looks at ranks every `step` nanoseconds; `useful` gives the part of the time that a rank works at a moment, in seconds.
-fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) -> Course {
-    let mut course = Course::default();
+fn run(ranks: u32, seconds: u64, step: u64, useful: impl Fn(u32, f64) -> f64) -> Timeline {
+    let mut course = Timeline::default();
     let mut mpi = vec![0.0; ranks as usize];
     for look in 1..=(seconds * S / step) {
         let until = look * step;
@@ -79,7 +79,7 @@ fn noise_is_no_change() {
 
 #[test]
 fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
-    let mut course = Course::default();
+    let mut course = Timeline::default();
     course.add(&Reading { until_ns: 50_000_000, wall_s: 0.05, ..Reading::default() });
     let mut see = |rank, until: f64, wall: f64| {
         let until_ns = (until * 1e9) as u64;
@@ -95,11 +95,11 @@ fn a_rank_that_comes_later_and_one_that_ends_are_only_there_meanwhile() {
 }
 
 /// One host's course as another one gets it.
-fn sent(course: &Course) -> Course {
+fn sent(course: &Timeline) -> Timeline {
     serde_json::from_str(&serde_json::to_string(course).unwrap()).unwrap()
 }
 
-fn of_host(mut course: Course, host: &str, first: u32) -> Course {
+fn of_host(mut course: Timeline, host: &str, first: u32) -> Timeline {
     for track in &mut course.tracks {
         track.host = host.into();
         track.rank = track.rank.map(|rank| rank + first);
@@ -124,7 +124,7 @@ fn ranks_of_another_host_stand_in_the_same_windows_by_the_clock_of_the_one_who_r
     here.begin_ns = here.begin_ns.map(|ns| ns + hour);
     let clock = HostClock::new(0, Offset { later_ns: hour as i64, error_ns: 1 });
     for (mut first, second, later) in
-        [(here.clone(), sent(&there), Some(&clock)), (Course::default(), sent(&here), None)]
+        [(here.clone(), sent(&there), Some(&clock)), (Timeline::default(), sent(&here), None)]
     {
         let alone = first.tracks.is_empty();
         first.take_in(second, later);

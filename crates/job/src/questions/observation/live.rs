@@ -4,7 +4,7 @@ use super::read::{Context, observe};
 use super::{Observation, Stage, Thread};
 use crate::discover::{Job, JobImage};
 use crate::evidence::{About, Symbols};
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::parallel_images::each_image;
 use crate::process::Process;
 use crate::python;
@@ -355,13 +355,13 @@ impl Context for System<'_> {
 mod tests {
     use super::*;
     use crate::discover::discover;
-    use crate::names::NoSymbols;
-    use crate::sample::Sample;
+    use crate::locate::NoSymbols;
+    use crate::test_image::TestImage;
 
     #[test]
     fn a_rank_that_has_not_called_mpi_is_seen_though_one_of_another_host_has_its_process_id() {
         let name = "same-numbers";
-        let _rank = Sample::new(name, 0, 2);
+        let _rank = TestImage::new(name, 0, 2);
         let mut job = discover().into_iter().find(|job| job.name == name).unwrap();
         job.silent.push(Silent {
             rank: 1,

@@ -4,27 +4,34 @@ use super::communicators::Communicators;
 use super::requests::{self, Special};
 use super::{Need, Observation, Receive, Stage, Thread, envelopes, faults, history, ledger, locks, windows};
 use super::{calls, collective_objects};
-use crate::names::Locate;
+use crate::locate::Locate;
 use crate::process::{Process, ThreadFacts};
 use crate::rank::{Rank, SymbolContext};
 use mpiscope_image::layout::State;
 use mpiscope_image::{Image, Source};
 
-/// What the system says of a thread, where it can be asked: its state, and the innermost frame of the user's code.
+/// What the system says of a thread, where it can be asked: its state, and the innermost frame of the user's code. Whoever cannot
+/// be asked something leaves that function as it is.
 pub trait Context {
     /// What a thread does outside of MPI: "computing", "sleeping", "stopped", …; empty if that is not known.
-    fn doing(&self, tid: u32) -> String;
+    fn doing(&self, _tid: u32) -> String {
+        String::new()
+    }
 
     /// The innermost frame of the user's code: `function at file:line`.
-    fn at(&self, tid: u32) -> Option<String>;
+    fn at(&self, _tid: u32) -> Option<String> {
+        None
+    }
 
     /// Whether a thread sleeps for a time that it has set itself, as loops do that ask and pause in turn.
-    fn pauses(&self, _: u32) -> bool {
+    fn pauses(&self, _tid: u32) -> bool {
         false
     }
 
     /// How the process ended, for people; `None` while it is there.
-    fn ended(&self) -> Option<String>;
+    fn ended(&self) -> Option<String> {
+        None
+    }
 
     /// Seconds from a moment in ticks (not zero) to the look, or to the end of the process.
     fn age(&self, process: &Process, since: u64) -> Option<f64> {
@@ -89,19 +96,7 @@ pub fn of_image<S: Source>(image: &Image<S>, process: &Process, symbols: &dyn Lo
 /// Who cannot be asked.
 struct Nobody;
 
-impl Context for Nobody {
-    fn doing(&self, _: u32) -> String {
-        String::new()
-    }
-
-    fn at(&self, _: u32) -> Option<String> {
-        None
-    }
-
-    fn ended(&self) -> Option<String> {
-        None
-    }
-}
+impl Context for Nobody {}
 
 impl Observation {
     /// A blocking receive is posted like any other, after those that were posted before it.

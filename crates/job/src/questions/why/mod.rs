@@ -36,7 +36,7 @@ mod files;
 mod join;
 pub(super) mod messages;
 mod progress;
-#[cfg(any(test, feature = "sample"))]
+#[cfg(any(test, feature = "test-image"))]
 pub mod scene;
 mod snapshot;
 #[cfg(test)]

@@ -1,9 +1,9 @@
 use super::super::message::Identity;
 use super::*;
 use mpiscope_job::discover::discover;
-use mpiscope_job::names::NoSymbols;
+use mpiscope_job::locate::NoSymbols;
 use mpiscope_job::other_hosts::Elsewhere;
-use mpiscope_job::sample::Sample;
+use mpiscope_job::test_image::TestImage;
 use std::io::Write;
 
 const JOB: &str = "job";
@@ -107,7 +107,7 @@ fn missing(heard: &[FromHost]) -> Vec<(&str, &[u32])> {
 fn a_host_that_came_again_is_announced_once_and_lacks_only_what_it_has_not_sent() {
     let job = "gather-again";
     let gather = Gather::begin(job).unwrap();
-    let _rank = Sample::new(job, 7, 9);
+    let _rank = TestImage::new(job, 7, 9);
     drop(comes(&gather, &gather.secret, job, ("n7", "n7"), &[7, 8]).unwrap());
     lost(&gather, 1);
     let mut again = comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap();
@@ -126,7 +126,7 @@ fn what_a_host_sends_later_is_not_what_an_earlier_program_on_it_did() {
     let gather = Gather::begin(job).unwrap();
     drop(comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap());
     lost(&gather, 1);
-    let _rank = Sample::new(job, 7, 8);
+    let _rank = TestImage::new(job, 7, 8);
     sends(&mut comes(&gather, &gather.secret, job, ("n7", "n7"), &[7]).unwrap(), job);
     assert_eq!(missing(&gather.finish()), [("n7", &[7][..])]);
 }

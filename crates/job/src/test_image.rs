@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 const RESERVED: usize = 64 << 20;
 
 /// A rank that writes its image.
-pub struct Sample {
+pub struct TestImage {
     /// The memory file.
     pub fd: OwnedFd,
     /// The image.
@@ -49,7 +49,7 @@ pub fn memory_file(job: &str) -> OwnedFd {
     }
 }
 
-impl Sample {
+impl TestImage {
     /// A rank that has passed `MPI_Init` of an MPICH and has made a few calls.
     pub fn new(job: &str, rank: u32, size: u32) -> Self {
         Self::on(memory_file(job), job, rank, size)
