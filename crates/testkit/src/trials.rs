@@ -60,17 +60,18 @@ pub fn checked(
 
 /// How long each test has taken that has come to its end.
 static TIMES: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
-/// Tests that are named as the slowest ones.
+/// Tests that are named as the slowest ones, if they are slow.
 const SLOWEST: usize = 15;
+const SLOW: Duration = Duration::from_secs(5);
 
-/// Shows which tests took longest, if there were many.
+/// Shows which tests took longest.
 fn print_slowest() {
     let mut times = std::mem::take(&mut *lock(&TIMES));
-    if times.len() < 2 * SLOWEST {
-        return;
-    }
+    times.retain(|(time, _)| *time >= SLOW);
     times.sort_unstable_by(|a, b| b.cmp(a));
-    println!("slowest:");
+    if !times.is_empty() {
+        println!("slowest:");
+    }
     for (time, name) in times.iter().take(SLOWEST) {
         println!("  {:6.1} s  {name}", time.as_secs_f64());
     }

@@ -73,14 +73,14 @@ pub fn image(core: &Arc<Core>) -> Result<Image<Bytes>, Error> {
 
 /// An image is a mapping of its own.
 fn starts(core: &Core) -> impl Iterator<Item = u64> {
-    core.segments().iter().filter(|s| s.stored > 0).map(|s| s.address)
+    core.segments().iter().filter(|s| core.present(s) > 0).map(|s| s.address)
 }
 
 /// Unless the kernel joined it with a neighbour.
 fn pages(core: &Core) -> impl Iterator<Item = u64> {
-    let stored = core.segments().iter().filter(|s| s.writable);
-    stored
-        .flat_map(|s| (1..s.stored / PAGE).map(|page| s.address.saturating_add(page * PAGE)))
+    let writable = core.segments().iter().filter(|s| s.writable);
+    writable
+        .flat_map(|s| (1..core.present(s) / PAGE).map(|page| s.address.saturating_add(page * PAGE)))
         .take(MOST_PAGES as usize)
 }
 

@@ -120,6 +120,11 @@ impl Core {
         self.notes.process.as_ref()
     }
 
+    /// How many bytes of a segment, from the first on, can be had: fewer than are stored in a file that was cut off.
+    pub fn present(&self, segment: &Segment) -> u64 {
+        segment.stored.min(self.length.saturating_sub(segment.offset))
+    }
+
     /// How many bytes are missing at the end of the file, if it was cut off.
     pub fn missing(&self) -> Option<u64> {
         let ends = self.segments.iter().map(|segment| segment.offset.saturating_add(segment.stored));

@@ -116,6 +116,8 @@ fn a_core_that_was_cut_off_says_how_much_is_missing() {
     let whole = synthetic(8, ByteOrder::Little);
     let core = open(&whole[..whole.len() - 0x80]).unwrap();
     assert_eq!(core.missing(), Some(0x80));
+    let writable = core.segments().iter().find(|segment| segment.writable).unwrap();
+    assert_eq!((writable.stored, core.present(writable)), (0x100, 0x80));
     assert_eq!(core.read_u8(0x2007f).unwrap(), 0x7f);
     assert!(core.read_u8(0x20080).unwrap_err().to_string().contains("cut off"));
 }
