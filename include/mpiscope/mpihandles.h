@@ -475,7 +475,7 @@ struct mpidbg_request_extra_info_t {
     uint64_t rx_completed_ns;
     int64_t rx_actual_source;          /* of a complete receive, else -1 */
     int64_t rx_actual_tag;
-    uint64_t rx_bytes;
+    uint64_t rx_bytes;                 /* all ones: the library did not say how many were received */
     uint64_t rx_starts;
     int64_t rx_send_dest;              /* of a send and receive, else -1 */
     int64_t rx_send_tag;

@@ -190,8 +190,8 @@ class CoreFrameText(Record):
 class CoreLastMessage(Record):
     """A message of the ledger."""
 
-    #: Its bytes.
-    bytes: int
+    #: Its bytes, if they are known.
+    bytes: Optional[int]
     #: The communicator, if it still lives.
     comm: Optional[str]
     #: Whether the program knew of its completion.
@@ -228,8 +228,8 @@ class CorePendingRequest(Record):
     age_s: Optional[float]
     #: Address of the buffer.
     buffer: str
-    #: Bytes of the message: sent, or received once complete.
-    bytes: int
+    #: Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    bytes: Optional[int]
     #: Whether ``MPI_Cancel`` was called for it.
     cancelled: bool
     #: Whether it is point-to-point, of a file, …
@@ -1062,8 +1062,8 @@ class InspectOne(Record):
     brief: str
     #: Address of the buffer.
     buffer: Optional[str]
-    #: Bytes of the message: sent, or received once complete.
-    bytes: Optional[int]
+    #: Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    bytes: Any
     #: Calls on it that threads are in.
     calls: Optional[Rows[InspectOpenCall]]
     #: Whether ``MPI_Cancel`` was called for it.
@@ -1381,8 +1381,8 @@ class InspectRequest(Record):
     active: bool
     #: Address of the buffer.
     buffer: str
-    #: Bytes of the message: sent, or received once complete.
-    bytes: int
+    #: Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    bytes: Optional[int]
     #: Whether ``MPI_Cancel`` was called for it.
     cancelled: bool
     #: Whether it is point-to-point, of a file, …
@@ -2360,6 +2360,8 @@ class ReportMessages(Record):
     posted: int
     #: Messages received.
     received: int
+    #: Of these, those whose size is not known, because the library does not say; no number of bytes has theirs.
+    received_unsized: int
     #: Messages sent.
     sent: int
     #: By size.

@@ -128,8 +128,9 @@ impl RequestKind {
 /// the first, and [`outstanding`](Self::outstanding)
 /// says how many the program has not completed.
 ///
-/// `head.life`: `MARKED` from `MPI_Request_free` of an active request until its handle is seen again for
-/// another request. `head.made_by` is the function that created the request, `head.parent` the uid of its
+/// `head.life`: `MARKED` from `MPI_Request_free` of an active request until it is known that its operation has ended, at the latest when
+/// its handle is seen again for another request. Of a receive it is known when a message that it would have taken is found by a probe or
+/// goes to a receive that was posted later. `head.made_by` is the function that created the request, `head.parent` the uid of its
 /// communicator; what made and freed it stands in the rest of the head. Ranks and tags are C's `int`s: see them as
 /// `i32`.
 ///
@@ -177,7 +178,7 @@ pub struct Request {
     pub source: W32,
     /// Complete receive: tag of the message; `MPI_ANY_TAG` if there was none, or the library did not say.
     pub actual_tag: W32,
-    /// Message: bytes sent, or received once complete.
+    /// Message: bytes sent, or received once complete; [`UNKNOWN_SIZE`] if the library did not say.
     pub bytes: W64,
     /// Receive: its place among the receives that this process posted (see [`Entry::order`]). Collective: its
     /// number on the communicator, as in [`crate::objects::Comm::collectives`] after it was entered. Collective on a file: its number
@@ -265,7 +266,7 @@ codes! {
         /// The call blocked until the operation was complete.
         BLOCKING = 128 => "blocking",
         /// The library did not report what was received: source and tag are those that the receive named (wildcards stay
-        /// what they are), the bytes are what it had room for.
+        /// what they are), the bytes [`UNKNOWN_SIZE`], unless it had room for none.
         UNTOLD = 256 => "not reported by the library",
     }
 }
@@ -363,6 +364,9 @@ impl Recent {
     }
 }
 
+/// Bytes of a message whose size nobody knows: the library did not say, or the program had freed the request.
+pub const UNKNOWN_SIZE: u64 = u64::MAX;
+
 /// Powers of two that sizes of messages are sorted into.
 pub const SIZE_CLASSES: usize = 64;
 
@@ -384,7 +388,7 @@ pub struct Traffic {
     pub sent_bytes: W64,
     /// Messages received.
     pub received: W64,
-    /// Their bytes.
+    /// Their bytes, without those of [`received_unsized`](Self::received_unsized).
     pub received_bytes: W64,
     /// Sends that were cancelled.
     pub cancelled_sends: W64,
@@ -439,7 +443,8 @@ pub struct Traffic {
     pub envelopes_sent: W64,
     /// The same of received messages, `envelopes` behind the first.
     pub envelopes_received: W64,
-    _reserved: W64,
+    /// Messages received whose size is not known ([`UNKNOWN_SIZE`]): they count in `received`, and not in bytes and sizes.
+    pub received_unsized: W64,
     /// Messages sent, by [`size_class`].
     pub sent_sizes: [W64; SIZE_CLASSES],
     /// Messages received, by [`size_class`].

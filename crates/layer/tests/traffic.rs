@@ -12,7 +12,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use mpiscope_image::layout::{Loss, SectionKind};
 use mpiscope_image::objects::{Comm, Flag, Life};
-use mpiscope_image::traffic::{Entry, EntryFlag, Peer, Request, RequestKind, Traffic, size_class};
+use mpiscope_image::traffic::{
+    Entry, EntryFlag, Peer, Request, RequestKind, Traffic, UNKNOWN_SIZE, size_class,
+};
 use mpiscope_image::{Image, W64};
 use mpiscope_testkit::mpi::{self, Library};
 use mpiscope_testkit::{paths, run};
@@ -38,7 +40,9 @@ fn truth(path: &Path) -> Result<Truth> {
         match words[..] {
             ["comm", name, handle, n] => truth.comms.push((name.to_owned(), handle.parse()?, n.parse()?)),
             [kind @ ("send" | "recv"), comm, peer, tag, bytes] => {
-                let message = (comm.parse()?, peer.parse()?, tag.parse()?, bytes.parse()?);
+                // Negative: nobody says.
+                let bytes = u64::try_from(bytes.parse::<i64>()?).unwrap_or(UNKNOWN_SIZE);
+                let message = (comm.parse()?, peer.parse()?, tag.parse()?, bytes);
                 if kind == "send" { truth.sent.push(message) } else { truth.received.push(message) }
             }
             [name, number] => {
@@ -102,9 +106,13 @@ fn same(what: &str, seen: u64, expected: u64) -> Result<()> {
     Ok(())
 }
 
+fn is_known(message: &Message) -> bool {
+    message.3 != UNKNOWN_SIZE
+}
+
 fn histogram(what: &str, classes: &[W64], messages: &[Message]) -> Result<()> {
     for (class, word) in classes.iter().enumerate() {
-        let expected = messages.iter().filter(|m| size_class(m.3) == class).count() as u64;
+        let expected = messages.iter().filter(|m| is_known(m) && size_class(m.3) == class).count() as u64;
         same(&format!("messages {what} of size class {class}"), word.get(), expected)?;
     }
     Ok(())
@@ -115,12 +123,14 @@ fn compare(truth: &Truth, seen: &Seen) -> Result<()> {
     // First, because it says which message differs.
     compare_ledgers(truth, seen)?;
     let totals = &seen.totals;
-    let sum = |messages: &[Message]| messages.iter().map(|m| m.3).sum::<u64>();
+    let sum = |messages: &[Message]| messages.iter().filter(|m| is_known(m)).map(|m| m.3).sum::<u64>();
+    let unknown = truth.received.iter().filter(|m| !is_known(m)).count();
     let count = |name: &str| truth.counts.get(name).copied().unwrap_or(u64::MAX);
     same("messages sent", totals.sent.get(), truth.sent.len() as u64)?;
     same("bytes sent", totals.sent_bytes.get(), sum(&truth.sent))?;
     same("messages received", totals.received.get(), truth.received.len() as u64)?;
     same("bytes received", totals.received_bytes.get(), sum(&truth.received))?;
+    same("messages of unknown size", totals.received_unsized.get(), unknown as u64)?;
     same("cancelled receives", totals.cancelled_receives.get(), count("cancelled"))?;
     same("probe hits", totals.probe_hits.get(), count("probes"))?;
     same("receives posted ever", totals.posted_ever.get(), count("posted"))?;
@@ -145,7 +155,7 @@ fn compare_peers(truth: &Truth, seen: &Seen) -> Result<()> {
         for (comm, peer, _, bytes) in list {
             let counts = expected.entry((*comm, *peer)).or_default();
             counts[at] += 1;
-            counts[at + 1] += bytes;
+            counts[at + 1] += if *bytes == UNKNOWN_SIZE { 0 } else { *bytes };
         }
     }
     for (handle, peers) in &seen.peers {
@@ -242,9 +252,11 @@ fn compare_sides(all: &[Seen]) -> Result<u64> {
                     ensure!(sent.keys().eq(received.keys()), "{a} to {b} on {handle:#x}: tags differ");
                     for (tag, sent) in &sent {
                         let received = &received[tag];
-                        let sizes = |list: &[&Entry]| list.iter().map(|e| e.bytes.get()).collect::<Vec<_>>();
-                        ensure!(sizes(sent) == sizes(received), "{a} to {b} on {handle:#x} tag {tag}");
+                        ensure!(sent.len() == received.len(), "{a} to {b} on {handle:#x} tag {tag}");
                         for (sent, received) in sent.iter().zip(received) {
+                            let size = received.bytes.get();
+                            let fits = size == UNKNOWN_SIZE || size == sent.bytes.get();
+                            ensure!(fits, "{a} to {b} on {handle:#x} tag {tag}: {size} bytes received");
                             ensure!(
                                 sent.posted.get() < received.completed.get(),
                                 "{a} to {b} on {handle:#x} tag {tag}: received before it was sent"

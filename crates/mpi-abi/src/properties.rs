@@ -220,8 +220,10 @@ impl Flags {
     pub const ALIKE: Flags = Flags(1 << 8);
     /// The same, the root left out: it may pass `MPI_IN_PLACE`.
     pub const LEAVES_ALIKE: Flags = Flags(1 << 9);
+    /// Programs call it in loops.
+    pub const FREQUENT: Flags = Flags(1 << 10);
 
-    const NAMES: [(Flags, &'static str); 10] = [
+    const NAMES: [(Flags, &'static str); 11] = [
         (Flags::C, "c"),
         (Flags::HAS_C, "has_c"),
         (Flags::UNTRACED, "untraced"),
@@ -232,6 +234,7 @@ impl Flags {
         (Flags::POLLING, "polling"),
         (Flags::ALIKE, "alike"),
         (Flags::LEAVES_ALIKE, "leaves_alike"),
+        (Flags::FREQUENT, "frequent"),
     ];
 
     /// Both.

@@ -9,6 +9,7 @@ use mpiscope_debug_interfaces::extended::{
 };
 use mpiscope_debug_interfaces::handles::code;
 use mpiscope_debug_interfaces::mqs::{ImageInfo, MqsImage, MqsProcess, ProcessInfo, TAddr};
+use mpiscope_image::traffic::UNKNOWN_SIZE;
 use mpiscope_job::objects::{
     Communicator, Datatype, Errhandler, File, Group, Info, Keyval, Kind, Message, Op, Reader, Request,
     Session, Topology, Window,
@@ -229,7 +230,7 @@ fn request(reader: &Reader<'_, Seen<'_>>, handle: TAddr, _: &mut Allocations) ->
         rx_completed_ns: completed.1,
         rx_actual_source: source,
         rx_actual_tag: tag,
-        rx_bytes: model.bytes,
+        rx_bytes: model.bytes.unwrap_or(UNKNOWN_SIZE),
         rx_starts: model.starts,
         rx_send_dest: dest,
         rx_send_tag: send_tag,

@@ -24,6 +24,8 @@
 enum { WORLD, WILD, REVERSED, HALVES, COMMS };
 enum { SEND, BSEND, SSEND, RSEND, ISEND, IBSEND, ISSEND, IRSEND, SEND_INIT, ISEND_FREE, SEND_MODES };
 enum { IRECV, RECV_INIT, POSTED, RECV = POSTED, MRECV, IMRECV, PROBE, IPROBE, RECV_MODES };
+/* Bytes of a message, or that there was none. */
+enum { UNKNOWN = -2, NONE = -1 };
 enum { MOST = 24, UNIQUE = 1000, BUFFERED = 4096 };
 
 struct message { int comm, from, to, tag, bytes, send, recv, any; };
@@ -80,7 +82,7 @@ static void note_send(int comm, int peer, int tag, long bytes)
 static int post(void)
 {
     received = realloc(received, (receives + 1) * sizeof *received);
-    received[receives] = (struct done){ 0, -1, -1, -1 };
+    received[receives] = (struct done){ 0, -1, -1, NONE };
     return (int)receives++;
 }
 
@@ -368,13 +370,44 @@ static void exchange(void)
     MPI_Irecv(in, n, MPI_BYTE, MPI_PROC_NULL, 1, comms[WORLD], &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 #ifdef HAVE_ISENDRECV
-    /* As many bytes as there is room for: MPICH does not tell how many there were. */
-    note_send(WORLD, right, 52, 64);
+    /* Fewer bytes than there is room for: Open MPI alone says how many there were. */
+    note_send(WORLD, right, 52, n);
     order = post();
-    MPI_Isendrecv(out, 64, MPI_BYTE, right, 52, in, 64, MPI_BYTE, left, 52, comms[WORLD], &request);
+    MPI_Isendrecv(out, n, MPI_BYTE, right, 52, in, 64, MPI_BYTE, left, 52, comms[WORLD], &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    note_receive(order, WORLD, left, 52, 64);
+#ifdef OPEN_MPI
+    note_receive(order, WORLD, left, 52, n);
+#else
+    note_receive(order, WORLD, left, 52, UNKNOWN);
 #endif
+#endif
+}
+
+/* Receives that are freed before their message comes: that they have had it shows a later one, which another receive gets. */
+static void abandon(void)
+{
+    static char out[8], in[3][8];
+    static const int tags[] = { 53, 54 };
+    MPI_Request request;
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    for (int i = 0; i < 2; i++) {
+        int abandoned = post();
+        MPI_Irecv(in[i], 8, MPI_BYTE, left, tags[i], comms[WORLD], &request);
+        MPI_Request_free(&request);
+        barrier();
+        for (int nth = 0; nth < 2; nth++) {
+            note_send(WORLD, right, tags[i], 8);
+            MPI_Send(out, 8, MPI_BYTE, right, tags[i], comms[WORLD]);
+        }
+        if (i) {
+            MPI_Probe(left, tags[i], comms[WORLD], MPI_STATUS_IGNORE);
+            probes++;
+        }
+        int order = post();
+        MPI_Recv(in[2], 8, MPI_BYTE, left, tags[i], comms[WORLD], MPI_STATUS_IGNORE);
+        note_receive(abandoned, WORLD, left, tags[i], UNKNOWN);
+        note_receive(order, WORLD, left, tags[i], 8);
+    }
 }
 
 #ifdef HAVE_PARTITIONED
@@ -446,7 +479,7 @@ static void write_ledger(const char *name)
     for (long i = 0; i < sends; i++)
         fprintf(file, "send %llu %d %d %ld\n", (unsigned long long)sent[i].comm, sent[i].peer, sent[i].tag, sent[i].bytes);
     for (long i = 0; i < receives; i++)
-        if (received[i].bytes >= 0)
+        if (received[i].bytes != NONE)
             fprintf(file, "recv %llu %d %d %ld\n", (unsigned long long)received[i].comm, received[i].peer,
                     received[i].tag, received[i].bytes);
     fprintf(file, "cancelled %ld\nprobes %ld\nready %ld\narrived %ld\nposted %ld\n", cancelled, probes, ready, arrived, receives);
@@ -480,6 +513,7 @@ int main(int argc, char **argv)
         round_of_messages();
         cancel_some();
         exchange();
+        abandon();
         collect();
 #ifdef HAVE_PARTITIONED
         partitions();

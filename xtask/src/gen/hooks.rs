@@ -20,23 +20,6 @@ const HEAD: &str = "\
 
 ";
 
-/// Functions that programs call most often: their hooks are not shared, which would cost each call some instructions.
-const OWN: &[&str] = &[
-    "MPI_Accumulate",
-    "MPI_Allgather",
-    "MPI_Allreduce",
-    "MPI_Alltoall",
-    "MPI_Bcast",
-    "MPI_Get",
-    "MPI_Irecv",
-    "MPI_Isend",
-    "MPI_Put",
-    "MPI_Recv",
-    "MPI_Reduce",
-    "MPI_Send",
-    "MPI_Sendrecv",
-];
-
 /// The hooks of all functions whose hook is not written by hand: a `hook!` or `rare_hook!` for each that does something of its own,
 /// a `look_up_hook!` for each function that only looks something up.
 pub fn hooks(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
@@ -46,7 +29,7 @@ pub fn hooks(rows: &[Row], kinds: &Kinds, overlay: &Overlay) -> Result<String> {
         .filter(|row| !looks_up(row, overlay))
         .map(|row| hook(row, kinds, overlay))
         .collect::<Result<_>>()?;
-    for (hook, also) in sharing::groups(&hooks, OWN) {
+    for (hook, also) in sharing::groups(&hooks, has_its_own) {
         text.push_str(&written(hook, &also));
     }
     look_ups(&mut text, rows().filter(|row| looks_up(row, overlay)), kinds, overlay)?;
@@ -103,12 +86,13 @@ fn look_ups<'a>(
     let hooks: Vec<Hook> = rows
         .map(|row| Hook::called(row, kinds, vec![("note", note(row, overlay))]))
         .collect::<Result<_>>()?;
-    for (first, also) in sharing::groups(&hooks, &[]) {
+    for (first, also) in sharing::groups(&hooks, |_| false) {
         let recorded = format!("recorded_{}", first.row.name);
         for hook in std::iter::once(first).chain(also) {
             let params = list(hook.arguments.iter().map(|a| format!("{}: {}", a.name, a.own)));
             let passed = list(hook.arguments.iter().map(passed));
             let _ = writeln!(text, "look_up_hook! {{\n    {} ({params})", hook.row.name);
+            let _ = writeln!(text, "    frequent {}", hook.row.has("frequent"));
             let _ = writeln!(text, "    note {}", braces(&hook.blocks[0].1));
             let _ = writeln!(text, "    recorded {recorded} ({passed})\n}}");
         }
@@ -141,7 +125,12 @@ fn looks_up(row: &Row, overlay: &Overlay) -> bool {
     row.has("lookup") && !extra && notes::bytes(row, overlay).is_empty()
 }
 
-/// Whether programs call the function often and it may return at once, so that every instruction of its hook counts: messages,
+/// Whether the hook is not shared, which would cost each call some instructions. Large counts are rare.
+fn has_its_own(row: &Row) -> bool {
+    row.has("frequent") && !row.has("c")
+}
+
+/// Whether programs may call the function often and it may return at once, so that every instruction of its hook counts: messages,
 /// their completion, data of collectives, one-sided communication, and what only looks up.
 fn is_frequent(row: &Row) -> bool {
     let p = &row.properties;

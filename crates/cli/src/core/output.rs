@@ -208,11 +208,9 @@ fn messages(postmortem: &Postmortem) -> Vec<String> {
         let way = if message.sent { "sent to" } else { "received from" };
         let comm = message.comm.as_ref().map_or_else(String::new, |comm| format!(" on {comm}"));
         let open = if message.complete { "" } else { ", not known to be complete" };
-        let (peer, tag, bytes) = (message.peer, message.tag, message.bytes);
-        format!(
-            "  {:.3} s after the start: {way} {peer} tag {tag}{comm}, {bytes} bytes{open}",
-            message.seconds
-        )
+        let (peer, tag) = (message.peer, message.tag);
+        let bytes = message.bytes.map_or_else(|| "size unknown".to_owned(), |bytes| format!("{bytes} bytes"));
+        format!("  {:.3} s after the start: {way} {peer} tag {tag}{comm}, {bytes}{open}", message.seconds)
     }));
     lines
 }

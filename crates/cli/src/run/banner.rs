@@ -269,7 +269,14 @@ pub fn at_rank(extreme: &Extreme) -> String {
 
 fn totals(report: &JobReport) -> String {
     let [all, sent, received] = [report.bytes, report.sent, report.received].map(render::bytes);
-    format!("  {all} moved by all calls: {sent} out, {received} in   lost records: {}", report.lost)
+    let unsized_ones = match report.sections.messages.received_unsized {
+        0 => String::new(),
+        some => format!(" without {some} messages of unknown size"),
+    };
+    format!(
+        "  {all} moved by all calls: {sent} out, {received} in{unsized_ones}   lost records: {}",
+        report.lost
+    )
 }
 
 /// What was lost, a line for each kind: how much, on which ranks, why.

@@ -99,6 +99,16 @@ pub const TOTALS: &[Total] = &[
             records.traffic.and_then(|t| t.received_sizes.get(class)).map_or(0, |n| n.get())
         },
     },
+    Total {
+        name: "mpiscope_messages_received_unsized",
+        desc: "Messages received whose size is not known: by MPI_Isendrecv on MPICH and Intel MPI, whose status does not say, \
+               and by receives whose request the program had freed. They count as messages, and not in bytes and sizes. Costs \
+               nothing beyond the recording of objects",
+        subject: Subject::Messages,
+        elements: Elements::Single,
+        needs: Recording::OBJECTS,
+        value: |records, _| records.traffic.map_or(0, |t| t.received_unsized.get()),
+    },
 ];
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::reference::Reference;
 use crate::call_fields::of_request;
 use mpi_abi::{Fields, Role, constant};
 use mpiscope_image::objects::{Flag, Head};
-use mpiscope_image::traffic::{self, RequestKind};
+use mpiscope_image::traffic::{self, RequestKind, UNKNOWN_SIZE};
 use mpiscope_image::{Source, W64};
 use serde::Serialize;
 use std::mem::offset_of;
@@ -72,8 +72,8 @@ pub struct Request {
     /// Of a complete receive: who sent and with which tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<(i64, i64)>,
-    /// Bytes of the message: sent, or received once complete.
-    pub bytes: u64,
+    /// Bytes of the message: sent, or received once complete; none if the library did not say how many it received.
+    pub bytes: Option<u64>,
     /// Error code of the operation.
     pub error: u32,
     /// How often it was started.
@@ -189,7 +189,8 @@ impl Build for Request {
             start: start(reader, &common, record),
             completion: if shared { None } else { completion(reader, &common, record) },
             received: receives.then(|| (signed(record.source.get()), signed(record.actual_tag.get()))),
-            bytes: of(message && !several && (!code.receives() || both || complete), &record.bytes),
+            bytes: Some(of(message && !several && (!code.receives() || both || complete), &record.bytes))
+                .filter(|bytes| *bytes != UNKNOWN_SIZE),
             error: if complete { record.error.get() } else { 0 },
             starts: of(persistent || shared, &record.starts),
             several,

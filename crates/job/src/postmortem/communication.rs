@@ -6,7 +6,7 @@ use crate::rank::Rank;
 use mpiscope_image::Source;
 use mpiscope_image::layout::SectionKind;
 use mpiscope_image::objects::{Flag, Head, Life};
-use mpiscope_image::traffic::{Entry, Traffic};
+use mpiscope_image::traffic::{Entry, Traffic, UNKNOWN_SIZE};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -36,8 +36,8 @@ pub struct LastMessage {
     pub peer: i32,
     /// Its tag.
     pub tag: i32,
-    /// Its bytes.
-    pub bytes: u64,
+    /// Its bytes, if they are known.
+    pub bytes: Option<u64>,
     /// The communicator, if it still lives.
     pub comm: Option<String>,
     /// Whether the program knew of its completion.
@@ -101,7 +101,7 @@ fn read<S: Source>(rank: &Rank<'_, S>) -> Option<Vec<LastMessage>> {
                 sent,
                 peer: entry.peer.get().cast_signed(),
                 tag: entry.tag.get().cast_signed(),
-                bytes: entry.bytes.get(),
+                bytes: Some(entry.bytes.get()).filter(|bytes| *bytes != UNKNOWN_SIZE),
                 comm: comms.get(&entry.comm.get()).cloned(),
                 complete: entry.completed.get() != 0,
                 seconds: began.saturating_sub(process.clock.start_ns()) as f64 / 1e9,

@@ -17,6 +17,8 @@ const MOST_FILES: usize = 1 << 12;
 pub struct Facts {
     /// Messages by size class, sent and received.
     pub sizes: Vec<[u64; 2]>,
+    /// Messages received whose size is not known.
+    pub unsized_messages: u64,
     /// Messages at this moment and at most.
     pub levels: Levels,
     /// Files, also closed ones.
@@ -73,6 +75,7 @@ impl Facts {
         let traffic = totals.first().map(|snapshot| &snapshot.value);
         Self {
             sizes: traffic.map(sizes).unwrap_or_default(),
+            unsized_messages: traffic.map_or(0, |traffic| traffic.received_unsized.get()),
             levels: traffic.map(levels).unwrap_or_default(),
             files: Vec::new(),
             call_sites: RankSites::default(),

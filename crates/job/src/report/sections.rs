@@ -114,6 +114,8 @@ pub struct Messages {
     pub sent: u64,
     /// Messages received.
     pub received: u64,
+    /// Of these, those whose size is not known, because the library does not say; no number of bytes has theirs.
+    pub received_unsized: u64,
     /// By size.
     pub sizes: Vec<SizeClass>,
     /// Operations under way when the report was made.
@@ -321,6 +323,7 @@ fn messages(parts: &[Part<'_>]) -> Messages {
         all.pending = all.pending.saturating_add(levels.pending);
         all.posted = all.posted.saturating_add(levels.posted);
         all.matched = all.matched.saturating_add(levels.matched);
+        all.received_unsized = all.received_unsized.saturating_add(part.facts.unsized_messages);
         all.most_pending.see(levels.pending_high, part);
         all.most_posted.see(levels.posted_high, part);
         classes.resize(classes.len().max(part.facts.sizes.len()), [0, 0]);
@@ -328,6 +331,7 @@ fn messages(parts: &[Part<'_>]) -> Messages {
             *sum = [sum[0].saturating_add(*sent), sum[1].saturating_add(*received)];
         }
     }
+    all.received = all.received_unsized;
     for (class, [sent, received]) in classes.into_iter().enumerate() {
         all.sent = all.sent.saturating_add(sent);
         all.received = all.received.saturating_add(received);

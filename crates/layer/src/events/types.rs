@@ -95,7 +95,11 @@ const ELEMENTS: &[(&str, &str)] = &[
     ("function", "the MPI function, an item of the enumeration mpiscope_function"),
     ("thread", "the kernel's number of the thread"),
     ("caller", "address behind the call in the program; from 2^63 on it stands for a line of Python"),
-    ("bytes", "how many bytes, by the call's arguments; of what was received where a message arrived"),
+    (
+        "bytes",
+        "how many bytes, by the call's arguments; of what was received where a message arrived, 2^64 - 1 if the library does not \
+         say how many those were",
+    ),
     ("duration", "ticks of the source that the call took"),
     ("code", "the error code"),
     ("class", "its error class"),

@@ -1262,7 +1262,7 @@ hook! {
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
-    after { traffic::probes::probed(source, traffic::probes::flag(flag)), traffic::polling::asked(traffic::probes::flag(flag)) }
+    after { traffic::probes::probed((source, tag), comm, traffic::probes::flag(flag), status), traffic::polling::asked(traffic::probes::flag(flag)) }
 }
 hook! {
     sizes inlined
@@ -1563,7 +1563,7 @@ hook! {
     note { object: comm, peer: source, tag: tag }
     bytes { }
     before { }
-    after { traffic::probes::probed(source, 1) }
+    after { traffic::probes::probed((source, tag), comm, 1, status) }
 }
 rare_hook! {
     MPI_Psend_init (buf: *const c_void, partitions: c_int, count: i64, datatype: A::Handle, dest: c_int, tag: c_int, comm: A::Handle, info: usize, request: *mut A::Handle)
@@ -2496,21 +2496,25 @@ hook! {
 }
 look_up_hook! {
     MPI_Address (location: *const c_void, address: *mut i64)
+    frequent false
     note { }
     recorded recorded_MPI_Address (location, address.cast_const().cast())
 }
 look_up_hook! {
     MPI_Get_address (location: *const c_void, address: *mut i64)
+    frequent true
     note { }
     recorded recorded_MPI_Address (location, address.cast_const().cast())
 }
 look_up_hook! {
     MPI_Get_processor_name (name: *mut c_char, resultlen: *mut c_int)
+    frequent false
     note { }
     recorded recorded_MPI_Address (name.cast_const().cast(), resultlen.cast_const().cast())
 }
 look_up_hook! {
     MPI_Test_cancelled (status: *mut c_void, flag: *mut c_int)
+    frequent true
     note { }
     recorded recorded_MPI_Address (status.cast_const().cast(), flag.cast_const().cast())
 }
@@ -2520,16 +2524,19 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Attr_get (comm: A::Handle, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Attr_get (comm, keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
 }
 look_up_hook! {
     MPI_Comm_get_attr (comm: A::Handle, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    frequent true
     note { object: comm }
     recorded recorded_MPI_Attr_get (comm, comm_keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
 }
 look_up_hook! {
     MPI_Win_get_attr (win: A::Handle, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    frequent false
     note { object: win }
     recorded recorded_MPI_Attr_get (win, win_keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
 }
@@ -2539,11 +2546,13 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Cart_coords (comm: A::Handle, rank: c_int, maxdims: c_int, coords: *mut c_int)
+    frequent true
     note { object: comm, peer: rank }
     recorded recorded_MPI_Cart_coords (comm, rank, maxdims, coords.cast_const().cast())
 }
 look_up_hook! {
     MPI_Graph_neighbors (comm: A::Handle, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int)
+    frequent false
     note { object: comm, peer: rank }
     recorded recorded_MPI_Cart_coords (comm, rank, maxneighbors, neighbors.cast_const().cast())
 }
@@ -2553,16 +2562,19 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Cart_get (comm: A::Handle, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cart_get (comm, maxdims, dims.cast_const().cast(), periods.cast_const().cast(), coords.cast_const().cast())
 }
 look_up_hook! {
     MPI_Cart_map (comm: A::Handle, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cart_get (comm, ndims, dims.cast(), periods.cast(), newrank.cast_const().cast())
 }
 look_up_hook! {
     MPI_Graph_map (comm: A::Handle, nnodes: c_int, index: *const c_int, edges: *const c_int, newrank: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cart_get (comm, nnodes, index.cast(), edges.cast(), newrank.cast_const().cast())
 }
@@ -2572,21 +2584,25 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Cart_rank (comm: A::Handle, coords: *const c_int, rank: *mut c_int)
+    frequent true
     note { object: comm }
     recorded recorded_MPI_Cart_rank (comm, coords.cast(), rank.cast_const().cast())
 }
 look_up_hook! {
     MPI_Comm_get_name (comm: A::Handle, comm_name: *mut c_char, resultlen: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cart_rank (comm, comm_name.cast_const().cast(), resultlen.cast_const().cast())
 }
 look_up_hook! {
     MPI_Graphdims_get (comm: A::Handle, nnodes: *mut c_int, nedges: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cart_rank (comm, nnodes.cast_const().cast(), nedges.cast_const().cast())
 }
 look_up_hook! {
     MPI_Win_get_name (win: A::Handle, win_name: *mut c_char, resultlen: *mut c_int)
+    frequent false
     note { object: win }
     recorded recorded_MPI_Cart_rank (win, win_name.cast_const().cast(), resultlen.cast_const().cast())
 }
@@ -2596,11 +2612,13 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Cart_shift (comm: A::Handle, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cart_shift (comm, direction, disp, rank_source.cast_const().cast(), rank_dest.cast_const().cast())
 }
 look_up_hook! {
     MPI_Graph_get (comm: A::Handle, maxindex: c_int, maxedges: c_int, index: *mut c_int, edges: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cart_shift (comm, maxindex, maxedges, index.cast_const().cast(), edges.cast_const().cast())
 }
@@ -2610,46 +2628,55 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Cartdim_get (comm: A::Handle, ndims: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cartdim_get (comm, ndims.cast_const().cast())
 }
 look_up_hook! {
     MPI_Comm_rank (comm: A::Handle, rank: *mut c_int)
+    frequent true
     note { object: comm }
     recorded recorded_MPI_Cartdim_get (comm, rank.cast_const().cast())
 }
 look_up_hook! {
     MPI_Comm_remote_size (comm: A::Handle, size: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cartdim_get (comm, size.cast_const().cast())
 }
 look_up_hook! {
     MPI_Comm_size (comm: A::Handle, size: *mut c_int)
+    frequent true
     note { object: comm }
     recorded recorded_MPI_Cartdim_get (comm, size.cast_const().cast())
 }
 look_up_hook! {
     MPI_Comm_test_inter (comm: A::Handle, flag: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cartdim_get (comm, flag.cast_const().cast())
 }
 look_up_hook! {
     MPI_Group_rank (group: A::Handle, rank: *mut c_int)
+    frequent true
     note { object: group }
     recorded recorded_MPI_Cartdim_get (group, rank.cast_const().cast())
 }
 look_up_hook! {
     MPI_Group_size (group: A::Handle, size: *mut c_int)
+    frequent true
     note { object: group }
     recorded recorded_MPI_Cartdim_get (group, size.cast_const().cast())
 }
 look_up_hook! {
     MPI_Info_get_nkeys (info: A::Handle, nkeys: *mut c_int)
+    frequent false
     note { object: info }
     recorded recorded_MPI_Cartdim_get (info, nkeys.cast_const().cast())
 }
 look_up_hook! {
     MPI_Topo_test (comm: A::Handle, status: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Cartdim_get (comm, status.cast_const().cast())
 }
@@ -2659,16 +2686,19 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Comm_compare (comm1: A::Handle, comm2: A::Handle, result: *mut c_int)
+    frequent false
     note { object: comm1 }
     recorded recorded_MPI_Comm_compare (comm1, comm2, result.cast_const().cast())
 }
 look_up_hook! {
     MPI_Group_compare (group1: A::Handle, group2: A::Handle, result: *mut c_int)
+    frequent false
     note { object: group1 }
     recorded recorded_MPI_Comm_compare (group1, group2, result.cast_const().cast())
 }
 look_up_hook! {
     MPI_Session_get_num_psets (session: A::Handle, info: A::Handle, npset_names: *mut c_int)
+    frequent false
     note { object: session }
     recorded recorded_MPI_Comm_compare (session, info, npset_names.cast_const().cast())
 }
@@ -2678,11 +2708,13 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Dims_create (nnodes: c_int, ndims: c_int, dims: *mut c_int)
+    frequent false
     note { }
     recorded recorded_MPI_Dims_create (nnodes, ndims, dims.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_match_size (typeclass: c_int, size: c_int, datatype: *mut A::Handle)
+    frequent false
     note { }
     recorded recorded_MPI_Dims_create (typeclass, size, datatype.cast_const().cast())
 }
@@ -2692,6 +2724,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Dist_graph_neighbors (comm: A::Handle, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Dist_graph_neighbors (comm, maxindegree, sources.cast_const().cast(), sourceweights.cast_const().cast(), maxoutdegree, destinations.cast_const().cast(), destweights.cast_const().cast())
 }
@@ -2701,11 +2734,13 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Dist_graph_neighbors_count (comm: A::Handle, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int)
+    frequent false
     note { object: comm }
     recorded recorded_MPI_Dist_graph_neighbors_count (comm, indegree.cast_const().cast(), outdegree.cast_const().cast(), weighted.cast_const().cast())
 }
 look_up_hook! {
     MPI_Info_get_valuelen (info: A::Handle, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int)
+    frequent false
     note { object: info }
     recorded recorded_MPI_Dist_graph_neighbors_count (info, key.cast(), valuelen.cast_const().cast(), flag.cast_const().cast())
 }
@@ -2715,6 +2750,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Error_class (errorcode: c_int, errorclass: *mut c_int)
+    frequent false
     note { }
     recorded recorded_MPI_Error_class (errorcode, errorclass.cast_const().cast())
 }
@@ -2724,6 +2760,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Error_string (errorcode: c_int, string: *mut c_char, resultlen: *mut c_int)
+    frequent false
     note { }
     recorded recorded_MPI_Error_string (errorcode, string.cast_const().cast(), resultlen.cast_const().cast())
 }
@@ -2733,16 +2770,19 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_File_get_amode (fh: usize, amode: *mut c_int)
+    frequent false
     note { object: fh }
     recorded recorded_MPI_File_get_amode (fh, amode.cast_const().cast())
 }
 look_up_hook! {
     MPI_File_get_atomicity (fh: usize, flag: *mut c_int)
+    frequent false
     note { object: fh }
     recorded recorded_MPI_File_get_amode (fh, flag.cast_const().cast())
 }
 look_up_hook! {
     MPI_File_get_position (fh: usize, offset: *mut i64)
+    frequent false
     note { object: fh }
     recorded recorded_MPI_File_get_amode (fh, offset.cast_const().cast())
 }
@@ -2752,6 +2792,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_File_get_byte_offset (fh: usize, offset: i64, disp: *mut i64)
+    frequent false
     note { object: fh }
     recorded recorded_MPI_File_get_byte_offset (fh, offset, disp.cast_const().cast())
 }
@@ -2761,11 +2802,13 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_File_get_type_extent (fh: usize, datatype: A::Handle, extent: *mut i64)
+    frequent false
     note { object: fh, datatype: datatype }
     recorded recorded_MPI_File_get_type_extent (fh, datatype, extent.cast_const().cast())
 }
 look_up_hook! {
     MPI_File_get_type_extent_c (fh: usize, datatype: A::Handle, extent: *mut i64)
+    frequent false
     note { object: fh, datatype: datatype }
     recorded recorded_MPI_File_get_type_extent (fh, datatype, extent.cast_const().cast())
 }
@@ -2775,21 +2818,25 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Finalized (flag: *mut c_int)
+    frequent true
     note { }
     recorded recorded_MPI_Finalized (flag.cast_const().cast())
 }
 look_up_hook! {
     MPI_Initialized (flag: *mut c_int)
+    frequent true
     note { }
     recorded recorded_MPI_Finalized (flag.cast_const().cast())
 }
 look_up_hook! {
     MPI_Is_thread_main (flag: *mut c_int)
+    frequent false
     note { }
     recorded recorded_MPI_Finalized (flag.cast_const().cast())
 }
 look_up_hook! {
     MPI_Query_thread (provided: *mut c_int)
+    frequent false
     note { }
     recorded recorded_MPI_Finalized (provided.cast_const().cast())
 }
@@ -2799,26 +2846,31 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Get_count (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
 }
 look_up_hook! {
     MPI_Get_count_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
 }
 look_up_hook! {
     MPI_Get_elements (status: *mut c_void, datatype: A::Handle, count: *mut c_int)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
 }
 look_up_hook! {
     MPI_Get_elements_c (status: *mut c_void, datatype: A::Handle, count: *mut i64)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
 }
 look_up_hook! {
     MPI_Get_elements_x (status: *mut c_void, datatype: A::Handle, count: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Get_count (status.cast_const().cast(), datatype, count.cast_const().cast())
 }
@@ -2828,6 +2880,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Graph_neighbors_count (comm: A::Handle, rank: c_int, nneighbors: *mut c_int)
+    frequent false
     note { object: comm, peer: rank }
     recorded recorded_MPI_Graph_neighbors_count (comm, rank, nneighbors.cast_const().cast())
 }
@@ -2837,6 +2890,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Group_translate_ranks (group1: A::Handle, n: c_int, ranks1: *const c_int, group2: A::Handle, ranks2: *mut c_int)
+    frequent false
     note { object: group1 }
     recorded recorded_MPI_Group_translate_ranks (group1, n, ranks1.cast(), group2, ranks2.cast_const().cast())
 }
@@ -2846,6 +2900,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Info_get (info: A::Handle, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int)
+    frequent false
     note { object: info }
     recorded recorded_MPI_Info_get (info, key.cast(), valuelen, value.cast_const().cast(), flag.cast_const().cast())
 }
@@ -2855,6 +2910,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Info_get_nthkey (info: A::Handle, n: c_int, key: *mut c_char)
+    frequent false
     note { object: info }
     recorded recorded_MPI_Info_get_nthkey (info, n, key.cast_const().cast())
 }
@@ -2864,6 +2920,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Info_get_string (info: A::Handle, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int)
+    frequent false
     note { object: info }
     recorded recorded_MPI_Info_get_string (info, key.cast(), buflen.cast_const().cast(), value.cast_const().cast(), flag.cast_const().cast())
 }
@@ -2873,6 +2930,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Op_commutative (op: A::Handle, commute: *mut c_int)
+    frequent false
     note { object: op, op: op }
     recorded recorded_MPI_Op_commutative (op, commute.cast_const().cast())
 }
@@ -2882,6 +2940,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Pack_external_size (datarep: *const c_char, incount: c_int, datatype: A::Handle, size: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Pack_external_size (datarep.cast(), incount, datatype, size.cast_const().cast())
 }
@@ -2891,6 +2950,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Pack_external_size_c (datarep: *const c_char, incount: i64, datatype: A::Handle, size: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Pack_external_size_c (datarep.cast(), incount, datatype, size.cast_const().cast())
 }
@@ -2900,6 +2960,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Pack_size (incount: c_int, datatype: A::Handle, comm: A::Handle, size: *mut c_int)
+    frequent false
     note { object: comm, datatype: datatype }
     recorded recorded_MPI_Pack_size (incount, datatype, comm, size.cast_const().cast())
 }
@@ -2909,6 +2970,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Pack_size_c (incount: i64, datatype: A::Handle, comm: A::Handle, size: *mut i64)
+    frequent false
     note { object: comm, datatype: datatype }
     recorded recorded_MPI_Pack_size_c (incount, datatype, comm, size.cast_const().cast())
 }
@@ -2918,6 +2980,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Session_get_nth_pset (session: A::Handle, info: A::Handle, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char)
+    frequent false
     note { object: session }
     recorded recorded_MPI_Session_get_nth_pset (session, info, n, pset_len.cast_const().cast(), pset_name.cast_const().cast())
 }
@@ -2927,31 +2990,37 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Type_extent (datatype: A::Handle, extent: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_extent (datatype, extent.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_lb (datatype: A::Handle, displacement: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_extent (datatype, displacement.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_size (datatype: A::Handle, size: *mut c_int)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_extent (datatype, size.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_size_c (datatype: A::Handle, size: *mut i64)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_extent (datatype, size.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_size_x (datatype: A::Handle, size: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_extent (datatype, size.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_ub (datatype: A::Handle, displacement: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_extent (datatype, displacement.cast_const().cast())
 }
@@ -2961,6 +3030,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Type_get_attr (datatype: A::Handle, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_attr (datatype, type_keyval, attribute_val.cast_const().cast(), flag.cast_const().cast())
 }
@@ -2970,6 +3040,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Type_get_envelope (datatype: A::Handle, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_envelope (datatype, num_integers.cast_const().cast(), num_addresses.cast_const().cast(), num_datatypes.cast_const().cast(), combiner.cast_const().cast())
 }
@@ -2979,6 +3050,7 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Type_get_envelope_c (datatype: A::Handle, num_integers: *mut i64, num_addresses: *mut i64, num_large_counts: *mut i64, num_datatypes: *mut i64, combiner: *mut c_int)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_envelope_c (datatype, num_integers.cast_const().cast(), num_addresses.cast_const().cast(), num_large_counts.cast_const().cast(), num_datatypes.cast_const().cast(), combiner.cast_const().cast())
 }
@@ -2988,36 +3060,43 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Type_get_extent (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_extent (datatype, lb.cast_const().cast(), extent.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_get_extent_c (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
+    frequent true
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_extent (datatype, lb.cast_const().cast(), extent.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_get_extent_x (datatype: A::Handle, lb: *mut i64, extent: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_extent (datatype, lb.cast_const().cast(), extent.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_get_name (datatype: A::Handle, type_name: *mut c_char, resultlen: *mut c_int)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_extent (datatype, type_name.cast_const().cast(), resultlen.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_get_true_extent (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_extent (datatype, true_lb.cast_const().cast(), true_extent.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_get_true_extent_c (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_extent (datatype, true_lb.cast_const().cast(), true_extent.cast_const().cast())
 }
 look_up_hook! {
     MPI_Type_get_true_extent_x (datatype: A::Handle, true_lb: *mut i64, true_extent: *mut i64)
+    frequent false
     note { object: datatype, datatype: datatype }
     recorded recorded_MPI_Type_get_extent (datatype, true_lb.cast_const().cast(), true_extent.cast_const().cast())
 }
@@ -3027,11 +3106,13 @@ recorded_look_up! {
 }
 look_up_hook! {
     MPI_Win_shared_query (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut c_int, baseptr: *mut c_void)
+    frequent false
     note { object: win, peer: rank }
     recorded recorded_MPI_Win_shared_query (win, rank, size.cast_const().cast(), disp_unit.cast_const().cast(), baseptr.cast_const().cast())
 }
 look_up_hook! {
     MPI_Win_shared_query_c (win: A::Handle, rank: c_int, size: *mut i64, disp_unit: *mut i64, baseptr: *mut c_void)
+    frequent false
     note { object: win, peer: rank }
     recorded recorded_MPI_Win_shared_query (win, rank, size.cast_const().cast(), disp_unit.cast_const().cast(), baseptr.cast_const().cast())
 }

@@ -268,11 +268,12 @@ macro_rules! object {
 macro_rules! look_up_hook {
     (
         $name:ident ($($p:ident : $t:ty),*)
+        frequent $frequent:literal
         note { $($note:tt)* }
         recorded $recorded:ident ($($argument:expr),*)
     ) => {
         pub unsafe extern "C" fn $name<A: Abi>($($p: $t),*) -> c_int {
-            if const { observe::is_looked_up_often(f::$name) } && observe::look_ups_are_counted_only() {
+            if $frequent && observe::look_ups_are_counted_only() {
                 let call = LookUp::open();
                 if observe::looked_up(&call, f::$name, object!($($note)*)) {
                     // SAFETY: the type is the function's own; the arguments are the program's.

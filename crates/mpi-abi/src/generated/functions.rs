@@ -357,7 +357,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "errorcode", kind: Kind::ERROR_CODE, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Accumulate", returns: Kind::ERROR_CODE, object: Some(8), twin: Some(f::MPI_Accumulate_c), operation: f::MPI_Accumulate,
-        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::HAS_C },
+        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::WIN), datatype: true, count: true, peer: Some(Role::Other), op: true, ..Fields::NONE },
         params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -371,7 +371,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Accumulate_c", returns: Kind::ERROR_CODE, object: Some(8), twin: Some(f::MPI_Accumulate), operation: f::MPI_Accumulate,
-        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::C },
+        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::WIN), datatype: true, count: true, peer: Some(Role::Other), op: true, ..Fields::NONE },
         params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -426,7 +426,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "addr2", kind: Kind::LOCATION_SMALL, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allgather", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Allgather_c), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -438,7 +438,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allgather_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Allgather), operation: f::MPI_Allgather,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -542,7 +542,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "baseptr", kind: Kind::C_BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Allreduce", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Allreduce_c), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -553,7 +553,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Allreduce_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Allreduce), operation: f::MPI_Allreduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -590,7 +590,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Alltoall", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Alltoall_c), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -602,7 +602,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Alltoall_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Alltoall), operation: f::MPI_Alltoall,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ALL, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -800,7 +800,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Bcast", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Bcast_c), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -810,7 +810,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Bcast_c", returns: Kind::ERROR_CODE, object: Some(4), twin: Some(f::MPI_Bcast), operation: f::MPI_Bcast,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::ROOT, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), ..Fields::NONE },
         params: &[
         Param { name: "buffer", kind: Kind::BUFFER, dir: Dir::InOut, len: Len::One, shape: "*" },
@@ -934,7 +934,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::In, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Cart_coords", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Cart_coords,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), peer: Some(Role::Other), ..Fields::NONE },
         params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
@@ -974,7 +974,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "newrank", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Cart_rank", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Cart_rank,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), ..Fields::NONE },
         params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
@@ -1187,7 +1187,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::KEY_INDEX, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Comm_get_attr", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Comm_get_attr,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), ..Fields::NONE },
         params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
@@ -1262,7 +1262,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "intercomm", kind: Kind::COMMUNICATOR, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Comm_rank", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Comm_rank,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), ..Fields::NONE },
         params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
@@ -1312,7 +1312,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
     Function { name: "MPI_Comm_size", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Comm_size,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), ..Fields::NONE },
         params: &[
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
@@ -2413,7 +2413,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         fields: Fields::NONE,
         params: &[] },
     Function { name: "MPI_Finalized", returns: Kind::ERROR_CODE, object: None, twin: None, operation: f::MPI_Finalized,
-        properties: Properties { class: Class::ENVIRONMENT, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::ENVIRONMENT, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields::NONE,
         params: &[
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -2541,7 +2541,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Get", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Get_c), operation: f::MPI_Get,
-        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::GET, flags: Flags::HAS_C },
+        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::GET, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::WIN), datatype: true, count: true, peer: Some(Role::Other), ..Fields::NONE },
         params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -2588,14 +2588,14 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Get_address", returns: Kind::ERROR_CODE, object: None, twin: None, operation: f::MPI_Get_address,
-        properties: Properties { class: Class::ENVIRONMENT, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::ENVIRONMENT, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields::NONE,
         params: &[
         Param { name: "location", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
         Param { name: "address", kind: Kind::DISPLACEMENT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Get_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Get), operation: f::MPI_Get,
-        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::GET, flags: Flags::C },
+        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::GET, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::WIN), datatype: true, count: true, peer: Some(Role::Other), ..Fields::NONE },
         params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -2608,7 +2608,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Get_count", returns: Kind::ERROR_CODE, object: Some(1), twin: Some(f::MPI_Get_count_c), operation: f::MPI_Get_count,
-        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2616,7 +2616,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Get_count_c", returns: Kind::ERROR_CODE, object: Some(1), twin: Some(f::MPI_Get_count), operation: f::MPI_Get_count,
-        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2624,7 +2624,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "count", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Get_elements", returns: Kind::ERROR_CODE, object: Some(1), twin: Some(f::MPI_Get_elements_c), operation: f::MPI_Get_elements,
-        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2632,7 +2632,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "count", kind: Kind::POLYDTYPE_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Get_elements_c", returns: Kind::ERROR_CODE, object: Some(1), twin: Some(f::MPI_Get_elements), operation: f::MPI_Get_elements,
-        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -2839,14 +2839,14 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "newgroup", kind: Kind::GROUP, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Group_rank", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Group_rank,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::GROUP), ..Fields::NONE },
         params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "rank", kind: Kind::RANK, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Group_size", returns: Kind::ERROR_CODE, object: Some(0), twin: None, operation: f::MPI_Group_size,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::GROUP), ..Fields::NONE },
         params: &[
         Param { name: "group", kind: Kind::GROUP, dir: Dir::In, len: Len::One, shape: "" },
@@ -3473,7 +3473,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "provided", kind: Kind::THREAD_LEVEL, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Initialized", returns: Kind::ERROR_CODE, object: None, twin: None, operation: f::MPI_Initialized,
-        properties: Properties { class: Class::ENVIRONMENT, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::ENVIRONMENT, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields::NONE,
         params: &[
         Param { name: "flag", kind: Kind::LOGICAL, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -3521,7 +3521,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Irecv", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Irecv_c), operation: f::MPI_Recv,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::HAS_C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Source), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -3533,7 +3533,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Irecv_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Irecv), operation: f::MPI_Recv,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Source), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -3731,7 +3731,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Isend", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Isend_c), operation: f::MPI_Send,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::HAS_C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Destination), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -3743,7 +3743,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Isend_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Isend), operation: f::MPI_Send,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Destination), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4453,7 +4453,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "port_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
     Function { name: "MPI_Put", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Put_c), operation: f::MPI_Put,
-        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::HAS_C },
+        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::WIN), datatype: true, count: true, peer: Some(Role::Other), ..Fields::NONE },
         params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4466,7 +4466,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "win", kind: Kind::WINDOW, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Put_c", returns: Kind::ERROR_CODE, object: Some(7), twin: Some(f::MPI_Put), operation: f::MPI_Put,
-        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::C },
+        properties: Properties { class: Class::ONE_SIDED, start: Start::NONBLOCKING, waits: Waits::NOTHING, partners: Partners::TARGET, completes: Completes::NONE, moves: Moves::PUT, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::WIN), datatype: true, count: true, peer: Some(Role::Other), ..Fields::NONE },
         params: &[
         Param { name: "origin_addr", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4515,7 +4515,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Recv", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Recv_c), operation: f::MPI_Recv,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::HAS_C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Source), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -4527,7 +4527,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Recv_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Recv), operation: f::MPI_Recv,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::RECEIVE, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Source), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::Out, len: Len::One, shape: "*" },
@@ -4563,7 +4563,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Reduce", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Reduce_c), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::HAS_C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -4575,7 +4575,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Reduce_c", returns: Kind::ERROR_CODE, object: Some(6), twin: Some(f::MPI_Reduce), operation: f::MPI_Reduce,
-        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE) },
+        properties: Properties { class: Class::COLLECTIVE, start: Start::NONE, waits: Waits::COLLECTIVE, partners: Partners::LEAVES, completes: Completes::NONE, moves: Moves::COLLECTIVE, flags: Flags::C.with(Flags::COLLECTIVE).with(Flags::ALIKE).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Root), op: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5138,7 +5138,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Send", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Send_c), operation: f::MPI_Send,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::SEND, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::HAS_C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::SEND, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Destination), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5149,7 +5149,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "comm", kind: Kind::COMMUNICATOR, dir: Dir::In, len: Len::One, shape: "" },
     ] },
     Function { name: "MPI_Send_c", returns: Kind::ERROR_CODE, object: Some(5), twin: Some(f::MPI_Send), operation: f::MPI_Send,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::SEND, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::SEND, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::SEND, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Destination), tag: true, ..Fields::NONE },
         params: &[
         Param { name: "buf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5184,7 +5184,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "request", kind: Kind::REQUEST, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Sendrecv", returns: Kind::ERROR_CODE, object: Some(10), twin: Some(f::MPI_Sendrecv_c), operation: f::MPI_Sendrecv,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::EXCHANGE, flags: Flags::HAS_C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::EXCHANGE, flags: Flags::HAS_C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Destination), tag: true, receive: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5201,7 +5201,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Sendrecv_c", returns: Kind::ERROR_CODE, object: Some(10), twin: Some(f::MPI_Sendrecv), operation: f::MPI_Sendrecv,
-        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::EXCHANGE, flags: Flags::C },
+        properties: Properties { class: Class::POINT_TO_POINT, start: Start::NONE, waits: Waits::RECEIVE, partners: Partners::PEER, completes: Completes::NONE, moves: Moves::EXCHANGE, flags: Flags::C.with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::COMM), datatype: true, count: true, peer: Some(Role::Destination), tag: true, receive: true, ..Fields::NONE },
         params: &[
         Param { name: "sendbuf", kind: Kind::BUFFER, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -5986,7 +5986,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "status", kind: Kind::STATUS, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Test_cancelled", returns: Kind::ERROR_CODE, object: None, twin: None, operation: f::MPI_Test_cancelled,
-        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP },
+        properties: Properties { class: Class::REQUESTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::LOOKUP.with(Flags::FREQUENT) },
         fields: Fields::NONE,
         params: &[
         Param { name: "status", kind: Kind::STATUS, dir: Dir::In, len: Len::One, shape: "const*" },
@@ -6362,7 +6362,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "combiner", kind: Kind::COMBINER, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Type_get_extent", returns: Kind::ERROR_CODE, object: Some(0), twin: Some(f::MPI_Type_get_extent_c), operation: f::MPI_Type_get_extent,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -6370,7 +6370,7 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "extent", kind: Kind::POLYDISPLACEMENT_AINT_COUNT, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Type_get_extent_c", returns: Kind::ERROR_CODE, object: Some(0), twin: Some(f::MPI_Type_get_extent), operation: f::MPI_Type_get_extent,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
@@ -6496,14 +6496,14 @@ pub static FUNCTIONS: [Function; COUNT] = [
         Param { name: "type_name", kind: Kind::STRING, dir: Dir::In, len: Len::One, shape: "const*" },
     ] },
     Function { name: "MPI_Type_size", returns: Kind::ERROR_CODE, object: Some(0), twin: Some(f::MPI_Type_size_c), operation: f::MPI_Type_size,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::HAS_C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },
         Param { name: "size", kind: Kind::POLYXFER_NUM_ELEM, dir: Dir::Out, len: Len::One, shape: "*" },
     ] },
     Function { name: "MPI_Type_size_c", returns: Kind::ERROR_CODE, object: Some(0), twin: Some(f::MPI_Type_size), operation: f::MPI_Type_size,
-        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP) },
+        properties: Properties { class: Class::OBJECTS, start: Start::NONE, waits: Waits::NOTHING, partners: Partners::NONE, completes: Completes::NONE, moves: Moves::NONE, flags: Flags::C.with(Flags::LOOKUP).with(Flags::FREQUENT) },
         fields: Fields { object: Some(ObjectKind::DATATYPE), datatype: true, ..Fields::NONE },
         params: &[
         Param { name: "datatype", kind: Kind::DATATYPE, dir: Dir::In, len: Len::One, shape: "" },

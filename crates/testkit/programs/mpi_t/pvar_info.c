@@ -219,6 +219,7 @@ static void check_documented(void)
         { "mpiscope_bytes_received", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_MPI_COMM, ULL },
         { "mpiscope_message_sizes_sent", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_message_sizes_received", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_NO_OBJECT, ANY },
+        { "mpiscope_messages_received_unsized", MPI_T_PVAR_CLASS_COUNTER, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_pending_requests", MPI_T_PVAR_CLASS_LEVEL, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_pending_requests_high", MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },
         { "mpiscope_pending_requests_low", MPI_T_PVAR_CLASS_LOWWATERMARK, MPI_T_BIND_NO_OBJECT, ANY },

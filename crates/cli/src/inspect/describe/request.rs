@@ -182,9 +182,11 @@ pub fn text(context: &Context<'_>, request: &Request, lines: &mut Vec<Fact>) {
         lines.push(field("", &place(context, completion)));
     }
     if let Some((source, tag)) = request.received {
-        lines.push(field("received", &format!("{} bytes from {source} tag {tag}", request.bytes)));
-    } else if request.bytes > 0 {
-        lines.push(field("bytes", &request.bytes.to_string()));
+        let bytes =
+            request.bytes.map_or_else(|| "an unknown number of".to_owned(), |bytes| bytes.to_string());
+        lines.push(field("received", &format!("{bytes} bytes from {source} tag {tag}")));
+    } else if let Some(bytes) = request.bytes.filter(|bytes| *bytes > 0) {
+        lines.push(field("bytes", &bytes.to_string()));
     }
     if request.persistent {
         lines.push(field("starts", &request.starts.to_string()));

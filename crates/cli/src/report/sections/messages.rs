@@ -10,10 +10,15 @@ const BAR: u64 = 24;
 /// The section.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let all = &report.sections.messages;
-    if all.sizes.is_empty() && all.pending == 0 && all.posted == 0 {
+    if all.sizes.is_empty() && all.received == 0 && all.pending == 0 && all.posted == 0 {
         return Vec::new();
     }
-    let mut blocks = vec![Block::Line(format!("  {} sent, {} received", all.sent, all.received))];
+    let unsized_ones = match all.received_unsized {
+        0 => String::new(),
+        some => format!(", {some} of them of a size that the library did not report"),
+    };
+    let mut blocks =
+        vec![Block::Line(format!("  {} sent, {} received{unsized_ones}", all.sent, all.received))];
     if !all.sizes.is_empty() {
         blocks.push(sizes(&all.sizes).into());
     }

@@ -111,37 +111,6 @@ pub fn look_ups_are_counted_only() -> bool {
     !timed && !events::anybody()
 }
 
-/// Look-ups that programs make in loops.
-#[inline(always)]
-pub const fn is_looked_up_often(function: FunctionId) -> bool {
-    const OFTEN: [FunctionId; 16] = [
-        f::MPI_Comm_rank,
-        f::MPI_Comm_size,
-        f::MPI_Comm_get_attr,
-        f::MPI_Group_rank,
-        f::MPI_Group_size,
-        f::MPI_Cart_rank,
-        f::MPI_Cart_coords,
-        f::MPI_Type_size,
-        f::MPI_Type_get_extent,
-        f::MPI_Get_count,
-        f::MPI_Get_count_c,
-        f::MPI_Get_elements,
-        f::MPI_Get_address,
-        f::MPI_Test_cancelled,
-        f::MPI_Initialized,
-        f::MPI_Finalized,
-    ];
-    let mut rest: &[FunctionId] = &OFTEN;
-    while let Some((first, more)) = rest.split_first() {
-        if first.0 == function.0 {
-            return true;
-        }
-        rest = more;
-    }
-    false
-}
-
 /// The program looks something up, with the object `handle`, of which nothing but its number is recorded. False if that is left to
 /// [`begin_look_up`].
 #[inline(always)]

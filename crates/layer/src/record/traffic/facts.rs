@@ -6,6 +6,7 @@
 use super::ledger::{self, Data, Line};
 use super::levels::{self, Level};
 use super::lines::Channel;
+use super::orphans;
 use super::peers::peer;
 use super::state::{Held, State};
 use crate::events;
@@ -17,7 +18,9 @@ use crate::record::observe::{self, Collective};
 use mpi_abi::{Abi, FunctionId};
 use mpiscope_image::W64;
 use mpiscope_image::objects::{Comm, Flag};
-use mpiscope_image::traffic::{EntryFlag, Message, Peer, Request, RequestKind, Traffic, size_class};
+use mpiscope_image::traffic::{
+    EntryFlag, Message, Peer, Request, RequestKind, Traffic, UNKNOWN_SIZE, size_class,
+};
 use std::sync::atomic::Ordering;
 
 /// A message or a receive, as far as it is known.
@@ -340,8 +343,26 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
         add_tag(&peer.received_tags, from.tag);
     }
     held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, bytes);
-    if QUIET {
-        return;
+    if !QUIET {
+        receive_told(held, from, (bytes, nth), call, how);
+    }
+}
+
+/// Those hear of a received message who want to.
+#[inline(always)]
+fn receive_told<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    from: Envelope,
+    (bytes, nth): (u64, u64),
+    call: &Call<A>,
+    how: impl Fn() -> (Posted, u32),
+) {
+    let totals = held.totals;
+    if held.orphans.any() {
+        let (posted, flags) = how();
+        if flags & (EntryFlag::PARTITIONED.0 | EntryFlag::UNTOLD.0) == 0 {
+            orphans::passed_by(held, call, &from, (posted.at, posted.order));
+        }
     }
     if events::anybody() {
         let (posted, flags) = how();
@@ -366,28 +387,39 @@ pub fn receive_completed<A: Abi, const QUIET: bool>(
     }
 }
 
-/// A message was received, and the library did not say who sent it or with which tag: `from` has what the receive named. It
-/// counts, but not as one of anybody's in particular.
+/// A message was received of which nobody says more than what the receive named: `from`. It counts, but not its bytes, and not as one
+/// of anybody's in particular where that is a wildcard.
 #[cold]
 pub fn receive_untold<A: Abi, const QUIET: bool>(
     held: Held<QUIET>,
     from: Envelope,
     object: u64,
-    bytes: u64,
+    bytes: Option<u64>,
     call: &Call<A>,
     how: impl Fn() -> (Posted, u32),
 ) {
+    let totals = held.totals;
     let comm = COMMS.find(object).filter(|comm| comm.head.uid.get() == from.comm);
     if let Some(comm) = comm {
         comm.untold_sources.add_mine(u32::from(from.rank < 0));
         comm.untold_tags.add_mine(u32::from(from.tag < 0));
     }
-    let known = peer(&held, from.peers, from.rank);
-    if let Some(known) = known.filter(|_| from.tag < 0) {
-        // What is added below for a tag that is none.
-        take_tag(&known.received_tags, from.tag);
+    totals.received.add_mine(1);
+    match bytes {
+        Some(bytes) => add_size(&totals.received_sizes, bytes),
+        None => totals.received_unsized.add_mine(1),
     }
-    receive_completed(held, from, bytes, known, call, how);
+    let mut nth = 0;
+    if let Some(peer) = peer(&held, from.peers, from.rank) {
+        nth = peer.received.get() + 1;
+        peer.received.set(nth);
+        if from.tag >= 0 {
+            add_tag(&peer.received_tags, from.tag);
+        }
+    }
+    let bytes = bytes.unwrap_or(UNKNOWN_SIZE);
+    held.recently_received.write(&totals.envelopes_received, from.identity, from.rank, from.tag, bytes);
+    receive_told(held, from, (bytes, nth), call, how);
 }
 
 /// A probe found a message, which stays where it is.

@@ -10,6 +10,7 @@
 //! | [`ledger`], [`recent`] | the rings of messages, if they are recorded one by one; those of the last envelopes, always |
 //! | [`history`], [`totals`] | the last collectives of each communicator; what was given and expected in all |
 //! | [`faults`] | what calls were seen to do wrong |
+//! | [`orphans`] | receives that the program freed while they were active: when they have ended |
 //! | [`polling`] | loops over functions that ask and do not wait |
 //! | [`status`], [`scratch`] | reading statuses; what a thread keeps between before and after a call |
 //! | [`state`] | what all share, and its lock |
@@ -24,7 +25,8 @@
 //!
 //! # The usual case
 //!
-//! Mostly one thread calls MPI, no tool has registered for events or watches a level, and no ledger is kept. One word says so
+//! Mostly one thread calls MPI, no tool has registered for events or watches a level, no ledger is kept and no receive was freed
+//! while it was active. One word says so
 //! ([`state::reconsider`]), and the hooks that cost most are compiled once more for it ([`state::with`]).
 
 pub mod blocking;
@@ -37,6 +39,7 @@ pub mod ledger;
 pub mod levels;
 pub mod lines;
 pub mod nonblocking;
+pub mod orphans;
 pub mod peers;
 pub mod polling;
 pub mod probes;

@@ -3,6 +3,7 @@
 use super::blocking::{arrived, named_by};
 use super::facts::{self, Envelope, Posted};
 use super::lines::channel;
+use super::orphans;
 use super::requests::{self, New};
 use super::scratch::{self, given, lend};
 use super::state::{State, hold};
@@ -16,13 +17,29 @@ use mpiscope_image::traffic::{Message, RequestKind};
 use std::ffi::{c_int, c_void};
 
 /// `MPI_Probe`, `MPI_Iprobe`: a message was there if `flag` is not zero.
-pub fn probed<A: Abi>(_: &Call<A>, result: c_int, source: c_int, flag: c_int) {
-    if result == A::SUCCESS
-        && flag != 0
-        && source != A::PROC_NULL
-        && let Some(held) = hold()
-    {
-        facts::probe_hit(&held);
+pub fn probed<A: Abi>(
+    call: &Call<A>,
+    result: c_int,
+    (source, tag): (c_int, c_int),
+    comm: A::Handle,
+    flag: c_int,
+    status: *const c_void,
+) {
+    if result != A::SUCCESS || flag == 0 || source == A::PROC_NULL {
+        return;
+    }
+    let Some(held) = hold() else { return };
+    facts::probe_hit(&held);
+    if held.orphans.any() {
+        let status = given::<A>(status);
+        let (source, tag) = if status.is_null() {
+            (source, tag)
+        } else {
+            let got = status::read::<A>(&held, status);
+            (got.source, got.tag)
+        };
+        let found = Envelope::new::<false>(&channel::<A>(&held, comm), source, tag, 0);
+        orphans::passed_by(*held, call, &found, (call.since, u64::MAX));
     }
 }
 
@@ -69,6 +86,7 @@ pub fn matched<A: Abi>(
     let serial = held.next_operation();
     let from = Envelope::new::<false>(&channel, got.source, got.tag, serial);
     let order = facts::message_matched(&held, &from, got.bytes, call.returned());
+    orphans::passed_by(*held, call, &from, (call.since, order));
     {
         let _open = record.head.seq.open();
         let head = &record.head;

@@ -6,6 +6,7 @@ use super::faults::Faults;
 use super::ledger::Ring;
 use super::levels;
 use super::lines::Lines;
+use super::orphans::Orphans;
 use super::recent;
 use super::table::Table;
 use crate::base::{image, settings};
@@ -43,6 +44,8 @@ pub struct State {
     pub received: Ring,
     /// What calls were seen to do wrong.
     pub faults: Faults,
+    /// Receives that the program freed while they were active.
+    pub orphans: Orphans,
     /// Envelopes of the messages sent last.
     pub recently_sent: recent::Ring,
     /// Envelopes of the messages received last.
@@ -108,6 +111,7 @@ impl State {
             sent: Ring::default(),
             received: Ring::default(),
             faults: Faults::default(),
+            orphans: Orphans::default(),
             recently_sent,
             recently_received,
             null_request,
@@ -161,6 +165,7 @@ pub fn reconsider() {
                 && !state.is_multiple()
                 && !events::anybody()
                 && !levels::are_watched()
+                && !state.orphans.any()
                 && !collectives::is_listened_to()
         });
         QUIET.store(

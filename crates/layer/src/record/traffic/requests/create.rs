@@ -1,6 +1,6 @@
 //! A request is made.
 
-use super::{is_shared, release, settle};
+use super::{ended_unseen, is_shared, release, settle};
 use crate::interpose::frame::Call;
 use crate::record::fortran_call_site;
 use crate::record::objects::datatypes;
@@ -270,11 +270,13 @@ fn displace<A: Abi, const QUIET: bool>(
         }
         return true;
     }
-    if !marked {
+    if marked {
+        ended_unseen(held, call, old);
+    } else {
         // Its end was not seen: completed while nothing was recorded, or in a call that we could not follow.
         held.writer.lose(Loss::REQUESTS, 1);
+        settle(held, call, old);
+        release(held, call, old);
     }
-    settle(held, call, old);
-    release(held, call, old);
     false
 }

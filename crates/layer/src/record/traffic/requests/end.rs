@@ -12,7 +12,7 @@ use crate::record::traffic::state::Held;
 use crate::record::traffic::status;
 use mpi_abi::{Abi, AbiKind, FunctionId, f};
 use mpiscope_image::objects::{Flag, Life};
-use mpiscope_image::traffic::{EntryFlag, Request, RequestKind};
+use mpiscope_image::traffic::{EntryFlag, Request, RequestKind, UNKNOWN_SIZE};
 use std::ffi::c_void;
 
 /// The operation of a request is complete: `status` is its status, null if there is none; `error` its error code.
@@ -26,7 +26,27 @@ pub fn finish<A: Abi, const QUIET: bool>(
 ) {
     let cancelled = request.is(Flag::CANCELLED) && !status.is_null() && status::cancelled(status);
     let kind = RequestKind(request.kind.get());
-    end(held, call, request, &Ending { kind, status, error, cancelled, last: false });
+    end(held, call, request, &Ending { kind, status, error, cancelled, last: false, untold: false });
+}
+
+/// A receive that the program freed while it was active has got a message: nobody says more.
+#[cold]
+pub fn got_its_message<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &'static Request,
+) {
+    let kind = RequestKind(request.kind.get());
+    let status = std::ptr::null();
+    end(
+        held,
+        call,
+        request,
+        &Ending { kind, status, error: A::SUCCESS, cancelled: false, last: false, untold: true },
+    );
+    // Who freed it, and when, is known already.
+    request.head.seq.write(|| request.head.life.set(Life::FREED.0));
+    give_back(held, request);
 }
 
 /// How the operation of a request ended.
@@ -41,6 +61,8 @@ struct Ending {
     cancelled: bool,
     /// And the request is gone.
     last: bool,
+    /// It is known to have received a message, and nothing about that.
+    untold: bool,
 }
 
 /// The end of an operation. What of `how` is constant where this is called is not looked at.
@@ -124,16 +146,16 @@ fn receive_ended<A: Abi, const QUIET: bool>(
     }
     let peer = if kind == RequestKind::MRECV { None } else { facts::receive_ended(held, named) };
     let arrived = error == A::SUCCESS || status::class(error) == A::ERR_TRUNCATE;
-    if !arrived || (status.is_null() && !kind.is_partitioned()) {
+    if !arrived || (status.is_null() && !kind.is_partitioned() && !how.untold) {
         return no_message::<A>(request, kind, A::ANY_SOURCE);
     }
     // MPICH (seen in 4.0 and 5.0, and in Intel MPI) leaves the status of a send and receive as it was.
-    let untold = kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI;
+    if how.untold || kind == RequestKind::SENDRECV && A::CODE != AbiKind::OPENMPI {
+        return received_untold(held, call, request, how);
+    }
     let (from, bytes) = if kind.is_partitioned() {
         // The status of a partitioned receive is not the same on all libraries; nothing in it can differ.
         (named, request.bytes.get())
-    } else if untold {
-        (named, bytes::noted_elements::<A>(request.count.get(), request.datatype.get()))
     } else {
         let got = status::read::<A>(&held, status);
         (Envelope { rank: got.source, tag: got.tag, ..named }, got.bytes)
@@ -143,19 +165,41 @@ fn receive_ended<A: Abi, const QUIET: bool>(
     if error != A::SUCCESS {
         faults::truncated::<A>(&held, call, from, bytes, &Data::of(request));
     }
-    let how = move || {
-        let failed = if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 };
-        let untold = if untold { EntryFlag::UNTOLD.0 } else { 0 };
-        let posted = Posted { at: request.started(), order: request.order.get(), data: Data::of(request) };
-        (posted, mode_of::<A>(kind, named) | failed | untold)
-    };
-    if untold && (from.rank < 0 || from.tag < 0) {
-        facts::receive_untold(held, from, request.object.get(), bytes, call, how);
-    } else {
-        let known = if from.rank == named.rank { peer } else { None };
-        facts::receive_completed(held, from, bytes, known, call, how);
-    }
+    let known = if from.rank == named.rank { peer } else { None };
+    let told = move || (posted(request), mode_of::<A>(kind, named) | failed::<A>(error));
+    facts::receive_completed(held, from, bytes, known, call, told);
     (from.rank, from.tag, bytes)
+}
+
+/// [`receive_ended`] of a receive that got a message of which the library says nothing. How many bytes it had is known only if there was
+/// room for none.
+#[cold]
+fn received_untold<A: Abi, const QUIET: bool>(
+    held: Held<QUIET>,
+    call: &Call<A>,
+    request: &Request,
+    how: &Ending,
+) -> (i32, i32, u64) {
+    let named = Envelope::of::<QUIET>(request);
+    let room = bytes::noted_elements::<A>(request.count.get(), request.datatype.get());
+    if how.error != A::SUCCESS {
+        faults::truncated::<A>(&held, call, named, room, &Data::of(request));
+    }
+    let known = Some(room).filter(|room| *room == 0 && how.error == A::SUCCESS);
+    let flags = mode_of::<A>(how.kind, named) | failed::<A>(how.error) | EntryFlag::UNTOLD.0;
+    facts::receive_untold(held, named, request.object.get(), known, call, || (posted(request), flags));
+    (named.rank, named.tag, known.unwrap_or(UNKNOWN_SIZE))
+}
+
+/// When and how a request's receive was posted.
+#[inline(always)]
+fn posted(request: &Request) -> Posted {
+    Posted { at: request.started(), order: request.order.get(), data: Data::of(request) }
+}
+
+#[inline(always)]
+fn failed<A: Abi>(error: i32) -> u32 {
+    if error == A::SUCCESS { 0 } else { EntryFlag::ERROR.0 }
 }
 
 /// The function whose bytes a request's are: the one that made it, or that starts persistent ones.
@@ -212,7 +256,8 @@ pub fn complete<A: Abi, const QUIET: bool>(
     const UNUSUAL: u32 = Flag::SHARED_HANDLE.0 | Flag::PERSISTENT.0 | Flag::CANCELLED.0;
     let flags = request.head.flags.get();
     if error == A::SUCCESS && flags & (Flag::ACTIVE.0 | UNUSUAL) == Flag::ACTIVE.0 {
-        let how = |kind| Ending { kind, status, error: A::SUCCESS, cancelled: false, last: true };
+        let how =
+            |kind| Ending { kind, status, error: A::SUCCESS, cancelled: false, last: true, untold: false };
         // Nearly all requests: each kind is compiled by itself.
         match RequestKind(request.kind.get()) {
             RequestKind::RECV => end(held, call, request, &how(RequestKind::RECV)),

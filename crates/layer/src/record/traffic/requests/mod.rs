@@ -3,8 +3,11 @@
 //! ```text
 //!  create ─► LIVE ──complete──► FREED (the record waits for the next request with the handle)
 //!             │  └ persistent: stays LIVE, start ⇄ complete, until free
-//!             └ free while active ─► MARKED ──handle seen again for another request──► FREED
+//!             └ free while active ─► MARKED ──its end is known──► FREED
 //! ```
+//!
+//! What was freed while it was active has ended when its handle is seen again for another request, and a receive when it was
+//! [passed by](super::orphans).
 //!
 //! A handle does not name a request. Libraries give one handle to all requests that are complete when the call
 //! that makes them returns; it gets one record with [`Flag::SHARED_HANDLE`] that only counts. MPICH marks such
@@ -19,10 +22,11 @@ mod create;
 mod end;
 
 pub use create::{New, create};
-pub use end::{complete, finish, mode_of};
+pub use end::{complete, finish, got_its_message, mode_of};
 
 use super::facts;
 use super::faults;
+use super::orphans;
 use super::state::{Held, State};
 use crate::interpose::frame::Call;
 use mpi_abi::{Abi, AbiKind};
@@ -49,6 +53,12 @@ pub fn settle<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, requ
 /// The program has freed a request that is still active.
 #[cold]
 pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+    let kind = RequestKind(request.kind.get());
+    if kind.receives() && request.is(Flag::CANCELLED) {
+        // It is cancelled, or has got its message: posted it is no longer.
+        settle(held, call, request);
+        return release(held, call, request);
+    }
     {
         let _open = request.head.seq.open();
         request.head.life.set(Life::MARKED.0);
@@ -59,10 +69,21 @@ pub fn mark<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, reques
     facts::request_marked(held);
     // A send may be forgotten: its message arrives. Of a receive and of a collective the program never learns when it may use the
     // buffer.
-    let kind = RequestKind(request.kind.get());
     if kind.receives() || kind == RequestKind::COLLECTIVE {
         faults::freed_active(&held, call, request);
     }
+    orphans::add::<A>(&held, request);
+}
+
+/// The handle of a request that the program freed while it was active stands for another one: its operation has ended.
+#[cold]
+fn ended_unseen<A: Abi, const QUIET: bool>(held: Held<QUIET>, call: &Call<A>, request: &'static Request) {
+    orphans::remove(&held, request);
+    if orphans::may_be::<A>(request) {
+        return got_its_message(held, call, request);
+    }
+    settle(held, call, request);
+    release(held, call, request);
 }
 
 /// The record becomes a tombstone that is used again soon.
