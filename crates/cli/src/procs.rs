@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(500);
 #[derive(clap::Args)]
 pub struct Options {
     /// Process ids, one core file, or one evidence file
-    #[arg(value_name = "PID|FILE", required = true)]
+    #[arg(value_name = "PID|FILE|DIR", required = true)]
     targets: Vec<String>,
     /// Print everything as JSON
     #[arg(long)]
@@ -63,10 +63,10 @@ pub struct Report<'a> {
 
 /// Lists the processes.
 pub fn procs(options: &Options) -> Result<ExitCode> {
-    if let [file] = options.targets.as_slice()
-        && evidence::is_evidence(Path::new(file))
+    if let [path] = options.targets.as_slice()
+        && let Some(files) = evidence::files(Path::new(path))
     {
-        return of_evidence(Path::new(file), options.json);
+        return of_evidence(path, &files, options.json);
     }
     let first = || look(&options.targets, !options.here, &options.whose);
     let mut found = while_working("finding the processes", first)?;
@@ -93,9 +93,9 @@ pub fn procs(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(if problem { exit::PROBLEM } else { exit::FINE }))
 }
 
-/// Lists the processes that an evidence file has kept, as they were then.
-fn of_evidence(file: &Path, json: bool) -> Result<ExitCode> {
-    let kept = evidence::open(file)?;
+/// Lists the processes that evidence files have kept, as they were then.
+fn of_evidence(name: &str, files: &[PathBuf], json: bool) -> Result<ExitCode> {
+    let kept = evidence::open_all(files)?;
     let mut found = images::of_kept(&kept.job);
     found.problems.extend(kept.manifest.not_seen);
     if found.processes.is_empty() {
@@ -103,7 +103,7 @@ fn of_evidence(file: &Path, json: bool) -> Result<ExitCode> {
             true => "all had finalized MPI when it was written".to_owned(),
             false => found.problems.join("; "),
         };
-        bail!("{}: no process in it that could be listed: {why}", file.display());
+        bail!("{name}: no process in it that could be listed: {why}");
     }
     show(&found, json)?;
     let worlds: BTreeSet<&str> = found.processes.iter().map(|entry| entry.world.as_str()).collect();

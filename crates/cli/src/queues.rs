@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// are those of MPI_COMM_WORLD. No rank is stopped or slowed. Exit status: 0 shown, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files;
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and directories with core files;
     /// not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<String>,

@@ -21,14 +21,13 @@ use std::time::Duration;
 /// with --stacks; those that are dead are saved as long as `mpiscope run` holds their images. Command lines are in it, the
 /// environment is not. Exit status: 0 saved, 1 some ranks are missing, 2 nothing could be read.
 #[derive(clap::Args)]
-#[command(allow_missing_positional = true)]
+#[command(override_usage = "mpiscope save [OPTIONS] [JOB|PID] FILE")]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher; not needed if there is only one job
-    #[arg(value_name = "JOB|PID")]
-    job: Option<String>,
-    /// The file to write; by convention it ends in .mpiscope. `-` is standard output
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// A job, the process id of a rank or of its launcher (not needed if there is only one job); and the file to write, which by
+    /// convention ends in .mpiscope. `-` is standard output
+    // Not two arguments: with options between them, the first one would be taken for the file.
+    #[arg(value_name = "JOB|PID FILE", required = true, num_args = 1..=2)]
+    names: Vec<PathBuf>,
     /// Seconds between the two looks that `why` compares
     #[arg(long = "for", value_name = "SECONDS", default_value_t = 1.0)]
     seconds: f64,
@@ -39,16 +38,31 @@ pub struct Options {
     host_scope: HostScope,
 }
 
+impl Options {
+    /// The job, if it is named, and the file.
+    fn job_and_file(&self) -> Result<(Option<&str>, &Path)> {
+        match self.names.as_slice() {
+            [file] => Ok((None, file)),
+            [job, file] => match job.to_str() {
+                Some(job) => Ok((Some(job), file)),
+                None => bail!("{}: no such job", job.display()),
+            },
+            _ => bail!("name a job and a file"),
+        }
+    }
+}
+
 /// Saves a job.
 pub fn save(options: &Options) -> Result<ExitCode> {
     if !(0.0..=86_400.0).contains(&options.seconds) {
         bail!("--for takes seconds between 0 and 86400");
     }
-    let mut job = job(options.job.as_deref())?;
+    let (name, target) = options.job_and_file()?;
+    let mut job = job(name)?;
     let pause = Duration::from_secs_f64(options.seconds);
     // An archive is written back and forth, which a pipe does not allow.
-    let folder = if options.file.as_os_str() == "-" { Some(tempfile::tempdir()?) } else { None };
-    let file = folder.as_ref().map_or_else(|| options.file.clone(), |folder| folder.path().join("evidence"));
+    let folder = if target.as_os_str() == "-" { Some(tempfile::tempdir()?) } else { None };
+    let file = folder.as_ref().map_or_else(|| target.to_owned(), |folder| folder.path().join("evidence"));
     let saved = while_working("saving the ranks", || {
         let elsewhere = options.host_scope.join(&mut job, pause, options.stacks);
         Ok::<_, anyhow::Error>(evidence::save(
@@ -66,7 +80,7 @@ pub fn save(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::from(status));
     }
     let mut screen = Screen::stdout();
-    let name = options.file.display();
+    let name = target.display();
     screen.line(&format!(
         "{name}: {}, {}; read it with `mpiscope why {name}`",
         render::count(saved.processes, "rank"),

@@ -43,13 +43,20 @@ pub fn find(name: Option<&str>) -> Result<Target> {
             _ => Ok(Target::Jobs(jobs)),
         };
     };
-    // A path is one with a slash, or a file that is there; a job's name has neither.
+    // A path is one with a slash, or a file or the folder of a run that is there; a job's name has neither.
     let path = Path::new(name);
+    if let Some(files) = evidence::files(path) {
+        return Ok(Target::Job(evidence::open_all(&files)?.job));
+    }
+    if path.is_dir() && position(&jobs, name)?.is_none() {
+        bail!(
+            "{name}: a directory, and no evidence.mpiscope in it (`mpiscope run --out DIR` writes one); of core files in it name one, or \
+             `mpiscope core {}` shows all",
+            path.display()
+        );
+    }
     if name.contains('/') || path.is_file() {
-        return match evidence::is_evidence(path) {
-            true => Ok(Target::Job(evidence::open(path)?.job)),
-            false => Ok(Target::File(path.to_owned())),
-        };
+        return Ok(Target::File(path.to_owned()));
     }
     if let Some(at) = position(&jobs, name)? {
         return Ok(Target::Job(jobs.swap_remove(at)));

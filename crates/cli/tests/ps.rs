@@ -124,6 +124,33 @@ fn json_has_every_rank_and_the_job_is_found_by_name_and_by_a_ranks_process() {
 }
 
 #[test]
+fn the_folder_of_a_run_stands_for_the_evidence_in_it_in_every_verb() {
+    let job = Job::start(FOUR_IN_RECV, 4);
+    job.shows(|printed| printed.contains("[0-3]") && printed.contains("MPI_Recv"));
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("evidence.mpiscope");
+    let run = |verb: &str, path: &Path| {
+        let output = Command::new(MPISCOPE).env("COLUMNS", "400").arg(verb).arg(path).output().unwrap();
+        (text(&output.stdout), text(&output.stderr), output.status.code())
+    };
+    let verbs = ["ps", "why", "queues", "inspect", "vars", "procs", "core", "report"];
+    for verb in verbs {
+        let (printed, said, status) = run(verb, dir.path());
+        assert_eq!((printed.as_str(), status), ("", Some(2)), "{verb}: {said}");
+        assert!(said.contains(&dir.path().display().to_string()), "{verb}: {said}");
+    }
+    let id = job.child.id().to_string();
+    let saved =
+        Command::new(MPISCOPE).args(["save", "--here", &id, "--for=0.1"]).arg(&file).output().unwrap();
+    assert!(saved.status.success(), "{}", text(&saved.stderr));
+    for verb in verbs {
+        let (printed, said, status) = run(verb, dir.path());
+        assert_eq!((&printed, status), (&run(verb, &file).0, run(verb, &file).2), "{verb}: {said}");
+        assert!(!printed.is_empty(), "{verb}: {said}");
+    }
+}
+
+#[test]
 fn a_rank_that_was_killed_is_shown_as_gone_and_is_a_problem() {
     let script = "trap 'kill $a' TERM; FAKE_SIZE=2 $RANK recv & a=$!
         FAKE_RANK=1 FAKE_SIZE=2 $RANK kill=9; wait; wait";

@@ -8,7 +8,7 @@ use crate::exit;
 use crate::render::{Screen, while_working};
 use crate::why;
 use anyhow::{Result, bail};
-use mpiscope_job::evidence::is_evidence;
+use mpiscope_job::evidence;
 use mpiscope_job::postmortem::Postmortem;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 /// under `mpiscope run`. An evidence file, which has no core files in it, gets the verdict of `mpiscope why`. Exit status: 0 nothing is wrong, 1 a rank died or waited for ever, 2 no core file could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Core files, or directories with core files; or an evidence file
+    /// Core files, or directories with core files; or an evidence file, or the directory of `run --out`
     #[arg(required = true, value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
     /// Everything as JSON (schema mpiscope.core/2)
@@ -27,12 +27,17 @@ pub struct Options {
     json: bool,
 }
 
+/// The evidence files that are meant, if these are all: in a folder core files come first.
+fn evidence_alone(named: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    match named {
+        [one] if one.is_file() || files::expand(named).is_err() => evidence::files(one),
+        _ => None,
+    }
+}
+
 /// Reads the files and shows the postmortem.
 pub fn core(options: &Options) -> Result<ExitCode> {
-    let kept = match options.files.as_slice() {
-        [one] if is_evidence(one) => Some(why::kept_verdict(one)?),
-        _ => None,
-    };
+    let kept = evidence_alone(&options.files).map(|files| why::kept_verdict(&files)).transpose()?;
     let from_evidence = kept.is_some();
     let postmortem = match kept {
         Some((job, verdict)) => Postmortem::of_evidence(&job, verdict),

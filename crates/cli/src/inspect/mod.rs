@@ -32,7 +32,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, saved images or core files; needed only if there are several jobs
-    #[arg(value_name = "JOB|PID|FILE")]
+    #[arg(value_name = "JOB|PID|FILE|DIR")]
     target: Vec<String>,
     #[arg(long, value_parser = kind, help = format!("Only this kind: {}", kinds()))]
     kind: Option<Kind>,

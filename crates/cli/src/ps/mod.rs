@@ -29,9 +29,9 @@ use std::time::Duration;
 /// Exit status: 0 all is well, 1 a rank is gone or has aborted, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, a saved image, or a core file; needed only if there are
-    /// several jobs
-    #[arg(value_name = "JOB|PID|FILE")]
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, a saved image, or a core
+    /// file; needed only if there are several jobs
+    #[arg(value_name = "JOB|PID|FILE|DIR")]
     target: Option<String>,
     /// Print everything as JSON
     #[arg(long)]

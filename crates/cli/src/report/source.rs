@@ -6,7 +6,6 @@ use crate::selection::{self, Target};
 use anyhow::{Context, Result, bail};
 use mpiscope_job::discover::Job;
 use mpiscope_job::evidence::{self, Evidence};
-use mpiscope_job::parallel;
 use mpiscope_job::report::JobReport;
 use mpiscope_job::report::of_job::{Ends, Looked, of_files, of_job, of_running};
 use std::fs;
@@ -99,9 +98,10 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
     let mut ends = Ends::default();
     for path in paths {
         if path.is_dir() {
-            let (evidence, found) = folder(path)?;
-            files.extend(evidence);
-            ends = found.unwrap_or(ends);
+            files.extend(evidence::files(path).with_context(|| {
+                format!("{}: no evidence.mpiscope in it; `mpiscope run --out DIR` writes one", path.display())
+            })?);
+            ends = ends_in(path)?.unwrap_or(ends);
         } else {
             files.push(path.clone());
         }
@@ -109,50 +109,16 @@ fn kept(paths: &[PathBuf]) -> Result<Kind> {
     if files.iter().all(|path| !evidence::is_evidence(path)) {
         return Ok(Kind::Files(files));
     }
-    let (mut whole, mut errors) = (Job::default(), Vec::new());
-    for (number, found) in parallel::work(&files, |path| opened(path)).into_iter().enumerate() {
-        let found = found?;
-        errors.extend(found.manifest.not_seen);
-        if number == 0 {
-            whole = found.job;
-        } else {
-            whole.take_in(found.job, |_| true);
-        }
-    }
-    Ok(Kind::Job { job: Box::new(whole), ends: Some(ends), errors })
+    let Evidence { manifest, job, .. } = evidence::open_all(&files)?;
+    Ok(Kind::Job { job: Box::new(job), ends: Some(ends), errors: manifest.not_seen })
 }
 
-/// An evidence file, with what is asked of its images first.
-fn opened(path: &Path) -> Result<Evidence, mpiscope_job::Error> {
-    let found = evidence::open(path)?;
-    found.job.images.iter().for_each(|image| drop(image.who()));
-    Ok(found)
-}
-
-/// The evidence files in the folder of a run, one for each host, and its `report.json`.
-fn folder(dir: &Path) -> Result<(Vec<PathBuf>, Option<Ends>)> {
-    let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| name(path).starts_with("evidence.") && name(path).ends_with(".mpiscope"));
-    // That of the host with rank 0 comes first.
-    files.sort_by_key(|path| (name(path).len(), path.clone()));
-    if files.is_empty() {
-        bail!("{}: no evidence.mpiscope in it; `mpiscope run --out DIR` writes one", dir.display());
-    }
+/// How the processes of a run ended, from the `report.json` in its folder.
+fn ends_in(dir: &Path) -> Result<Option<Ends>> {
     let path = dir.join("report.json");
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+    let read = Ends::read(&text);
     let ends =
-        match fs::read_to_string(&path) {
-            Ok(text) => {
-                let read = Ends::read(&text);
-                Some(read.map_err(|why| {
-                    anyhow::anyhow!("{}: not a report that can be read: {why}", path.display())
-                })?)
-            }
-            Err(_) => None,
-        };
-    Ok((files, ends))
-}
-
-fn name(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+        read.map_err(|why| anyhow::anyhow!("{}: not a report that can be read: {why}", path.display()))?;
+    Ok(Some(ends))
 }

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 pub struct Options {
     /// A job, the process id of a rank or of its launcher, a saved image, or a core file; needed only if there are several jobs
-    #[arg(value_name = "JOB|PID|FILE")]
+    #[arg(value_name = "JOB|PID|FILE|DIR")]
     target: Option<String>,
     /// An MPI library: its file (libmpi.so...), or the launcher that came with it
     #[arg(long, value_name = "FILE|MPIRUN", conflicts_with = "target")]

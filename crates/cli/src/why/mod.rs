@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 /// wrong, 1 a problem was found, 2 nothing could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// A job, the process id of a rank or of its launcher, an evidence file, or core files and directories with core files;
-    /// not needed if there is only one job
+    /// A job, the process id of a rank or of its launcher, an evidence file, the directory of `run --out`, or core files and
+    /// directories with core files; not needed if there is only one job
     #[arg(value_name = "JOB|PID|FILE|DIR")]
     targets: Vec<String>,
     /// Seconds between the two looks
@@ -96,9 +96,17 @@ fn judge(options: &Options) -> Result<Judged> {
     match options.targets.as_slice() {
         [] => everywhere(job(None)?, pause, host_scope, stacks),
         [one] if !is_path(one) => everywhere(job(Some(one))?, pause, host_scope, stacks),
-        [one] if evidence::is_evidence(Path::new(one)) => of_evidence(Path::new(one), stacks),
-        paths => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
+        paths => match evidence_files(paths) {
+            Some(files) => of_evidence(&files, stacks),
+            None => of_files(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), stacks),
+        },
     }
+}
+
+/// The evidence files that paths mean, if they mean nothing else: files, and folders of runs.
+fn evidence_files(paths: &[String]) -> Option<Vec<PathBuf>> {
+    let found: Option<Vec<_>> = paths.iter().map(|path| evidence::files(Path::new(path))).collect();
+    Some(found?.into_iter().flatten().collect())
 }
 
 /// A path is one with a slash, or a file or directory that is there; a job's name has neither.
@@ -156,13 +164,15 @@ pub fn once(targets: &[String], host_scope: HostScope) -> Result<(Snapshot, Vec<
     let look = match targets {
         [] => live(None, host_scope)?,
         [one] if !is_path(one) => live(Some(one), host_scope)?,
-        [one] if evidence::is_evidence(Path::new(one)) => {
-            let Evidence { manifest, job, .. } = evidence::open(Path::new(one))?;
-            let mut seen = look(&job, &*job.symbols());
-            seen.errors.extend(manifest.not_seen);
-            seen
-        }
-        _ => kept(&paths(), &*selection::symbols())?,
+        _ => match evidence_files(targets) {
+            Some(files) => {
+                let Evidence { manifest, job, .. } = evidence::open_all(&files)?;
+                let mut seen = look(&job, &*job.symbols());
+                seen.errors.extend(manifest.not_seen);
+                seen
+            }
+            None => kept(&paths(), &*selection::symbols())?,
+        },
     };
     if look.observations.is_empty() {
         bail!("{}", nothing(&look));
@@ -178,17 +188,17 @@ fn live(name: Option<&str>, host_scope: HostScope) -> Result<Look> {
     Ok(seen)
 }
 
-/// The verdict on the two looks that an evidence file has kept.
-pub fn kept_verdict(path: &Path) -> Result<(Job, Verdict)> {
-    let Evidence { manifest, job, .. } = evidence::open(path)?;
+/// The verdict on the two looks that the evidence files of a job have kept.
+pub fn kept_verdict(files: &[PathBuf]) -> Result<(Job, Verdict)> {
+    let Evidence { manifest, job, .. } = evidence::open_all(files)?;
     let mut after = look(&job, &*job.symbols());
     after.errors.extend(manifest.not_seen);
     let found = compared(&manifest.before, after, manifest.seconds, "nothing of it is in the evidence file")?;
     Ok((job, found))
 }
 
-fn of_evidence(path: &Path, stacks: bool) -> Result<Judged> {
-    let (job, found) = kept_verdict(path)?;
+fn of_evidence(files: &[PathBuf], stacks: bool) -> Result<Judged> {
+    let (job, found) = kept_verdict(files)?;
     Ok(Judged { found, stacks: stacks.then(|| stacks::of_job(&job, &*job.symbols())) })
 }
 

@@ -20,10 +20,12 @@
 
 mod read;
 mod symbols;
+mod whole;
 mod write;
 
 pub use read::{Evidence, Kept, is_evidence, open};
 pub use symbols::{Recorder, Symbols};
+pub use whole::{files, open_all};
 pub use write::{Saved, add, save};
 
 use crate::clock::Moment;
