@@ -112,6 +112,18 @@ pub struct Windows {
     pub list: Vec<Window>,
     pub iterations: Option<Iterations>,
     pub said: Vec<String>,
+    #[serde(default)]
+    pub growing: Vec<Growth>,
+}
+
+/// A rank whose memory grows.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct Growth {
+    pub rank: usize,
+    pub bytes_per_minute: f64,
+    pub from_bytes: u64,
+    pub until_bytes: u64,
 }
 
 /// The steps of the program.

@@ -15,7 +15,7 @@ use crate::questions::observation::{
     Communicator, Context, Observation, Remote, Stage, history, locks, observe,
 };
 use crate::rank::{Rank, SymbolContext};
-use crate::waits::{Spent, can_wait_for_messages, is_collective_that_waits};
+use crate::waits::{Spent, can_wait_for_messages, is_collective_that_waits, is_looked_at};
 use mpiscope_image::Image;
 use mpiscope_image::derive::Share;
 use mpiscope_image::derive::members::is_inter;
@@ -49,6 +49,8 @@ struct Open {
     collectives: Vec<bool>,
     /// Of those that can wait for messages.
     waiting: Vec<bool>,
+    /// Of those whose waits are found by looking.
+    looked_at: Vec<bool>,
     /// By identity.
     comms: HashMap<u64, Communicator>,
     places: HashMap<u64, Option<String>>,
@@ -61,7 +63,7 @@ struct Open {
 pub struct Stand {
     /// It records messages one by one.
     pub records: bool,
-    /// A thread is in a call that can wait for messages.
+    /// A thread is in a call whose waits are found by looking.
     pub waits: bool,
     /// Of each thread when its last call began or ended, and the function if it is inside.
     calls: Vec<(u64, Option<u32>)>,
@@ -109,6 +111,8 @@ impl Follower {
         let function = |number| process.functions.get(number).map(|function| function.base.as_str());
         let collectives = (0..).map_while(function).map(is_collective_that_waits).collect();
         let waiting = (0..).map_while(function).map(can_wait_for_messages).collect();
+        let recorded = Messages::are_recorded(&image);
+        let looked_at = (0..).map_while(function).map(|name| is_looked_at(name, recorded)).collect();
         let before = self.open.take();
         let kept = |open: Open| (open.comms, open.places, open.messages, open.called);
         let (comms, places, messages, called) = before.map_or_else(Default::default, kept);
@@ -120,6 +124,7 @@ impl Follower {
             modules,
             collectives,
             waiting,
+            looked_at,
             comms,
             places,
             messages,
@@ -135,7 +140,11 @@ impl Follower {
         let thread = |thread: ThreadFacts| (thread.since, thread.call.as_ref().and_then(|call| call.open()));
         let calls: Vec<_> = threads(&open.image).ok()?.into_iter().map(thread).collect();
         let inside = calls.iter().filter_map(|(_, function)| *function);
-        let waits = inside.into_iter().any(|function| open.waiting.get(function as usize) == Some(&true));
+        let between_groups = open.comms.values().any(|comm| comm.remote.is_some());
+        let one_of = |wanted: &[bool], function| wanted.get(function as usize) == Some(&true);
+        let waits = inside.into_iter().any(|function| {
+            one_of(&open.looked_at, function) || between_groups && one_of(&open.collectives, function)
+        });
         Some(Stand { records: Messages::are_recorded(&open.image), waits, calls })
     }
 

@@ -96,14 +96,14 @@ impl Follow {
         }
     }
 
-    /// Looks who waits for whom at this moment, if messages are not recorded one by one. This takes much longer than the other looks, and
-    /// has a rhythm of its own.
+    /// Looks who waits for whom at this moment, as far as no record says that later. This takes much longer than the other looks, and has a
+    /// rhythm of its own.
     pub fn sample(&mut self) {
         let Some(clocks) = self.clocks() else { return };
         let before: Vec<Option<Stand>> =
             self.processes.iter_mut().map(|process| process.stand(&clocks)).collect();
         let known = || before.iter().flatten();
-        if known().next().is_none() || known().any(|stand| stand.records) {
+        if known().next().is_none() {
             return;
         }
         let now = Moment::now();
@@ -115,7 +115,9 @@ impl Follow {
         let after: Vec<Option<Stand>> =
             self.processes.iter_mut().map(|process| process.stand(&clocks)).collect();
         let looked = seen.into_iter().zip(before.iter().zip(&after)).filter_map(|(seen, (before, after))| {
-            Some((seen?, Stood { steady: before == after, waits: before.as_ref()?.waits }))
+            let steady = before == after;
+            let Stand { waits, records, .. } = *before.as_ref()?;
+            Some((seen?, Stood { steady, waits, records }))
         });
         let (seen, stood): (Vec<Observation>, Vec<Stood>) = looked.unzip();
         self.sum.sample(now.monotonic_ns, &seen, &stood);

@@ -369,8 +369,7 @@ fn of_collective(joined: &Joined<'_>, comm: u64, members: &[Member], waits: &mut
             }
         }
         (Some(Partners::ALL), _) => {
-            let barrier = matches!(function.as_str(), "MPI_Barrier" | "MPI_Ibarrier");
-            let kind = if barrier { Kind::BARRIER } else { Kind::N_TO_N };
+            let kind = Kind::of_all(function);
             let (last, asked) = (latest(members.iter()), asked(members.iter()));
             members.iter().for_each(|member| for_all(kind, member, last, &asked, waits));
         }

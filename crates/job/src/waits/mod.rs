@@ -15,6 +15,8 @@
 //! * **late completion**: both ends of a message were there, or all members had started a non-blocking collective, and the call that waits
 //!   returned only after the other one had asked for completion too: libraries move most large messages, and the later steps of a
 //!   collective, only inside of calls. From when both were there until it asked;
+//! * **wait at fence**, **late post**, **early wait**: an epoch of a window: until all have entered the fence, until the target has posted,
+//!   until the origin has completed;
 //! * **lock contention**: the lock of a window that another one held, from asking for it (or from the call that releases it, where a library
 //!   takes locks as late as that) until it was released.
 //!
@@ -77,8 +79,11 @@ impl Kind {
     pub const WRONG_ORDER: Self = Self("late-sender-wrong-order");
     pub const LATE_COMPLETION: Self = Self("late-completion");
     pub const LOCK: Self = Self("lock-contention");
+    pub const FENCE: Self = Self("wait-at-fence");
+    pub const LATE_POST: Self = Self("late-post");
+    pub const EARLY_WAIT: Self = Self("early-wait");
 
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 13] = [
         Self::LATE_COMPLETION,
         Self::LOCK,
         Self::LATE_SENDER,
@@ -89,7 +94,19 @@ impl Kind {
         Self::EARLY_ROOT,
         Self::EARLY_SCAN,
         Self::WRONG_ORDER,
+        Self::FENCE,
+        Self::LATE_POST,
+        Self::EARLY_WAIT,
     ];
+
+    /// Of a collective that all wait for.
+    fn of_all(function: &str) -> Self {
+        match function {
+            "MPI_Barrier" | "MPI_Ibarrier" => Self::BARRIER,
+            "MPI_Win_fence" => Self::FENCE,
+            _ => Self::N_TO_N,
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Kind {
@@ -287,7 +304,8 @@ pub struct Waits {
     /// Seconds of all waits over the whole run, estimated from those that were seen; none if all were, or too little is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<Estimated>,
-    /// Waits for messages by looks at the ranks while they ran, where messages were not recorded one by one.
+    /// Waits that no record says, by looks at the ranks while they ran: probes, one-sided synchronisation, collectives on windows, files and
+    /// intercommunicators, and those for messages, where these were not recorded one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
 }
@@ -351,6 +369,24 @@ pub fn can_wait_for_messages(function: &str) -> bool {
     let kinds = [mpi_abi::Waits::SEND, mpi_abi::Waits::RECEIVE, mpi_abi::Waits::REQUESTS];
     let properties = FunctionId::from_name(function).map(FunctionId::properties);
     properties.is_some_and(|p| kinds.contains(&p.waits) && p.class != Class::ENVIRONMENT)
+}
+
+/// Whether looks at the ranks are what finds the waits in calls of a function; `recorded`: messages are recorded one by one. Collectives on
+/// intercommunicators are found so too.
+#[must_use]
+pub fn is_looked_at(function: &str, recorded: bool) -> bool {
+    let Some(id) = FunctionId::from_name(function) else { return false };
+    let properties = id.properties();
+    match properties.waits {
+        mpi_abi::Waits::SYNCHRONIZATION => !can_wait_for_locks(function),
+        mpi_abi::Waits::COLLECTIVE => [Class::ONE_SIDED, Class::IO].contains(&properties.class),
+        _ => can_wait_for_messages(function) && (!recorded || is_probe(id)),
+    }
+}
+
+/// Whether it waits for a message and leaves it: that is no part of the message's record.
+fn is_probe(function: FunctionId) -> bool {
+    [f::MPI_Probe, f::MPI_Mprobe].contains(&function)
 }
 
 /// What the processes of a job have spent until now, all together, in seconds.

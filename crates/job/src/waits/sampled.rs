@@ -1,4 +1,4 @@
-//! Waits for messages that nobody recorded one by one: each look at the ranks finds some of them in a call that waits for somebody
+//! Waits that no record says, such as those for messages where these are not recorded one by one: each look at the ranks finds some of them in a call that waits for somebody
 //! ([`awaited`]: the rule of `why`), and stands for half of the time since the look before and half of that until the next. So a long wait
 //! is as long as the looks that found it, and of short ones as many are found as is due to their part of the time.
 //!
@@ -6,10 +6,9 @@
 //! there all the time waited for those of whom any moment of it shows that they had not come.
 
 use super::merge::{self, Alike, Amount, Amounts, Who};
-use super::{Kind, Lost, Waiting, can_wait_for_messages};
+use super::{Kind, Lost, Waiting, is_collective_that_waits, is_looked_at};
 use crate::questions::observation::{self, Observation};
-use crate::questions::why::{Awaited, Part, ProcessIndex, awaited, snapshot};
-use mpi_abi::{FunctionId, Start};
+use crate::questions::why::{Awaited, Call, Part, ProcessIndex, awaited, snapshot};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +27,10 @@ const LEAST_ERRORS: f64 = 1.5;
 pub struct Stood {
     /// It did the same thing from the beginning of the look to the end.
     pub steady: bool,
-    /// It was in a call that can wait for messages.
+    /// It was in a call whose waits are looked for.
     pub waits: bool,
+    /// It records its messages one by one.
+    pub records: bool,
 }
 
 /// What was found until now.
@@ -56,7 +57,7 @@ struct Sample {
     age_s: f64,
 }
 
-/// Waits for messages, by looks at the ranks while they ran.
+/// Waits by looks at the ranks while they ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sampled {
@@ -71,8 +72,8 @@ pub struct Sampled {
 }
 
 impl Samples {
-    /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. Nobody: no rank was in a call that can
-    /// wait for messages.
+    /// One more look, at all ranks of this host at one moment; `now_ns` is of `CLOCK_MONOTONIC`. Nobody: no rank was in a call whose waits
+    /// are looked for.
     pub fn look(&mut self, now_ns: u64, seen: &[Observation], stood: &[Stood]) -> Vec<Waiting> {
         self.looks += 1;
         let samples = samples(seen, stood);
@@ -152,16 +153,18 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     };
     let mut found = Vec::new();
     for Awaited { who, call, whom } in awaited(&model) {
-        let steady = name(who).filter(|(.., steady)| *steady && can_wait_for_messages(&call.function));
-        let Some((me, own, _)) = steady else { continue };
-        // What looks at collectives see is counted there, but for persistent ones.
-        let persistent = waits_for_a_persistent_collective(own);
-        let whom: Vec<_> = whom.into_iter().filter(|(_, part)| *part != Part::Member || persistent).collect();
+        let Some((me, own, stood)) = name(who).filter(|(.., stood)| stood.steady) else { continue };
+        let looked_at = is_looked_at(&call.function, stood.records);
+        // Other looks count most collectives.
+        let members = (looked_at || is_collective_that_waits(&call.function)) && !is_counted(own, call);
+        let whom =
+            whom.into_iter().filter(|(_, part)| if *part == Part::Member { members } else { looked_at });
+        let whom: Vec<_> = whom.collect();
         let count = whom.len();
         for (culprit, part) in whom.into_iter().filter(|_| count <= MOST_AWAITED) {
             let Some((other, seen, _)) = name(culprit) else { continue };
             let key = Alike {
-                kind: kind(part),
+                kind: kind(part, &call.function),
                 function: call.function.to_string(),
                 line: call.place.as_deref().map(str::to_owned),
                 culprit: other.clone(),
@@ -174,28 +177,46 @@ fn samples(observations: &[Observation], stood: &[Stood]) -> Vec<Sample> {
     found
 }
 
-fn waits_for_a_persistent_collective(seen: &Observation) -> bool {
-    let function = |name: &str| FunctionId::from_name(name).map(|id| id.properties().start);
-    seen.collectives.iter().any(|one| function(&one.function) == Some(Start::PERSISTENT))
+/// Whether the collectives that a call waits for are those that are counted by their numbers: of a communicator of one group, and not
+/// persistent.
+fn is_counted(own: &Observation, call: &Call) -> bool {
+    let here = |known: &&observation::Call| {
+        *known.function == *call.function && known.place.as_deref() == call.place.as_deref()
+    };
+    let open = own.threads.iter().filter_map(|thread| thread.call.as_ref()).filter(here);
+    let mut collectives = open.flat_map(|call| &call.needs).filter_map(|need| match need {
+        observation::Need::Collective(collective) => Some(collective),
+        _ => None,
+    });
+    let between_two =
+        |comm| own.communicators.iter().any(|known| known.identity == comm && known.remote.is_some());
+    collectives.all(|one| {
+        one.starts == 0
+            && own.history.iter().any(|history| history.comm == one.comm)
+            && !between_two(one.comm)
+    })
 }
 
-fn kind(part: Part) -> Kind {
-    match part {
-        Part::Sender => Kind::LATE_SENDER,
-        Part::Receiver => Kind::LATE_RECEIVER,
-        Part::Member => Kind::N_TO_N,
+fn kind(part: Part, function: &str) -> Kind {
+    match (part, function) {
+        (Part::Sender, _) => Kind::LATE_SENDER,
+        (Part::Receiver, _) => Kind::LATE_RECEIVER,
+        (Part::Member, _) => Kind::of_all(function),
+        (Part::Actor, "MPI_Win_start" | "MPI_Win_complete") => Kind::LATE_POST,
+        (Part::Actor, "MPI_Win_wait") => Kind::EARLY_WAIT,
+        (Part::Actor, _) => Kind::LOCK,
     }
 }
 
-/// Who they are, and whether they stood still, by host and process.
-struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation, bool)>);
+/// Who they are, and how they stood, by host and process.
+struct Names<'a>(HashMap<(&'a str, u32), (Who, &'a Observation, Stood)>);
 
 impl<'a> Names<'a> {
     fn of(all: impl Iterator<Item = (&'a Observation, &'a Stood)>) -> Self {
         let mut worlds: HashMap<&str, Arc<str>> = HashMap::new();
         let name = |(seen, stood): (&'a Observation, &'a Stood)| {
             let world = worlds.entry(&seen.world).or_insert_with(|| seen.world.as_str().into());
-            ((seen.host.as_str(), seen.pid), ((Arc::clone(world), seen.rank), seen, stood.steady))
+            ((seen.host.as_str(), seen.pid), ((Arc::clone(world), seen.rank), seen, *stood))
         };
         Self(all.map(name).collect())
     }
@@ -257,6 +278,7 @@ mod tests {
         let stood = |seen: &Observation| Stood {
             steady: seen.rank != Some(RESTLESS),
             waits: seen.threads.iter().any(|thread| thread.call.is_some()),
+            records: false,
         };
         for look in 0..count {
             let seen = seen(look);
@@ -276,6 +298,24 @@ mod tests {
         let found = all.finish(2.0, |_| 0).unwrap();
         assert!((found.seconds - 2.0).abs() < 0.02, "{found:#?}");
         assert_eq!(found.list.len(), 1);
+    }
+
+    #[test]
+    fn with_recorded_messages_only_what_no_record_says_is_looked_for() {
+        let mut all = Samples::default();
+        for look in 0..50u64 {
+            let age = 0.01 * look as f64;
+            let seen = [
+                rank(0, None),
+                rank(1, Some(("MPI_Recv", Some(0), age))),
+                rank(2, Some(("MPI_Probe", Some(0), age))),
+            ];
+            let stood = Stood { steady: true, waits: true, records: true };
+            all.look(10_000_000 * look, &seen, &[stood; 3]);
+        }
+        let found = all.finish(1.5, |_| 0).unwrap();
+        let functions: Vec<&str> = found.list.iter().map(|lost| lost.function.as_str()).collect();
+        assert_eq!(functions, ["MPI_Probe"]);
     }
 
     #[test]

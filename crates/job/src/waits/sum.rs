@@ -284,7 +284,7 @@ impl Sum {
         merge::name_the_unnamed(&mut all.found);
         let messages_recorded = observations.iter().any(|seen| seen.ledger.is_some());
         let sampled = std::mem::take(&mut all.samples);
-        let sampled = if messages_recorded { None } else { sampled.finish(time.threads, number) };
+        let sampled = sampled.finish(time.threads, number);
         let causes = merge::causes(&all.found, time.threads, number);
         let list = merge::list(all.found, time.threads, estimated.is_some(), number);
         Waits {

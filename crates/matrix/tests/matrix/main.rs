@@ -10,6 +10,7 @@ use std::sync::Arc;
 use libtest_mimic::Trial;
 use mpiscope_testkit::{mpi, paths, trials};
 
+mod balanced;
 mod call_paths;
 mod doctor;
 mod endings;
@@ -96,6 +97,7 @@ fn of_library(subject: &Arc<subject::Subject>, library: &Arc<mpi::Library>) -> V
     trials.push(watched::trial(subject, library));
     trials.extend(last_look::trials(subject, library));
     trials.extend(waits::trials(subject, library));
+    trials.extend(balanced::trials(subject, library));
     trials
 }
 

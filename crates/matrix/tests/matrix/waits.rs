@@ -30,13 +30,14 @@ struct Known {
 type Check = fn(&Subject, &Library) -> Result<()>;
 
 pub fn trials(subject: &Arc<Subject>, library: &Arc<Library>) -> Vec<Trial> {
-    let checks: [(&str, Check); 7] = [
+    let checks: [(&str, Check); 8] = [
         ("ranks_that_work_in_turn_lose_by_serialisation_and_mark_their_iterations", check_turns),
         ("waits_in_neighbourhoods_for_what_was_started_for_late_completion_and_for_locks", check_more),
         ("waits_are_as_long_as_the_program_says_and_name_line_and_culprit", check),
         ("waits_of_collectives_that_nobody_remembers_were_seen_while_they_ran", check_many),
         ("waits_for_messages_that_nobody_remembers_were_seen_while_they_ran", check_messages),
         ("waits_for_messages_that_nobody_records_are_found_by_looking", check_sampled),
+        ("waits_for_probes_epochs_and_other_groups_are_found_by_looking", check_epochs),
         ("a_delay_that_is_handed_on_is_said_of_whoever_began_it", check_chain),
     ];
     let trial = |(name, check): (&str, Check)| {
@@ -316,6 +317,42 @@ fn check_sampled(subject: &Subject, library: &Library) -> Result<()> {
     ensure!(wrong.is_empty(), "nobody waited there: {wrong:#?}");
     let [all, whole]: [f64; 2] = [sampled.seconds, known.iter().map(|part| part.seconds).sum()];
     ensure!((all - whole).abs() <= sampled.error_s + 0.2 * whole, "{all} s, not {whole} s: {waits:#?}");
+    Ok(())
+}
+
+/// What lasts that many seconds was looked at more than once, also by a command that was not optimised.
+const LOOKED_AT: &str = "2.5";
+
+fn check_epochs(subject: &Subject, library: &Library) -> Result<()> {
+    for recorded in [false, true] {
+        let program = Program { name: "waits_epochs", ranks: RANKS, needs: Needs::Nothing };
+        let binary = subject.binary(&program, library)?;
+        let what = [word(&binary), LOOKED_AT.into()];
+        let ran = subject.launch(library, RANKS, Form::AroundLauncher, &what, &|command| {
+            if recorded {
+                command.env("MPISCOPE_RECORD_MESSAGES", "1");
+            }
+        })?;
+        ensure!(ran.outcome.success(), "{}", ran.outcome.describe());
+        let waits = report::read(&ran.out())?.waits.context("no waits in the report")?;
+        let sampled = waits.sampled.as_ref().context("nobody looked")?;
+        let known = ran.outcome.stdout.lines().map(|line| known_in("waits_epochs.c", line));
+        let known: Vec<Known> = known.collect::<Result<_>>()?;
+        ensure!(known.len() == 5, "the program says: {}", ran.outcome.stdout);
+        for part in &known {
+            let here = sampled.list.iter().filter(|wait| {
+                is_at(wait, &part.line) && (&wait.kind, &wait.culprit) == (&part.kind, &part.culprit)
+            });
+            let seconds: f64 = here.map(|wait| wait.seconds).sum();
+            let near =
+                (seconds - part.seconds).abs() <= sampled.error_s + 0.2 * part.seconds && seconds > 0.0;
+            ensure!(near, "{} at {}: {} s, not {seconds} s: {waits:#?}", part.kind, part.line, part.seconds);
+        }
+        // What records say is not found a second time.
+        let twice = |wait: &&report::Wait| waits.list.iter().any(|other| other.line == wait.line);
+        let twice: Vec<_> = sampled.list.iter().filter(twice).collect();
+        ensure!(twice.is_empty(), "counted twice: {twice:#?}");
+    }
     Ok(())
 }
 

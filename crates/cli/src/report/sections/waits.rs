@@ -8,12 +8,12 @@ use mpiscope_job::waits::{Sampled, Waits};
 /// Waits that are shown.
 const MOST: usize = 12;
 /// Smaller parts of the job's time are only counted.
-const LEAST: f64 = 0.001;
+const LEAST: f64 = 0.005;
 
 /// The section: a sentence for each, most time first.
 pub fn blocks(report: &JobReport) -> Vec<Block> {
     let found = &report.waits;
-    let sampled = found.sampled.as_ref().map_or_else(Vec::new, sampled);
+    let sampled = found.sampled.as_ref().map_or_else(Vec::new, |all| sampled(all, found.messages));
     if found.list.is_empty() {
         return sampled;
     }
@@ -70,14 +70,18 @@ pub fn blocks(report: &JobReport) -> Vec<Block> {
     blocks
 }
 
-/// Waits for messages that looks have found.
-fn sampled(found: &Sampled) -> Vec<Block> {
+/// Waits that looks have found.
+fn sampled(found: &Sampled, messages: bool) -> Vec<Block> {
     let large = || found.list.iter().filter(|lost| lost.share >= LEAST);
     if large().next().is_none() {
         return Vec::new();
     }
+    let (of, exact) = match messages {
+        true => ("", ""),
+        false => ("messages, ", "; `mpiscope run --check` records each message"),
+    };
     let head = format!(
-        "  waits for messages of {} in all, by {} looks at what ranks waited for (the error is hardly above {}; `mpiscope run --check` records each message):",
+        "  waits of {} in all, by {} looks at what ranks waited for: {of}probes, one-sided synchronisation, files, intercommunicators (the error is hardly above {}{exact}):",
         duration(found.seconds),
         found.looks,
         duration(found.error_s)

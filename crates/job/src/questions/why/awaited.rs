@@ -13,6 +13,8 @@ pub enum Part {
     Receiver,
     /// That it enters a collective.
     Member,
+    /// What only it can do: end its part of an epoch of a window, or release a lock.
+    Actor,
 }
 
 /// An open call that waits.
@@ -80,7 +82,13 @@ fn of_call(
                 let missing = collectives::missing(snapshot, collective.comm, collective.number);
                 whom.extend(missing.into_iter().map(|member| (member, Part::Member)));
             }
-            Need::Message(_) | Need::Receiver(_) | Need::Action { .. } | Need::Outside { .. } => {}
+            Need::Action { by, .. } => {
+                // One of several may have done its part already.
+                if let Some([only]) = snapshot.parties.get(*by as usize).map(AsRef::as_ref) {
+                    whom.push((*only, Part::Actor));
+                }
+            }
+            Need::Message(_) | Need::Receiver(_) | Need::Outside { .. } => {}
         }
     }
     whom.retain(|(process, _)| *process != who && known(process));
@@ -113,5 +121,15 @@ mod tests {
         assert_eq!(all(&scene), [(0, vec![(3, Part::Receiver)]), (1, missing()), (2, missing())]);
         scene.process(3).lost = true;
         assert_eq!(all(&scene), [(1, vec![(0, Part::Member)]), (2, vec![(0, Part::Member)])]);
+    }
+
+    #[test]
+    fn the_only_one_who_can_act_is_awaited_and_of_several_nobody() {
+        let mut scene = Scene::of(3);
+        scene.0.parties = vec![[2].into(), [1, 2].into()];
+        let post = |by| Need::Action { by, every: false, what: "post".into(), kind: super::super::Kind::RMA };
+        scene.call(0, "MPI_Win_complete", Wait::All(vec![post(0)]));
+        scene.call(1, "MPI_Win_wait", Wait::All(vec![post(1)]));
+        assert_eq!(all(&scene), [(0, vec![(2, Part::Actor)])]);
     }
 }
