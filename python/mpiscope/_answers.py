@@ -2473,7 +2473,7 @@ class ReportRecent(Record):
 
 
 class ReportSampled(Record):
-    """Waits for messages, by looks at the ranks while they ran."""
+    """Waits by looks at the ranks while they ran."""
 
     #: Two standard errors of that.
     error_s: float
@@ -2584,7 +2584,9 @@ class ReportWaits(Record):
     messages_seen: int
     #: Whether the ranks could be compared: they were on one host, or the clocks of their hosts are known.
     one_clock: bool
-    #: Waits for messages by looks at the ranks while they ran, where messages were not recorded one by one.
+    #: Waits that no record says, by looks at the ranks while they ran: probes, one-sided synchronisation,
+    #: collectives on windows, files and intercommunicators, and those for messages, where these were not recorded
+    #: one by one.
     sampled: Optional[ReportSampled]
     #: Seconds of all waits that were seen.
     seconds: float
