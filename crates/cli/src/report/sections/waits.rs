@@ -76,10 +76,8 @@ fn sampled(found: &Sampled, messages: bool) -> Vec<Block> {
     if large().next().is_none() {
         return Vec::new();
     }
-    let (of, exact) = match messages {
-        true => ("", ""),
-        false => ("messages, ", "; `mpiscope run --check` records each message"),
-    };
+    let (of, exact) =
+        if messages { ("", "") } else { ("messages, ", "; `mpiscope run --check` records each message") };
     let head = format!(
         "  waits of {} in all, by {} looks at what ranks waited for: {of}probes, one-sided synchronisation, files, intercommunicators (the error is hardly above {}{exact}):",
         duration(found.seconds),
