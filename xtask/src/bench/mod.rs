@@ -48,6 +48,9 @@ pub struct Args {
     /// Another libmpiscope.so, whose instructions per call stand beside those of this one.
     #[arg(long)]
     against: Option<PathBuf>,
+    /// On this MPI library, which may be given several times.
+    #[arg(long = "library", value_name = "NAME", default_values = LIBRARIES)]
+    libraries: Vec<String>,
     /// How often each setting is run.
     #[arg(long, default_value_t = 7)]
     rounds: usize,
@@ -121,12 +124,12 @@ pub fn run(args: &Args) -> Result<()> {
     if !known.iter().any(|name| args.wants(name)) {
         return Ok(());
     }
-    libraries::fetch_all(&LIBRARIES.map(str::to_owned));
+    libraries::fetch_all(&args.libraries);
     let (found, skipped) = mpi::survey();
-    let is_chosen = |library: &Library| LIBRARIES.contains(&library.name.as_str());
+    let is_chosen = |library: &Library| args.libraries.contains(&library.name);
     if !found.iter().any(is_chosen) {
         libraries::print_skipped(&skipped);
-        bail!("none of {} is there", LIBRARIES.join(", "));
+        bail!("none of {} is there", args.libraries.join(", "));
     }
     if args.wants("events") {
         events::engine()?;

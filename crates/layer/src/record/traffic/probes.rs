@@ -6,7 +6,7 @@ use super::lines::channel;
 use super::orphans;
 use super::requests::{self, New};
 use super::scratch::{self, given, lend};
-use super::state::{State, hold};
+use super::state::{Held, State, hold};
 use super::status;
 use crate::interpose::frame::Call;
 use crate::record::objects;
@@ -16,7 +16,8 @@ use mpiscope_image::objects::{Life, serial_of, uid};
 use mpiscope_image::traffic::{Message, RequestKind};
 use std::ffi::{c_int, c_void};
 
-/// `MPI_Probe`, `MPI_Iprobe`: a message was there if `flag` is not zero.
+/// `MPI_Probe`, `MPI_Iprobe`: a message was there if `flag` is not zero. A loop that asks in vain costs no more than that look.
+#[inline(always)]
 pub fn probed<A: Abi>(
     call: &Call<A>,
     result: c_int,
@@ -25,22 +26,38 @@ pub fn probed<A: Abi>(
     flag: c_int,
     status: *const c_void,
 ) {
-    if result != A::SUCCESS || flag == 0 || source == A::PROC_NULL {
-        return;
+    if result == A::SUCCESS && flag != 0 && source != A::PROC_NULL {
+        hit::<A>(&call.aside(), (source, tag), comm, status);
     }
+}
+
+#[inline(never)]
+fn hit<A: Abi>(call: &Call<A>, named: (c_int, c_int), comm: A::Handle, status: *const c_void) {
     let Some(held) = hold() else { return };
     facts::probe_hit(&held);
     if held.orphans.any() {
-        let status = given::<A>(status);
-        let (source, tag) = if status.is_null() {
-            (source, tag)
-        } else {
-            let got = status::read::<A>(&held, status);
-            (got.source, got.tag)
-        };
-        let found = Envelope::new::<false>(&channel::<A>(&held, comm), source, tag, 0);
-        orphans::passed_by(*held, call, &found, (call.since, u64::MAX));
+        found::<A>(*held, call, named, comm, status);
     }
+}
+
+/// A probe has found a message that no receive was posted for, while there are orphans.
+#[cold]
+fn found<A: Abi>(
+    held: Held<false>,
+    call: &Call<A>,
+    (source, tag): (c_int, c_int),
+    comm: A::Handle,
+    status: *const c_void,
+) {
+    let status = given::<A>(status);
+    let (source, tag) = if status.is_null() {
+        (source, tag)
+    } else {
+        let got = status::read::<A>(&held, status);
+        (got.source, got.tag)
+    };
+    let message = Envelope::new::<false>(&channel::<A>(&held, comm), source, tag, 0);
+    orphans::passed_by(held, call, &message, (call.since, u64::MAX));
 }
 
 /// What a flag parameter got.
@@ -86,7 +103,9 @@ pub fn matched<A: Abi>(
     let serial = held.next_operation();
     let from = Envelope::new::<false>(&channel, got.source, got.tag, serial);
     let order = facts::message_matched(&held, &from, got.bytes, call.returned());
-    orphans::passed_by(*held, call, &from, (call.since, order));
+    if held.orphans.any() {
+        orphans::passed_by(*held, &call.aside(), &from, (call.since, order));
+    }
     {
         let _open = record.head.seq.open();
         let head = &record.head;
