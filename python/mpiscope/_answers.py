@@ -1678,6 +1678,8 @@ class JobsJobLine(Record):
 class Procs(Record):
     """What ``--json`` prints."""
 
+    #: The other jobs that the processes are connected with.
+    connected: Optional[Rows[ProcsConnected]]
     #: Processes of other hosts that were not asked.
     elsewhere: Rows[ProcsProcessLocation]
     #: What could not be looked at, in sentences.
@@ -1686,6 +1688,20 @@ class Procs(Record):
     processes: Rows[ProcsEntry]
     #: Name and version of this form: fields may be added to it, none changes its meaning.
     schema: str
+
+
+class ProcsConnected(Record):
+    """One connection: the same on all who took part in the call on one side, and on both sides if they have found
+    each other."""
+
+    #: The call that made it.
+    by: str
+    #: Whether the other side is a job that runs on the same host, so that it can be asked there.
+    found: bool
+    #: The identity of the intercommunicator.
+    identity: int
+    #: Processes on the other side.
+    processes: int
 
 
 class ProcsEntry(Record):
@@ -2943,7 +2959,7 @@ InspectTypeMap._classes = {"holes": InspectHole, "runs": InspectRun}
 InspectView._classes = {"etype": InspectReference, "filetype": InspectReference}
 InspectWindow._classes = {"attributes": InspectAttribute, "calls": InspectOpenCall, "communicator": InspectReference, "created": InspectCallSite, "errhandler": InspectReference, "freed": InspectCallSite, "info": InspectReference, "last_synchronisation": InspectCallSite, "locks": InspectLock, "operations": InspectOperations, "parent": InspectReference, "requests": InspectReference}
 Jobs._classes = {"jobs": JobsJobLine}
-Procs._classes = {"elsewhere": ProcsProcessLocation, "processes": ProcsEntry}
+Procs._classes = {"connected": ProcsConnected, "elsewhere": ProcsProcessLocation, "processes": ProcsEntry}
 ProcsEntry._classes = {"spawned": ProcsSpawned}
 Ps._classes = {"ranks": PsRankStatus, "stacks": PsStacks}
 PsCallStatus._classes = {"datatype": PsReference, "object": PsReference, "peer": PsPeerRank, "source": PsPeerRank}

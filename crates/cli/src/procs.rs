@@ -2,11 +2,14 @@
 
 use crate::render::{Screen, Table, complain, or_dash, while_working};
 use crate::run::ended;
+use crate::selection::{self, Target};
 use crate::{exit, silent};
 use anyhow::{Result, bail};
-use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, Scope, Start, SystemHosts, Users, images};
-use mpiscope_job::discover::{HeldImage, LastStage, discover};
+use mpiscope_job::acquire::{self, Acquired, Entry, Hosts, JobKey, Scope, Start, SystemHosts, Users, images};
+use mpiscope_job::connected::{self, Connected};
+use mpiscope_job::discover::{HeldImage, Job, LastStage, discover};
 use mpiscope_job::evidence;
+use mpiscope_job::other_hosts::NONE_HERE;
 use mpiscope_job::scheduler::SlurmId;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,14 +23,14 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// List all processes of a job, and of the jobs that it spawned or is connected with
 ///
-/// Starts from any one process (a rank, a launcher, `mpiscope run`) or from a core file, and follows the tables that
+/// Starts from any one process (a rank, a launcher, `mpiscope run`), a job or a core file, and follows the tables that
 /// debuggers use (MPI2DD, MPIR). Other hosts are asked through `ssh`, or through the command in MPISCOPE_SSH, where {host}
 /// stands for the host; MPISCOPE_REMOTE is the path of mpiscope there. Exit status: 0 all is well, 1 a process is gone,
 /// 2 no process could be read.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Process ids, one core file, or one evidence file
-    #[arg(value_name = "PID|FILE|DIR", required = true)]
+    /// Process ids, a job, one core file, or one evidence file; not needed if there is only one job
+    #[arg(value_name = "PID|JOB|FILE|DIR")]
     targets: Vec<String>,
     /// Print everything as JSON
     #[arg(long)]
@@ -170,32 +173,41 @@ fn has_ended(pid: u32) -> bool {
 
 /// Acquires from what the user named.
 pub fn look(targets: &[String], remote: bool, whose: &Whose) -> Result<Acquired> {
-    let (start, owner) = start(targets)?;
+    let Beginning { start, owner, jobs, slurm } = beginning(targets)?;
     let users = whose.user.clone().unwrap_or(owner);
-    let named = match &start {
-        Start::Pids(pids) => pids.clone(),
-        Start::Target(_) => Vec::new(),
-    };
-    let system = system_of(&named);
-    let scope = Scope { remote, users };
-    let mut found = match acquire::acquire(&system, start, &scope) {
-        Ok(found) => found,
-        // A process that has not called MPI has no tables, but perhaps others of its job.
-        Err(why) => match silent::others(&named).as_deref() {
-            None => return Err(why.into()),
-            Some([]) => Acquired::default(),
-            Some(others) => acquire::acquire(&system, Start::Pids(others.to_vec()), &scope)?,
-        },
-    };
+    let by_job = jobs.keys().next().is_some();
+    let system = system().started_by(slurm);
+    let scope = Scope { remote, users, jobs };
+    let mut found = acquire::acquire(&system, start, &scope)?;
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    silent::add(&mut found, &named, &host, |host| system.here(host));
+    silent::add(&mut found, &scope.jobs, &host, |host| system.here(host));
+    let connected = connections(&found, &scope.jobs);
+    found.connected.extend(connected);
+    // Who looks at one host only does not miss the others.
+    if remote {
+        found.problems.extend(connected::unseen(&found.connected));
+    }
     if found.processes.is_empty() {
         match found.problems.as_slice() {
+            [] if by_job => bail!(NONE_HERE),
             [] => bail!("no process of a job was found; has it called MPI_Init yet?"),
             problems => bail!("{}", problems.join("; ")),
         }
     }
     Ok(found)
+}
+
+/// The jobs that the processes here are connected with.
+fn connections(found: &Acquired, named: &BTreeMap<JobKey, BTreeSet<String>>) -> BTreeSet<Connected> {
+    let system = system();
+    let here = found.processes.iter().filter(|entry| system.here(&entry.place.host) && !entry.gone);
+    let pids: BTreeSet<u32> = here.map(|entry| entry.place.pid).collect();
+    let is_meant = |job: &Job| {
+        named.contains_key(&(job.owner, job.name.clone()))
+            || job.images.iter().any(|image| image.holders.iter().any(|(pid, _)| pids.contains(pid)))
+    };
+    let jobs = discover().into_iter().filter(is_meant);
+    jobs.flat_map(|job| connected::of_job(&job)).collect()
 }
 
 /// This host, and how to reach others: this program is taken to be at the same place there, unless `MPISCOPE_REMOTE`
@@ -210,21 +222,59 @@ pub fn system_of(pids: &[u32]) -> SystemHosts {
     system().started_by(pids.iter().find_map(|pid| SlurmId::of_process(*pid)))
 }
 
-/// Where to begin, and whose processes are meant unless the user says so: a core file is the word of its owner.
-fn start(targets: &[String]) -> Result<(Start, Users)> {
-    let numbers: Option<Vec<u32>> = targets.iter().map(|target| target.parse().ok()).collect();
-    match (numbers, targets) {
-        (Some(pids), _) => Ok((Start::Pids(pids), Users::default())),
-        (None, [file]) if Path::new(file).is_file() => {
-            let owner = std::fs::metadata(file)?.uid();
-            Ok((Start::core(Path::new(file))?, Users::only(owner)))
-        }
-        (None, [name]) if !Path::new(name).exists() => {
-            bail!("{name}: no such file; name process ids, one core file, or one evidence file")
-        }
-        _ => bail!("{}: name process ids, one core file, or one evidence file", targets.join(" ")),
-    }
+/// Where to begin.
+struct Beginning {
+    start: Start,
+    /// Whose processes are meant unless the user says so: a core file is the word of its owner.
+    owner: Users,
+    /// The jobs that are wanted whole.
+    jobs: BTreeMap<JobKey, BTreeSet<String>>,
+    /// What has started them, if that is Slurm.
+    slurm: Option<SlurmId>,
 }
+
+/// What the user names: processes and jobs, or one core file; the only job there is, if nothing is named.
+fn beginning(targets: &[String]) -> Result<Beginning> {
+    if let [file] = targets
+        && Path::new(file).is_file()
+    {
+        let owner = Users::only(std::fs::metadata(file)?.uid());
+        let start = Start::core(Path::new(file))?;
+        return Ok(Beginning { start, owner, jobs: BTreeMap::new(), slurm: None });
+    }
+    let is_process = |target: &&String| target.parse::<u32>().is_ok();
+    let (pids, names): (Vec<&String>, Vec<&String>) = targets.iter().partition(is_process);
+    let pids: Vec<u32> = pids.into_iter().filter_map(|pid| pid.parse().ok()).collect();
+    let mut slurm = pids.iter().find_map(|pid| SlurmId::of_process(*pid));
+    let mut jobs: BTreeMap<JobKey, BTreeSet<String>> =
+        pids.iter().filter_map(|pid| silent::job_of(*pid)).map(|job| (job, BTreeSet::new())).collect();
+    let mut owner = Users::default();
+    let named = names.into_iter().map(|name| selection::find(Some(name)));
+    let only = targets.is_empty().then(|| selection::find(None));
+    for target in named.chain(only) {
+        let job = match target? {
+            Target::Job(job) if job.runs_here() => job,
+            Target::Jobs(jobs) => {
+                let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+                bail!("several jobs run here; name one: {}", names.join(" | "));
+            }
+            Target::Job(_) | Target::File(_) => bail!(NAME_ONE),
+        };
+        slurm = slurm.or_else(|| job.slurm());
+        // Whose job of Slurm it is its hosts know.
+        if job.parts.as_ref().is_none_or(|parts| parts.slurm.is_none()) {
+            owner.add(job.owner);
+        }
+        let (name, hosts) = job.parts.map_or((job.name, Vec::new()), |parts| (parts.name, parts.hosts));
+        jobs.entry((job.owner, name)).or_default().extend(hosts);
+    }
+    if !owner.unnamed() {
+        pids.iter().filter_map(|pid| system().owner(*pid)).for_each(|user| owner.add(user));
+    }
+    Ok(Beginning { start: Start::Pids(pids), owner, jobs, slurm })
+}
+
+const NAME_ONE: &str = "name process ids, one job, one core file, or one evidence file";
 
 fn show(found: &Acquired, json: bool) -> Result<()> {
     let mut screen = Screen::stdout();

@@ -12,6 +12,7 @@ use crate::Error;
 use crate::acquire::images::WhoIs;
 use crate::acquire::{Entry, ProcessLocation};
 use crate::clock::Moment;
+use crate::connected::Connected;
 use crate::evidence::{About, Kept, ProcessEnd, Symbols};
 use crate::image_source::{Bytes, open_fd, sealed};
 use crate::locate::Locate;
@@ -58,6 +59,9 @@ pub struct Job {
     pub elsewhere: Vec<Arc<Symbols>>,
     /// What its processes on other hosts, or in an evidence file, have started; that of those here is looked for.
     pub spawned: BTreeSet<Spawned>,
+    /// The other jobs that its processes on other hosts, or in an evidence file, are connected with; those of the ones here are
+    /// looked for.
+    pub connected: BTreeSet<Connected>,
     /// Whose images have been taken in.
     pub known: Known,
 }
@@ -101,6 +105,7 @@ impl Job {
             }
         }
         self.spawned.extend(other.spawned);
+        self.connected.extend(other.connected);
         self.elsewhere.extend(other.symbols);
     }
 

@@ -16,6 +16,7 @@ pub mod acquire;
 pub mod call_fields;
 pub mod clock;
 pub mod clock_offset;
+pub mod connected;
 pub mod core;
 pub mod discover;
 mod error;

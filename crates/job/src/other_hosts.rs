@@ -14,7 +14,8 @@ mod parts;
 
 pub use parts::NONE_HERE;
 
-use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, same_host};
+use crate::acquire::{self, Hosts, ProcessLocation, Scope, Start, SystemHosts, Users, Whom, same_host};
+use crate::connected;
 use crate::discover::{Job, JobImage};
 use crate::evidence::{self, Evidence};
 use crate::parallel;
@@ -43,8 +44,11 @@ pub struct Elsewhere {
 pub fn join(job: &mut Job, hosts: &SystemHosts, pause: Duration, stacks: bool) -> Elsewhere {
     let own = spawned::of_job(job);
     job.spawned.extend(own);
+    let own = connected::of_job(job);
+    job.connected.extend(own);
     let mut elsewhere = parts_of(job, hosts, pause, stacks);
     elsewhere.not_seen.extend(spawned::unseen_of_job(job));
+    elsewhere.not_seen.extend(connected::unseen(&job.connected));
     elsewhere
 }
 
@@ -118,14 +122,12 @@ fn places(job: &Job, hosts: &SystemHosts) -> Vec<(String, BTreeSet<u32>)> {
     let known = |places: &Places| here + places.values().map(BTreeSet::len).sum::<usize>();
     // Only rank 0 knows all others: where it is on another host, that one is asked who there is.
     if known(&places) < size(job, &files) {
-        let directories: Vec<(&String, Vec<u32>)> = places
-            .iter()
-            .take(MOST_DIRECTORIES)
-            .map(|(host, pids)| (host, pids.iter().copied().collect()))
-            .collect();
+        let whom = |pids: &BTreeSet<u32>| Whom { pids: pids.clone(), ..Whom::default() };
+        let directories: Vec<(&String, Whom)> =
+            places.iter().take(MOST_DIRECTORIES).map(|(host, pids)| (host, whom(pids))).collect();
         let owner = Users::only(job.owner);
         for answer in
-            parallel::ask(&directories, |(host, pids)| hosts.ask(host, pids, &owner)).into_iter().flatten()
+            parallel::ask(&directories, |(host, whom)| hosts.ask(host, whom, &owner)).into_iter().flatten()
         {
             let own = answer.processes.into_iter().map(|entry| entry.place);
             own.chain(answer.elsewhere).for_each(|place| add(&mut places, place));

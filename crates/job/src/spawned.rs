@@ -36,6 +36,18 @@ pub enum Which {
 
 /// What the process of an image has started.
 pub fn of_image<S: Source>(image: &Image<S>, world: &str, which: Which) -> Vec<Spawned> {
+    let spawned = intercommunicators(image, &STARTERS, which)
+        .into_iter()
+        .map(|(_, identity, processes)| Spawned { world: world.to_owned(), identity, processes });
+    spawned.collect()
+}
+
+/// The intercommunicators that one of these functions has made: which function, the identity, and how many are on the other side.
+pub(crate) fn intercommunicators<S: Source>(
+    image: &Image<S>,
+    makers: &[&str],
+    which: Which,
+) -> Vec<(String, u64, u32)> {
     let wanted = |comm: &Comm| {
         let life = comm.head.life.get();
         comm.head.flags.get() & Flag::INTER.0 != 0
@@ -48,18 +60,13 @@ pub fn of_image<S: Source>(image: &Image<S>, world: &str, which: Which) -> Vec<S
         return Vec::new();
     }
     let functions = Functions::read(image).unwrap_or_default();
-    let starter = |comm: &&Comm| {
+    let made = |comm: &Comm| {
         let made_by = u32::from(comm.head.made_by.get()).checked_sub(1);
-        made_by
-            .and_then(|number| functions.get(number))
-            .is_some_and(|function| STARTERS.contains(&function.name.as_str()))
+        let name = &made_by.and_then(|number| functions.get(number))?.name;
+        let maker = makers.iter().find(|maker| **maker == name.as_str())?;
+        Some(((*maker).to_owned(), comm.head.identity.get(), comm.remote_size.get()))
     };
-    let spawned = comms.iter().filter(starter).map(|comm| Spawned {
-        world: world.to_owned(),
-        identity: comm.head.identity.get(),
-        processes: comm.remote_size.get(),
-    });
-    spawned.collect()
+    comms.iter().filter_map(made).collect()
 }
 
 /// What the processes of this host have started that are still connected to it.

@@ -16,14 +16,14 @@ use std::process::ExitCode;
 
 /// Open a debugger on ranks of a job, or run one command in all of them
 ///
-/// Starts from any one process of the job, like `mpiscope procs`. Without --batch, every chosen rank on this host gets a
+/// Starts from the job or any one process of it, like `mpiscope procs`. Without --batch, every chosen rank on this host gets a
 /// debugger in a tmux pane. With --batch, the command runs in every chosen rank on all hosts, and equal answers are shown
 /// once with the ranks that gave them. Attaching stops a rank for that moment. Exit status: 0 all is well, 1 some processes
 /// could not be read, 2 none could.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Process ids of the job, or one core file
-    #[arg(value_name = "PID", required = true)]
+    /// Process ids, a job, or one core file; not needed if there is only one job
+    #[arg(value_name = "PID|JOB")]
     targets: Vec<String>,
     /// Only these ranks (of every world), for example 0,4-31 or 0-60:4
     #[arg(long, value_name = "SET")]

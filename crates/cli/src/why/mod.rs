@@ -59,7 +59,7 @@ pub struct Answer {
 }
 
 /// Why a rank of a running job is not seen.
-const ELSEWHERE: &str = "it has no image that could be read (another host, or started without the layer)";
+const ELSEWHERE: &str = "no image that could be read (another host, or started without the layer)";
 
 /// Prints the verdict.
 pub fn why(options: &Options) -> Result<ExitCode> {

@@ -172,6 +172,11 @@ pub fn launcher_for(library: &Library, each: usize, all: usize) -> Vec<String> {
     std::iter::once(mpirun).chain(words.split(' ').map(str::to_owned)).collect()
 }
 
+/// That of Slurm, for two ranks on each host.
+pub fn srun() -> Vec<String> {
+    "srun -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect()
+}
+
 /// Compiles a program of the testkit.
 pub fn compile(library: &Library, source: &str, dir: &Path) -> PathBuf {
     let program = dir.join(format!("{}.{}", source.replace('/', "_"), library.name));

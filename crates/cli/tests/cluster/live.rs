@@ -1,6 +1,6 @@
 //! Verbs on a job that runs, from each host.
 
-use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher, one, reaches};
+use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher, one, reaches, srun};
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn ends(mut job: Job, dir: &Path) {
 pub fn a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_each_host() {
     let _turn = alone();
     let (hosts, library) = (Hosts::new(true), one());
-    let srun: Vec<String> = "srun -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect();
+    let srun = srun();
     let job = start(&hosts, &library, &srun);
     let queue = hosts.run(hosts.on("login", "squeue", &library).args(["-h", "-o", "%i"]));
     let (number, named) = (queue.stdout.trim().to_owned(), format!("slurm:{}", queue.stdout.trim()));

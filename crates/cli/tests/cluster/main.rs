@@ -6,6 +6,7 @@ mod live;
 mod reports;
 mod silent;
 mod spawned;
+mod strangers;
 
 use mpiscope_testkit::cluster;
 use mpiscope_testkit::trials::{self, trial};
@@ -27,7 +28,10 @@ fn main() -> ExitCode {
         trial!(live::a_job_of_slurm_is_seen_whole_by_its_number_from_the_login_node_and_from_each_host, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(live::a_job_started_here_by_ssh_is_seen_whole_and_a_host_that_is_cut_off_costs_its_own_ranks_only, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(silent::ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_and_kept, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(silent::ranks_that_have_not_called_mpi_are_seen_and_listed_with_each_launcher, needs asked_for, cluster::no_slurm, trials::the_layer),
         trial!(spawned::a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_and_in_the_report_or_missed_aloud, needs asked_for, cluster::no_ssh, trials::the_layer),
+        trial!(spawned::a_world_that_is_spawned_under_slurm_is_in_all_views_and_in_the_report, needs asked_for, cluster::no_slurm, trials::the_layer),
+        trial!(strangers::another_user_of_the_hosts_sees_nothing_of_a_job_reads_no_secret_and_adds_nothing_to_the_report, needs asked_for, cluster::no_ssh, trials::the_layer),
         trial!(doctor::doctor_names_the_ranks_of_a_host_without_the_layer_and_of_one_that_is_down, needs asked_for, cluster::no_ssh, trials::the_layer),
     ];
     all.extend(trials::missing_libraries());

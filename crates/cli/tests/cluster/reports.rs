@@ -1,7 +1,7 @@
 //! One report, whoever launches.
 
 use crate::common::{
-    Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, launcher_of, libraries, one, reaches,
+    Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, launcher_of, libraries, one, reaches, srun,
 };
 use mpiscope_testkit::mpi::Library;
 use serde_json::Value;
@@ -178,7 +178,7 @@ fn waits_are_known(hosts: &Hosts, library: &Library, each: usize) {
 pub fn srun_gives_one_report_in_both_forms() {
     let _turn = alone();
     let hosts = Hosts::new(true);
-    let srun: Vec<String> = "srun -N 3 -n 6 --mpi=pmi2".split(' ').map(str::to_owned).collect();
+    let srun = srun();
     for library in libraries().into_iter().filter(|library| library.name.starts_with("mpich")) {
         let program = [compile(&library, "acquire/idle", hosts.dir.path()).display().to_string()];
         for (form, before) in [("before", true), ("after", false)] {

@@ -1,7 +1,7 @@
 //! Ranks on other hosts that have not called MPI.
 
-use crate::common::{Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, one, reaches};
-use mpiscope_testkit::mpi::Library;
+use crate::common::{Hosts, Job, LIMIT, MPISCOPE, alone, compile, launcher, libraries, one, reaches, srun};
+use mpiscope_testkit::mpi::{Family, Library};
 use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -48,14 +48,24 @@ fn blamed(why: &Value, ranks: &[(u64, String)]) -> bool {
     why["kind"] == "slow" && named.eq(ranks.iter().map(|(rank, _)| *rank)) && why["unseen"] == ""
 }
 
+/// Rank and host of the processes that `procs` lists as those that have not called MPI, if it lists six ranks.
+fn listed_silent(procs: &Value) -> Option<Vec<(u64, String)>> {
+    let processes = procs["processes"].as_array()?;
+    let place = |entry: &Value| Some((entry["rank"].as_u64()?, entry["host"].as_str()?.to_owned()));
+    let mut all: Vec<_> = processes.iter().map(|entry| (place(entry), entry["silent"] == true)).collect();
+    all.sort();
+    let six = all.iter().map(|(place, _)| place.as_ref().map(|place| place.0)).eq((0..6).map(Some));
+    six.then(|| all.into_iter().filter(|(_, silent)| *silent).filter_map(|(place, _)| place).collect())
+}
+
 /// Starts six ranks, of which these take their time.
-fn start(hosts: &Hosts, library: &Library, late: &[&str]) -> Job {
+fn start(hosts: &Hosts, library: &Library, launcher: &[String], late: &[&str]) -> Job {
     let dir = hosts.dir.path();
     let program = compile(library, "late_start", dir);
     let said = dir.join("said");
     let mut command = hosts.on("login", MPISCOPE, library);
     command.args(["run", "--quiet", "--hang-after", "0", "--out"]).arg(dir.join("out"));
-    command.args(launcher(library)).arg(program).args(late).arg(dir);
+    command.args(launcher).arg(program).args(late).arg(dir);
     let job = Job::start(&mut command, &said);
     (0..6).for_each(|rank| reaches(&dir.join(format!("ready.{rank}")), &said));
     job
@@ -90,7 +100,7 @@ pub fn ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_an
         |ranks: &[u64]| -> Vec<(u64, String)> { ranks.iter().map(|r| (*r, "n3".to_owned())).collect() };
     // One of two ranks of the host, then all of them.
     for (late, wanted) in [(&["5"][..], on_n3(&[5])), (&["4", "5"], on_n3(&[4, 5]))] {
-        let mut job = start(&hosts, &library, late);
+        let mut job = start(&hosts, &library, &launcher(&library), late);
         seen_everywhere(&hosts, &library, &wanted);
         job.is_ended(Duration::from_secs(30), LIMIT);
         drop(job);
@@ -103,6 +113,33 @@ pub fn ranks_on_another_host_that_have_not_called_mpi_are_seen_from_each_host_an
         let tracks: Vec<_> = report["windows"]["ranks"].as_array().into_iter().flatten().collect();
         let numbers: Vec<String> = (0..6 - wanted.len()).map(|rank| rank.to_string()).collect();
         assert_eq!(tracks, numbers.iter().collect::<Vec<_>>(), "{report:#}");
+        (0..6).for_each(|rank| std::fs::remove_file(hosts.dir.path().join(format!("ready.{rank}"))).unwrap());
+    }
+}
+
+pub fn ranks_that_have_not_called_mpi_are_seen_and_listed_with_each_launcher() {
+    let _turn = alone();
+    let (hosts, wanted) = (Hosts::new(true), [4, 5].map(|rank| (rank, "n3".to_owned())));
+    let of_others = libraries().into_iter().filter(|library| library.family != Family::Mpich);
+    let by_ssh = of_others.map(|library| (launcher(&library), library));
+    for (launcher, library) in by_ssh.chain([(srun(), one())]) {
+        let what = format!("{} of {}", launcher[0], library.name);
+        let mut job = start(&hosts, &library, &launcher, &["4", "5"]);
+        for host in ["login", "n1"] {
+            let ps = || ask(&hosts, host, &library, &["ps"]);
+            until(&format!("{what}: ps on {host}"), ps, |ps| {
+                silent(ps).is_some_and(|silent| silent == wanted)
+            });
+            let procs = ask(&hosts, host, &library, &["procs"]);
+            assert_eq!(listed_silent(&procs).as_deref(), Some(&wanted[..]), "{what}: {procs:#}");
+            assert_eq!(procs["problems"], Value::Array(Vec::new()), "{what}: {procs:#}");
+        }
+        let why = hosts.run(hosts.on("n1", MPISCOPE, &library).args(["why", "--for", "0.2"]));
+        let said = "ranks [0-3] wait for ranks [4-5]: have not called MPI_Init yet: ";
+        assert!(why.stdout.contains(said), "{what}: {}", why.describe());
+        assert!(why.stdout.contains("  ranks [4-5]: have not called MPI_Init yet: "), "{}", why.describe());
+        job.is_ended(Duration::from_secs(30), LIMIT);
+        drop(job);
         (0..6).for_each(|rank| std::fs::remove_file(hosts.dir.path().join(format!("ready.{rank}"))).unwrap());
     }
 }

@@ -1,6 +1,6 @@
 //! Worlds that are spawned to hosts without ranks of the first one.
 
-use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher_for, reaches};
+use crate::common::{Hosts, Job, MPISCOPE, alone, compile, launcher_for, one, reaches};
 use mpiscope_testkit::mpi::{Family, Library};
 use mpiscope_testkit::trials;
 use serde_json::Value;
@@ -56,6 +56,25 @@ fn seen_from(hosts: &Hosts, host: &str, library: &Library, wanted: &Seen) {
     }
 }
 
+/// The processes that `procs` lists, and those that a debugger reaches, which must be all.
+fn listed_and_reached(hosts: &Hosts, host: &str, library: &Library) {
+    let run = |words: &[&str]| hosts.run(hosts.on(host, MPISCOPE, library).args(words).arg("--json"));
+    let outcome = run(&["procs"]);
+    let procs: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
+    let list = &procs["processes"];
+    // Worlds have names; the first one has a rank on the first host.
+    let of_first = list.as_array().into_iter().flatten().find(|entry| entry["host"] == "n1");
+    let first = of_first.map_or(Value::Null, |entry| entry["world"].clone());
+    let listed = places(list, |entry| Some(usize::from(entry["world"] != first)));
+    assert_eq!(listed, all(), "{} from {host}: {}", library.name, outcome.describe());
+    assert_eq!(procs["problems"], Value::Array(Vec::new()), "{} from {host}: {procs:#}", library.name);
+    let outcome = run(&["attach", "--batch", "print (int)getpid()"]);
+    let answers: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
+    let outputs = answers["outputs"].as_array().into_iter().flatten();
+    let reached = outputs.filter(|output| output["error"].is_null() && output["text"].is_string());
+    assert_eq!(reached.count(), 6, "{} from {host}: {}", library.name, outcome.describe());
+}
+
 pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_and_in_the_report_or_missed_aloud()
  {
     let _turn = alone();
@@ -76,6 +95,7 @@ pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_a
         ["login", "n1"].iter().for_each(|host| seen_from(&hosts, host, &library, &seen));
         if let Seen::Whole = seen {
             seen_from(&hosts, "n3", &library, &seen);
+            ["n1", "n3"].iter().for_each(|host| listed_and_reached(&hosts, host, &library));
         }
         std::fs::write(dir.join("go.1"), "").unwrap();
         job.ends(Duration::from_secs(60));
@@ -93,4 +113,37 @@ pub fn a_world_that_is_spawned_to_a_host_without_earlier_ranks_is_in_all_views_a
         }
         assert!(!text.contains("handed"), "{}: {text}", library.name);
     }
+}
+
+pub fn a_world_that_is_spawned_under_slurm_is_in_all_views_and_in_the_report() {
+    let _turn = alone();
+    let (hosts, library) = (Hosts::new(true), one());
+    let dir = hosts.dir.path();
+    let program = compile(&library, "acquire/elsewhere", dir);
+    let said = dir.join("said");
+    let mut command = hosts.on("login", MPISCOPE, &library);
+    // Slurm's library starts a step of its own, beside the one that spawns.
+    command.env("SLURM_OVERLAP", "1").args(["run", "--hang-after", "0", "--out"]).arg(dir.join("out"));
+    command.args("srun --overlap -N 2 -n 4 --mpi=pmi2".split(' ')).arg(program).arg(dir).arg("n2");
+    let mut job = Job::start(&mut command, &said);
+    reaches(&dir.join("at.child.1"), &said);
+    let wanted: Vec<_> = (0..4).map(|rank| (0, rank)).chain((0..2).map(|rank| (1, rank))).collect();
+    let ranks = |places: Vec<(usize, u64, String)>| places.into_iter().map(|(world, rank, _)| (world, rank));
+    let end = Instant::now() + Duration::from_secs(30);
+    for host in ["n1", "n2", "login"] {
+        loop {
+            let outcome = hosts.run(hosts.on(host, MPISCOPE, &library).args(["ps", "--json"]));
+            let ps: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
+            let seen = places(&ps["ranks"], |rank| Some(rank["world_number"].as_u64()? as usize));
+            if ranks(seen).eq(wanted.iter().copied()) && ps["errors"] == Value::Array(Vec::new()) {
+                break;
+            }
+            assert!(Instant::now() < end, "from {host}: {}", outcome.describe());
+        }
+    }
+    std::fs::write(dir.join("go.1"), "").unwrap();
+    job.ends(Duration::from_secs(60));
+    let text = std::fs::read_to_string(&said).unwrap();
+    let report = hosts.report("out").unwrap_or_else(|| panic!("no report: {text}"));
+    assert!(ranks(reported(&report)).eq(wanted) && !text.contains("not seen"), "{text}");
 }

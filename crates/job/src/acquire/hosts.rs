@@ -2,12 +2,14 @@
 
 use super::images::{self, ImageEntry};
 use super::{Acquired, Error, Users};
+use crate::other_hosts::announced;
 use crate::process_tree::Families;
 use crate::scheduler::{self, SlurmId};
 use crate::shell::quoted;
 use crate::time_limit::{self, Outcome};
 use mpiscope_target::{Files, Live, Target, procfs};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,8 +30,46 @@ pub trait Hosts {
     fn descendants(&self, pid: u32) -> Vec<u32>;
     /// All processes of this host that have an image.
     fn records(&self) -> Vec<ImageEntry>;
-    /// What another host knows, seen from these processes there, of the processes of these users.
-    fn ask(&self, host: &str, pids: &[u32], users: &Users) -> Result<Acquired, Error>;
+    /// Other hosts that this job has ranks on, as the one says who has started it from here or gathers it.
+    fn announced(&self, job: &JobKey) -> Vec<String>;
+    /// What another host knows of the processes of these users.
+    fn ask(&self, host: &str, whom: &Whom, users: &Users) -> Result<Acquired, Error>;
+}
+
+/// A job: whose it is, and its name.
+pub type JobKey = (u32, String);
+
+/// From where another host is to look.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Whom {
+    /// Processes there.
+    pub pids: BTreeSet<u32>,
+    /// Jobs, by name: a host may have ranks of one that no table names.
+    pub jobs: BTreeSet<String>,
+}
+
+impl Whom {
+    /// Nothing?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pids.is_empty() && self.jobs.is_empty()
+    }
+
+    /// What is not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        Self { pids: &self.pids - &other.pids, jobs: &self.jobs - &other.jobs }
+    }
+
+    /// Takes in all of `other`.
+    pub fn extend(&mut self, other: Self) {
+        self.pids.extend(other.pids);
+        self.jobs.extend(other.jobs);
+    }
+
+    fn words(&self) -> impl Iterator<Item = String> {
+        self.pids.iter().map(u32::to_string).chain(self.jobs.iter().cloned())
+    }
 }
 
 /// How long another host may take to answer, unless `MPISCOPE_HOST_SECONDS` says otherwise.
@@ -133,8 +173,8 @@ impl Remote {
         let mut lines = outcome.stdout.split(|b| *b == b'\n');
         let answer = lines.rfind(|line| line.first() == Some(&b'{')).unwrap_or_default();
         serde_json::from_slice(answer).map_err(|e| {
-            let said = last_words(&outcome);
-            let why = if said.is_empty() { format!("the answer is not understood ({e})") } else { said };
+            let silent = outcome.stdout.is_empty() || !outcome.stderr.is_empty();
+            let why = if silent { last_words(&outcome) } else { format!("the answer is not understood ({e})") };
             Error::Remote { host: host.to_owned(), why }
         })
     }
@@ -183,9 +223,14 @@ impl Remote {
     }
 }
 
-/// The last line on standard error.
+/// The last line on standard error; of a command that has said nothing, how it ended.
 fn last_words(output: &Outcome) -> String {
-    mpiscope_image::text(&output.stderr).lines().last().unwrap_or_default().trim().to_owned()
+    let said = mpiscope_image::text(&output.stderr);
+    match (said.lines().last().map(str::trim).filter(|line| !line.is_empty()), output.status) {
+        (Some(line), _) => line.to_owned(),
+        (None, Some(status)) => format!("mpiscope there ended without an answer ({status})"),
+        (None, None) => "mpiscope there ended without an answer".to_owned(),
+    }
 }
 
 /// Two names of one host: equal, or one is the other with its domain.
@@ -239,10 +284,19 @@ impl Hosts for SystemHosts {
         images::all()
     }
 
-    fn ask(&self, host: &str, pids: &[u32], users: &Users) -> Result<Acquired, Error> {
-        let mut words = ["procs", "--json", "--here", "--user"].map(str::to_owned).to_vec();
-        words.push(users.to_string());
-        words.extend(pids.iter().map(u32::to_string));
+    fn announced(&self, job: &JobKey) -> Vec<String> {
+        announced::all()
+            .into_iter()
+            .find(|found| (found.owner, &found.name) == (job.0, &job.1))
+            .map_or_else(Vec::new, |found| found.parts.map(|parts| parts.hosts).unwrap_or_default())
+    }
+
+    fn ask(&self, host: &str, whom: &Whom, users: &Users) -> Result<Acquired, Error> {
+        let mut words = ["procs", "--json", "--here"].map(str::to_owned).to_vec();
+        if !users.unnamed() {
+            words.extend(["--user".to_owned(), users.to_string()]);
+        }
+        words.extend(whom.words());
         self.remote.run(host, &words, Duration::ZERO)
     }
 }
@@ -259,6 +313,17 @@ mod tests {
             let text = error.to_string();
             assert!(!text.contains("ssh") && !text.contains('\n'), "{text}");
         }
+    }
+
+    #[test]
+    fn a_host_whose_command_is_killed_without_a_word_is_said_to_have_given_no_answer() {
+        let shell = ["sh", "-c", "kill -9 $$", "{host}"].map(str::to_owned).to_vec();
+        let remote = Remote { way: Way::Shell(shell), program: "0".into(), limit: Duration::from_secs(60) };
+        let killed = "n3: mpiscope there ended without an answer (signal: 9";
+        let error = remote.output("n3", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains(killed), "{error}");
+        let error = remote.run::<Acquired>("n3", &[], Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains(killed), "{error}");
     }
 
     #[test]

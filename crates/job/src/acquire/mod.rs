@@ -31,7 +31,7 @@ pub use mpiscope_debug_interfaces as layouts;
 
 pub use error::Error;
 pub(crate) use hosts::same_host;
-pub use hosts::{Hosts, Remote, SystemHosts, host_limit};
+pub use hosts::{Hosts, JobKey, Remote, SystemHosts, Whom, host_limit};
 pub use images::{ImageEntry, WhoIs};
 pub use model::{Acquired, Entry, ProcessLocation, Spawned};
 pub use release::release;

@@ -1,6 +1,8 @@
 //! What acquisition finds.
 
+use crate::connected::Connected;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Where a process runs.
@@ -57,6 +59,9 @@ pub struct Acquired {
     pub elsewhere: Vec<ProcessLocation>,
     /// What could not be looked at, in sentences.
     pub problems: Vec<String>,
+    /// The other jobs that the processes are connected with.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub connected: BTreeSet<Connected>,
 }
 
 impl Acquired {

@@ -1,8 +1,11 @@
 //! Following tables from process to process until nothing new appears.
 
+use super::hosts::{JobKey, Whom, same_host};
 use super::images::{self, ImageEntry};
 use super::mpi2dd::{self, Block};
 use super::{Acquired, Entry, Error, Hosts, ProcessLocation, Users, mpir};
+use crate::connected::Connected;
+use crate::other_hosts::NONE_HERE;
 use crate::parallel;
 use mpiscope_target::{Core, Target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -39,6 +42,8 @@ pub struct Scope {
     pub remote: bool,
     /// Whose processes are looked at; if nobody is named, those of the owners of the first ones.
     pub users: Users,
+    /// Jobs whose processes are wanted, whether a table leads to them or not, and hosts that they are known to be on.
+    pub jobs: BTreeMap<JobKey, BTreeSet<String>>,
 }
 
 /// Finds all processes of the job.
@@ -46,7 +51,7 @@ pub struct Scope {
 /// # Errors
 /// When nothing at all is found. What could be found in part is no error: see [`Acquired::problems`].
 pub fn acquire(hosts: &(dyn Hosts + Sync), start: Start, scope: &Scope) -> Result<Acquired, Error> {
-    let mut walk = Walk::new(hosts, scope.users.clone());
+    let mut walk = Walk::new(hosts, scope);
     match start {
         Start::Pids(pids) => walk.begin_all(&pids, scope.users.unnamed())?,
         Start::Target(target) => {
@@ -55,6 +60,7 @@ pub fn acquire(hosts: &(dyn Hosts + Sync), start: Start, scope: &Scope) -> Resul
             }
         }
     }
+    walk.begin_at_jobs();
     walk.follow(scope.remote);
     walk.add_records();
     let found = walk.finish();
@@ -74,20 +80,26 @@ struct Walk<'a> {
     hints: BTreeMap<ProcessLocation, Entry>,
     /// Processes of this host that belong to somebody else.
     strangers: BTreeSet<ProcessLocation>,
-    /// Processes of other hosts that are worth asking: directories, metadirectories, and ranks.
-    abroad: BTreeMap<String, BTreeSet<u32>>,
-    asked: BTreeSet<String>,
+    /// Other hosts, and what to ask them for: directories, metadirectories and ranks that are there, and jobs.
+    abroad: BTreeMap<String, Whom>,
+    /// Jobs that were asked for.
+    jobs: BTreeMap<JobKey, BTreeSet<String>>,
+    /// What they were asked for, or have answered of themselves.
+    asked: BTreeMap<String, Whom>,
     problems: Vec<String>,
+    /// What other hosts say of jobs that theirs are connected with.
+    connected: BTreeSet<Connected>,
     /// What images say of the processes of this host.
     records: Vec<ImageEntry>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(hosts: &'a (dyn Hosts + Sync), users: Users) -> Self {
+    fn new(hosts: &'a (dyn Hosts + Sync), scope: &Scope) -> Self {
         Self {
             records: hosts.records(),
             hosts,
-            users,
+            users: scope.users.clone(),
+            jobs: scope.jobs.clone(),
             named: BTreeMap::new(),
             waiting: VecDeque::new(),
             seen: BTreeSet::new(),
@@ -95,8 +107,9 @@ impl<'a> Walk<'a> {
             hints: BTreeMap::new(),
             strangers: BTreeSet::new(),
             abroad: BTreeMap::new(),
-            asked: BTreeSet::new(),
+            asked: BTreeMap::new(),
             problems: Vec::new(),
+            connected: BTreeSet::new(),
         }
     }
 
@@ -156,7 +169,8 @@ impl<'a> Walk<'a> {
     fn begin_at_images(&mut self, pids: &[u32]) -> Result<(), Error> {
         let records = self.records();
         let known: BTreeSet<u32> = records.iter().map(|record| record.entry.place.pid).collect();
-        if let Some(pid) = pids.iter().find(|pid| !known.contains(pid)) {
+        // One of a job that was asked for may not have called MPI.
+        if let Some(pid) = pids.iter().find(|pid| !known.contains(pid)).filter(|_| self.jobs.is_empty()) {
             let name = self.named.get(&ProcessLocation { host: self.hosts.host(), pid: *pid }).cloned();
             return Err(Error::Nothing { pid: *pid, name: name.unwrap_or_default() });
         }
@@ -166,6 +180,16 @@ impl<'a> Walk<'a> {
             self.name(record.entry.place, record.entry.executable);
         }
         Ok(())
+    }
+
+    /// The processes of jobs that were asked for.
+    fn begin_at_jobs(&mut self) {
+        let is_asked_for = |record: &ImageEntry| self.jobs.contains_key(&(record.owner, record.job.clone()));
+        let records: Vec<ImageEntry> =
+            self.records().into_iter().filter(|r| !r.entry.gone && is_asked_for(r)).collect();
+        for record in records {
+            self.name(record.entry.place, record.entry.executable);
+        }
     }
 
     /// Why a process of this host is left alone, if it is there and belongs to somebody else.
@@ -258,7 +282,7 @@ impl<'a> Walk<'a> {
                 None => self.waiting.push_back(place.clone()),
             }
         } else {
-            self.abroad.entry(place.host.clone()).or_default().insert(place.pid);
+            self.abroad.entry(place.host.clone()).or_default().pids.insert(place.pid);
         }
         self.named.insert(place, executable);
     }
@@ -294,7 +318,11 @@ impl<'a> Walk<'a> {
             while let Some(place) = self.waiting.pop_front() {
                 self.visit(&place);
             }
-            if !remote || !self.ask_others() {
+            if !remote {
+                return;
+            }
+            self.look_for_jobs();
+            if !self.ask_others() {
                 return;
             }
         }
@@ -320,22 +348,47 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Asks all hosts that are known by now, side by side; false if none is left.
+    /// The hosts that have ranks of the jobs that were found or asked for: not every rank stands in a table, and what is on one host
+    /// may not know of another.
+    fn look_for_jobs(&mut self) {
+        let mut jobs = self.jobs.clone();
+        let found = self.records.iter().filter(|record| {
+            self.users.has(record.owner) && !record.entry.gone && self.named.contains_key(&record.entry.place)
+        });
+        for record in found {
+            jobs.entry((record.owner, record.job.clone())).or_default();
+        }
+        for (job, mut hosts) in jobs {
+            hosts.extend(self.hosts.announced(&job));
+            for host in hosts.into_iter().filter(|host| !self.hosts.here(host)) {
+                let known = self.abroad.keys().find(|known| same_host(known, &host)).cloned();
+                self.abroad.entry(known.unwrap_or(host)).or_default().jobs.insert(job.1.clone());
+            }
+        }
+    }
+
+    /// Asks all hosts that are known by now, side by side, for what they have not been asked for; false if nothing is left.
     fn ask_others(&mut self) -> bool {
-        let new = self.abroad.iter().filter(|(host, _)| !self.asked.contains(*host));
-        let mut new: Vec<(String, Vec<u32>)> =
-            new.map(|(host, pids)| (host.clone(), pids.iter().copied().collect())).collect();
+        let open = |(host, whom): (&String, &Whom)| {
+            let open = self.asked.get(host).map_or_else(|| whom.clone(), |asked| whom.without(asked));
+            (!open.is_empty()).then(|| (host.clone(), open))
+        };
+        let mut new: Vec<(String, Whom)> = self.abroad.iter().filter_map(open).collect();
         let room = MOST_HOSTS.saturating_sub(self.asked.len());
         if new.len() > room {
             self.complain(format!("more than {MOST_HOSTS} hosts are named: the rest is not asked"));
             new.truncate(room);
         }
-        self.asked.extend(new.iter().map(|(host, _)| host.clone()));
+        for (host, whom) in &new {
+            self.asked.entry(host.clone()).or_default().extend(whom.clone());
+        }
         let (hosts, users) = (self.hosts, &self.users);
-        let answers = parallel::ask(&new, |(host, pids)| hosts.ask(host, pids, users));
-        for ((host, _), answer) in new.iter().zip(answers) {
+        let answers = parallel::ask(&new, |(host, whom)| hosts.ask(host, whom, users));
+        for ((host, whom), answer) in new.iter().zip(answers) {
             match answer {
                 Ok(found) => self.take_in(host, found),
+                // All ranks there have ended.
+                Err(error) if whom.pids.is_empty() && error.to_string().contains(NONE_HERE) => {}
                 Err(error) => self.complain(error.to_string()),
             }
         }
@@ -346,19 +399,25 @@ impl<'a> Walk<'a> {
     fn take_in(&mut self, host: &str, found: Acquired) {
         for mut entry in found.processes {
             // Seen from there, "here" may have another name.
-            if self.abroad.get(host).is_some_and(|pids| pids.contains(&entry.place.pid))
+            let own = |whom: &Whom| {
+                whom.pids.contains(&entry.place.pid)
+                    || !whom.jobs.is_empty() && same_host(&entry.place.host, host)
+            };
+            if self.abroad.get(host).is_some_and(own)
                 && !self.hosts.here(&entry.place.host)
                 && !self.named.contains_key(&entry.place)
             {
                 host.clone_into(&mut entry.place.host);
             }
             if entry.place.host == host {
+                self.asked.entry(host.to_owned()).or_default().pids.insert(entry.place.pid);
                 self.add(entry);
             } else {
                 self.name(entry.place.clone(), entry.executable.clone());
                 self.hints.entry(entry.place.clone()).or_insert(entry);
             }
         }
+        self.connected.extend(found.connected);
         for place in found.elsewhere {
             self.name(place, PathBuf::new());
         }
@@ -404,14 +463,15 @@ impl<'a> Walk<'a> {
         }
         // A process of somebody else is none of the job's, whatever its tables say.
         self.entries.retain(|place, _| !self.strangers.contains(place));
-        let elsewhere = self.abroad.iter().filter(|(host, _)| !self.asked.contains(*host));
-        let elsewhere = elsewhere.flat_map(|(host, pids)| {
-            pids.iter().map(|pid| ProcessLocation { host: host.clone(), pid: *pid })
+        let elsewhere = self.abroad.iter().filter(|(host, _)| !self.asked.contains_key(*host));
+        let elsewhere = elsewhere.flat_map(|(host, whom)| {
+            whom.pids.iter().map(|pid| ProcessLocation { host: host.clone(), pid: *pid })
         });
         let mut found = Acquired {
             elsewhere: elsewhere.collect(),
             processes: self.entries.into_values().collect(),
             problems: self.problems,
+            connected: self.connected,
         };
         found.sort();
         found

@@ -29,6 +29,7 @@ pub use whole::{files, open_all};
 pub use write::{Saved, add, save};
 
 use crate::clock::Moment;
+use crate::connected::Connected;
 use crate::host_identity::HostIdentity;
 use crate::placement::Placement;
 use crate::process::Ending;
@@ -101,6 +102,9 @@ pub struct Manifest {
     /// What its processes had started that were still connected to it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub spawned: BTreeSet<Spawned>,
+    /// The other jobs that its processes were connected with.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub connected: BTreeSet<Connected>,
     /// What could not be read.
     pub not_seen: Vec<String>,
 }

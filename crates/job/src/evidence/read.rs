@@ -155,6 +155,7 @@ pub fn open(path: &Path) -> Result<Evidence, Error> {
         silent: manifest.silent.clone(),
         not_seen: manifest.not_seen.clone(),
         spawned: manifest.spawned.clone(),
+        connected: manifest.connected.clone(),
         symbols: Some(Arc::clone(&symbols)),
         ..Job::default()
     };

@@ -10,6 +10,7 @@ use super::{
 use crate::Error;
 use crate::acquire::Entry;
 use crate::clock::Moment;
+use crate::connected;
 use crate::discover::{Job, JobImage};
 use crate::host_identity::HostIdentity;
 use crate::locate::Locate;
@@ -112,6 +113,7 @@ pub fn save(
         processes: saved.processes,
         before,
         spawned: spawned::of_job(job).into_iter().chain(job.spawned.iter().cloned()).collect(),
+        connected: connected::of_job(job).into_iter().chain(job.connected.iter().cloned()).collect(),
         not_seen: saved.not_seen.clone(),
     };
     archive.text(SYMBOLS, &recorder.into_symbols()).map_err(fail)?;

@@ -1,9 +1,11 @@
 //! From any process to the same set: on hosts that exist in the test only.
 
 use crate::memory::{Memory, Proc};
-use mpiscope_job::acquire::{self, Acquired, Error, Hosts, ImageEntry, ProcessLocation, Scope, Start, Users};
+use mpiscope_job::acquire::{
+    self, Acquired, Entry, Error, Hosts, ImageEntry, JobKey, ProcessLocation, Scope, Start, Users, Whom,
+};
 use mpiscope_target::{ByteOrder, Target};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -17,6 +19,10 @@ pub struct Fake {
     /// Users of processes, 7 where nothing is said.
     owners: BTreeMap<u32, u32>,
     pub asked: Mutex<Vec<String>>,
+    /// Images, of processes of all hosts.
+    images: Vec<ImageEntry>,
+    /// Where jobs are, by name.
+    announced: BTreeMap<String, Vec<String>>,
     /// As many hosts as have to be asked before any of them answers.
     pub together: usize,
     /// What every other host answers, instead of the truth.
@@ -37,7 +43,7 @@ impl Fake {
 
 /// For the processes of whoever the first ones belong to.
 pub fn acquire(reach: &Fake, start: Start, remote: bool) -> Result<Acquired, Error> {
-    acquire::acquire(reach, start, &Scope { remote, users: Users::default() })
+    acquire::acquire(reach, start, &Scope { remote, ..Scope::default() })
 }
 
 impl Hosts for Fake {
@@ -57,14 +63,17 @@ impl Hosts for Fake {
         self.children.get(&pid).cloned().unwrap_or_default()
     }
     fn records(&self) -> Vec<ImageEntry> {
-        Vec::new()
+        self.images.iter().filter(|image| image.entry.place.host == self.host).cloned().collect()
+    }
+    fn announced(&self, (_, name): &JobKey) -> Vec<String> {
+        self.announced.get(name).cloned().unwrap_or_default()
     }
     fn owner(&self, pid: u32) -> Option<u32> {
         self.processes
             .contains_key(&(self.host.clone(), pid))
             .then(|| self.owners.get(&pid).copied().unwrap_or(7))
     }
-    fn ask(&self, host: &str, pids: &[u32], users: &Users) -> Result<Acquired, Error> {
+    fn ask(&self, host: &str, whom: &Whom, users: &Users) -> Result<Acquired, Error> {
         self.asked.lock().unwrap().push(host.into());
         let begun = Instant::now();
         while self.asked.lock().unwrap().len() < self.together {
@@ -77,12 +86,14 @@ impl Hosts for Fake {
         }
         let mut there = Fake::on(host);
         there.owners.clone_from(&self.owners);
+        there.images.clone_from(&self.images);
         for ((home, pid), memory) in &self.processes {
             let copy = Memory { width: memory.width, order: memory.order, bytes: memory.bytes.clone() };
             there.processes.insert((home.clone(), *pid), copy);
         }
-        let scope = Scope { remote: false, users: users.clone() };
-        acquire::acquire(&there, Start::Pids(pids.to_vec()), &scope)
+        let jobs = whom.jobs.iter().map(|name| ((7, name.clone()), BTreeSet::new())).collect();
+        let scope = Scope { remote: false, users: users.clone(), jobs };
+        acquire::acquire(&there, Start::Pids(whom.pids.iter().copied().collect()), &scope)
     }
 }
 
@@ -136,6 +147,37 @@ fn the_same_set_is_found_from_every_process_of_every_host() {
     }
 }
 
+/// What the image of a process says of it.
+fn image(host: &str, pid: u32, rank: u32) -> ImageEntry {
+    let place = ProcessLocation { host: host.into(), pid };
+    let (world, executable) = (String::new(), "/a".into());
+    let entry =
+        Entry { world, rank: Some(rank), place, executable, spawned: None, gone: false, silent: false };
+    ImageEntry { job: "j".into(), owner: 7, own_pid: pid, entry }
+}
+
+#[test]
+fn ranks_that_no_table_names_are_found_on_the_hosts_that_their_job_is_known_to_be_on() {
+    let fake = |host: &str| {
+        let mut fake = two_jobs(host);
+        fake.images = vec![image("a", 10, 0), image("c", 40, 5)];
+        fake.add("c", 40, |m| m.meta("c", "/a", 40));
+        fake.announced.insert("j".into(), ["a", "b", "c"].map(str::to_owned).to_vec());
+        fake
+    };
+    let from_a = fake("a");
+    let found = acquire(&from_a, Start::Pids(vec![10]), true).unwrap();
+    assert!(pids(&found).contains(&("c".into(), 40)) && found.processes.len() == 6, "{found:?}");
+    let mut asked = from_a.asked.lock().unwrap().clone();
+    asked.sort();
+    assert_eq!(asked, ["b", "c"]);
+    // By the name of the job also from where no process of it is.
+    let jobs = [((7, "j".to_owned()), BTreeSet::new())].into();
+    let scope = Scope { remote: true, users: Users::only(7), jobs };
+    let found = acquire::acquire(&fake("login"), Start::Pids(Vec::new()), &scope).unwrap();
+    assert_eq!(found.processes.len(), 6, "{found:?}");
+}
+
 #[test]
 fn each_host_is_asked_once_although_tables_lead_in_circles() {
     let fake = two_jobs("a");
@@ -163,7 +205,7 @@ fn a_launcher_leads_to_the_ranks_below_it() {
 fn a_core_file_of_one_rank_leads_to_the_others() {
     let fake = two_jobs("a");
     let core = fake.processes[&("a".to_owned(), 10)].target(10);
-    let scope = Scope { remote: true, users: Users::only(7) };
+    let scope = Scope { remote: true, users: Users::only(7), ..Scope::default() };
     let found = acquire::acquire(&fake, Start::Target(Box::new(core)), &scope).unwrap();
     assert_eq!(found.processes.len(), 5);
 }
@@ -218,7 +260,7 @@ fn a_table_leads_to_no_process_of_another_user_unless_that_is_asked_for() {
     assert!(!pids(&found).contains(&("a".into(), 20)), "{found:?}");
     let why = found.problems.join("; ");
     assert!(why.contains("process 20 belongs to user 8") && why.contains("--user all"), "{why}");
-    let scope = Scope { remote: true, users: Users::All };
+    let scope = Scope { remote: true, users: Users::All, ..Scope::default() };
     let found = acquire::acquire(&fake, Start::Pids(vec![10]), &scope).unwrap();
     assert_eq!((found.processes.len(), found.problems.len()), (5, 0));
     // Whoever names the process itself has asked for it.

@@ -91,12 +91,32 @@ pub fn before_accept<A: Abi>(
     }
 }
 
+/// Before `MPI_Comm_connect`: the root says that it comes to whom it connects to.
+pub fn before_connect<A: Abi>(
+    _: &Call<A>,
+    port: &mut *const c_char,
+    _: &mut A::Handle,
+    root: &mut c_int,
+    comm: &mut A::Handle,
+    _: &mut *mut A::Handle,
+) {
+    if gate::beyond()
+        && rank_in::<A>(*comm) == *root
+        && let Some(port) = text(*port)
+    {
+        presence::come(presence::of_port(port));
+    }
+}
+
 /// Before `MPI_Comm_join`.
 pub fn before_join<A: Abi>(_: &Call<A>, socket: &mut c_int, _: &mut *mut A::Handle) {
-    if gate::beyond()
-        && let Some((key, true)) = presence::of_socket(*socket)
-    {
-        presence::offer(key);
+    if !gate::beyond() {
+        return;
+    }
+    match presence::of_socket(*socket) {
+        Some((key, true)) => presence::offer(key),
+        Some((key, false)) => presence::come(key),
+        None => {}
     }
 }
 
@@ -166,6 +186,7 @@ pub fn after_connect<A: Abi>(
         let present = || text(port).is_some_and(|port| presence::take(presence::of_port(port)));
         connected::<A>(Some((comm, root)), inter, present, Namer::Them, Reason::CONNECT);
     }
+    presence::came();
 }
 
 /// `MPI_Comm_join`.
@@ -179,6 +200,7 @@ pub fn after_join<A: Abi>(_: &Call<A>, result: c_int, socket: c_int, intercomm: 
         };
         connected::<A>(None, inter, present, namer, Reason::JOIN);
     }
+    presence::came();
 }
 
 /// `MPI_Comm_disconnect`: before, since after it the handle is null.
@@ -195,6 +217,18 @@ pub fn before_abort<A: Abi>(_: &Call<A>, _: &mut A::Handle, code: &mut c_int) {
     let text = format!("{} called MPI_Abort with code {code}", who.unwrap_or_else(|| "a process".into()));
     MPI2DD_info.abort_string.store(state::leak(text.as_bytes()), Ordering::SeqCst);
     block::stop(Reason::ABORT);
+}
+
+/// `MPI_Init` is entered, perhaps by the first of the children of a spawn: `rank` is what the launcher says.
+pub fn entering(rank: Option<c_int>) {
+    if gate::beyond() && rank.is_none_or(|rank| rank == 0) {
+        presence::come(presence::of_job());
+    }
+}
+
+/// `MPI_Init` has done its work, or failed.
+pub fn entered() {
+    presence::came();
 }
 
 /// The children's side of a spawn, in `MPI_Init`. What the parents said, if they did.

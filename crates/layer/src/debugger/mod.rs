@@ -48,11 +48,13 @@ pub fn entering() {
     gate::allow_tracer();
     if let Ok(mut meeting) = MEETING.lock() {
         *meeting = Meeting::enter();
+        dynamic::entering(meeting.as_ref().map(|meeting| meeting.rank));
     }
 }
 
 /// `MPI_Init` has failed.
 pub fn failed() {
+    dynamic::entered();
     if let Some(meeting) = MEETING.lock().ok().and_then(|mut meeting| meeting.take()) {
         meeting.leave();
     }
@@ -63,6 +65,7 @@ pub fn failed() {
 pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
     let meeting = MEETING.lock().ok().and_then(|mut m| m.take());
     if rank < 0 {
+        dynamic::entered();
         return None;
     }
     symbols::publish();
@@ -79,6 +82,7 @@ pub fn introduce<A: Abi>(rank: c_int, size: c_int) -> Option<String> {
         .filter(|_| gate::beyond())
         .and_then(|parent| dynamic::born::<A>(parent, &state.hello(-1, 0), size));
     comms::parents_call_it(heard.as_ref().map_or(0, |hello| hello.name));
+    dynamic::entered();
     if let Some(meta) = heard.as_ref().and_then(|hello| hello.meta) {
         state.meta = Some(meta);
     }

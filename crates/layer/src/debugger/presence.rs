@@ -8,6 +8,7 @@
 //! ```text
 //!  one who spawns or accepts                 the child, or one who connects
 //!  offer: listens (before the call)
+//!                                            come: leaves a mark (before the call)
 //!           ─────────── the library's call ───────────
 //!                                            take: connects, or is refused: nobody is there
 //!  taken: says yes ─────────────────────────► reads it: both are here
@@ -15,7 +16,8 @@
 //!
 //! Both know what its name begins with: for a spawn it follows from that of the job, for a connection from the port, for a join
 //! from the addresses of the socket. The rest is the offering thread's own. Sides on different hosts do not find each other this way,
-//! and then nothing is sent.
+//! and then nothing is sent. Nor does anybody wait then: the library's call returns on one side when the other is in its own, and
+//! has left its mark if it is on this host.
 #![allow(unsafe_code)]
 
 use crate::base::complaint::complain;
@@ -23,7 +25,7 @@ use crate::base::image;
 use crate::base::meeting_place::{self, hash};
 use crate::base::unix_socket::Socket;
 use std::ffi::c_int;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::mem::size_of;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,10 @@ const TAKE: Duration = Duration::from_secs(20);
 const BACKLOG: c_int = 128;
 /// What names of sockets end with, once somebody listens there.
 const SUFFIX: &str = ".meet";
+/// What names of marks end with, once they are locked by those who come.
+const MARK: &str = ".come";
+/// How often one who offers looks whether somebody still comes.
+const LOOK: Duration = Duration::from_millis(20);
 /// What is said.
 static YES: u8 = b'y';
 
@@ -73,7 +79,7 @@ impl Meeting {
 /// What the names for a key begin with. The number is that of what is said over it and thereafter: those of another version do not
 /// meet.
 fn prefix(key: u64) -> String {
-    format!("{key:016x}-3-")
+    format!("{key:016x}-4-")
 }
 
 /// Where this user's processes meet. Without such a place they do not, which is said.
@@ -90,6 +96,7 @@ fn folder() -> Option<PathBuf> {
 pub struct Offer {
     meeting: Meeting,
     place: PathBuf,
+    key: u64,
 }
 
 impl Offer {
@@ -109,13 +116,28 @@ impl Offer {
                 "no socket can be made in the folder where jobs that are spawned or connect find each other",
             );
         }
-        listens.then_some(Self { meeting, place })
+        listens.then_some(Self { meeting, place, key })
+    }
+
+    /// Whether the other side knocks, for whom this waits as long as somebody is on the way.
+    fn knocked(&self, until: Instant) -> bool {
+        while Instant::now() < until {
+            // In this order: who has knocked comes no more.
+            let comes = is_coming(&self.place, self.key);
+            if self.meeting.ready(if comes { LOOK } else { Duration::ZERO }) {
+                return true;
+            }
+            if !comes {
+                return false;
+            }
+        }
+        false
     }
 
     /// After the call: waits for the other side, and answers that we are here. True if both are.
     pub fn taken(self) -> bool {
         let until = Instant::now() + OFFER;
-        while self.meeting.ready(until.saturating_duration_since(Instant::now())) {
+        while self.knocked(until) {
             // SAFETY: no address is wanted.
             let other = unsafe {
                 let listener = self.meeting.0.descriptor();
@@ -139,6 +161,60 @@ impl Drop for Offer {
     fn drop(&mut self) {
         // One who was refused may have been first.
         let _gone = fs::remove_file(&self.place);
+    }
+}
+
+/// A mark that somebody on this host is in the call that will make the other side of an offer. It is locked as long as its maker
+/// lives.
+struct Coming {
+    place: PathBuf,
+    _locked: File,
+}
+
+impl Coming {
+    fn new(folder: &Path, key: u64) -> Option<Self> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let (pid, number) = (image::own_pid(), MADE.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{}{pid}-{number}", prefix(key));
+        let (place, made) = (folder.join(format!("{name}{MARK}")), folder.join(format!("{name}.new")));
+        let file = File::create_new(&made).ok()?;
+        let mark = Self { place, _locked: file };
+        if mark._locked.try_lock().is_ok() && fs::rename(&made, &mark.place).is_ok() {
+            return Some(mark);
+        }
+        let _gone = fs::remove_file(&made);
+        None
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        // One who offers may have taken it for that of somebody who has ended.
+        let _gone = fs::remove_file(&self.place);
+    }
+}
+
+/// Whether somebody comes under this key, in the folder of `place`.
+fn is_coming(place: &Path, key: u64) -> bool {
+    let prefix = prefix(key);
+    let Some(entries) = place.parent().and_then(|folder| fs::read_dir(folder).ok()) else { return true };
+    let marks = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        name.as_bytes().starts_with(prefix.as_bytes()) && name.as_bytes().ends_with(MARK.as_bytes())
+    });
+    marks.map(|entry| entry.path()).any(|mark| is_held(&mark))
+}
+
+/// Whether the maker of a mark is there; else the mark goes.
+fn is_held(mark: &Path) -> bool {
+    let Ok(file) = File::open(mark) else { return false };
+    match file.try_lock() {
+        Ok(()) => {
+            let _gone = fs::remove_file(mark);
+            false
+        }
+        // Where files cannot be locked nobody knows.
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
     }
 }
 
@@ -177,28 +253,54 @@ fn accepted(place: &Path, until: Instant) -> bool {
         && said == YES
 }
 
-/// Offers between the two hooks of a call, by thread.
-static OFFERS: Mutex<Vec<(libc::pthread_t, Offer)>> = Mutex::new(Vec::new());
+/// What a thread keeps between the two hooks of a call.
+struct ByThread<T>(Mutex<Vec<(libc::pthread_t, T)>>);
+
+impl<T> ByThread<T> {
+    /// Keeps it instead of one that is left from a call which was left by a jump.
+    fn put(&self, new: T) {
+        drop(self.take());
+        if let Ok(mut all) = self.0.lock() {
+            // SAFETY: no arguments, always succeeds.
+            all.push((unsafe { libc::pthread_self() }, new));
+        }
+    }
+
+    /// Gives it back.
+    fn take(&self) -> Option<T> {
+        let mut all = self.0.lock().ok()?;
+        // SAFETY: no arguments, always succeeds.
+        let thread = unsafe { libc::pthread_self() };
+        let at = all.iter().position(|(other, _)| *other == thread)?;
+        Some(all.swap_remove(at).1)
+    }
+}
+
+static OFFERS: ByThread<Offer> = ByThread(Mutex::new(Vec::new()));
+static MARKS: ByThread<Coming> = ByThread(Mutex::new(Vec::new()));
 
 /// Before a call that makes an intercommunicator: offers under this name.
 pub fn offer(key: u64) {
-    let Some(offer) = folder().and_then(|folder| Offer::new(&folder, key)) else { return };
-    if let Ok(mut offers) = OFFERS.lock() {
-        // SAFETY: no arguments, always succeeds.
-        let thread = unsafe { libc::pthread_self() };
-        // One that is left from a call which was left by a jump.
-        offers.retain(|(other, _)| *other != thread);
-        offers.push((thread, offer));
+    if let Some(offer) = folder().and_then(|folder| Offer::new(&folder, key)) {
+        OFFERS.put(offer);
     }
 }
 
 /// After the call: takes back what [`offer`] offered.
 pub fn offered() -> Option<Offer> {
-    let mut offers = OFFERS.lock().ok()?;
-    // SAFETY: no arguments, always succeeds.
-    let thread = unsafe { libc::pthread_self() };
-    let at = offers.iter().position(|(other, _)| *other == thread)?;
-    Some(offers.swap_remove(at).1)
+    OFFERS.take()
+}
+
+/// Before a call that may make the other side of an offer under this key: says that we come.
+pub fn come(key: u64) {
+    if let Some(mark) = folder().and_then(|folder| Coming::new(&folder, key)) {
+        MARKS.put(mark);
+    }
+}
+
+/// After the call, and after [`take`].
+pub fn came() {
+    drop(MARKS.take());
 }
 
 /// The name for a spawn: parents and children have the job in common.
@@ -248,9 +350,11 @@ mod tests {
     fn two_who_are_there_know_it_of_each_other() {
         let key = key("both");
         offer(key);
+        come(key);
         let other = thread::spawn(move || take(key));
         assert!(offered().unwrap().taken());
         assert!(other.join().unwrap());
+        came();
     }
 
     #[test]
@@ -260,11 +364,39 @@ mod tests {
         assert!(!take(key));
         assert!(begin.elapsed() < Duration::from_secs(1));
         let offers: Vec<Offer> = (0..12).map(|_| offer_here(key)).collect();
+        come(key);
         let takers: Vec<_> = (0..12).map(|_| thread::spawn(move || take(key))).collect();
         // Whom one of them does not take goes on to the next.
         let taken: Vec<_> = offers.into_iter().map(|offer| thread::spawn(|| offer.taken())).collect();
         assert!(taken.into_iter().all(|offer| offer.join().unwrap()));
         assert!(takers.into_iter().all(|taker| taker.join().unwrap()));
+        came();
+    }
+
+    #[test]
+    fn who_offers_waits_only_for_those_who_come() {
+        let key = key("comes");
+        let begin = Instant::now();
+        assert!(!offer_here(key).taken());
+        assert!(begin.elapsed() < OFFER / 2, "nobody comes");
+        let offer = offer_here(key);
+        come(key);
+        let taker = thread::spawn(move || {
+            thread::sleep(10 * LOOK);
+            take(key)
+        });
+        assert!(offer.taken() && taker.join().unwrap());
+        let (offer, begin) = (offer_here(key), Instant::now());
+        came();
+        assert!(!offer.taken() && begin.elapsed() < OFFER / 2, "nobody comes any more");
+    }
+
+    #[test]
+    fn the_mark_of_a_process_that_was_killed_is_removed_and_holds_up_nobody() {
+        let (key, begin) = (key("killed on the way"), Instant::now());
+        let mark = folder().unwrap().join(format!("{}1-1{MARK}", prefix(key)));
+        File::create(&mark).unwrap();
+        assert!(!offer_here(key).taken() && begin.elapsed() < OFFER / 2 && !mark.exists());
     }
 
     #[test]
@@ -317,8 +449,10 @@ mod tests {
         let offer = offer_here(key);
         let squatted = offer.place.with_file_name(format!("{}0-0{SUFFIX}", prefix(key)));
         assert_eq!(stranger(&offer.place, &squatted), (false, false));
+        come(key);
         let taker = thread::spawn(move || take(key));
         assert!(offer.taken() && taker.join().unwrap());
+        came();
     }
 
     #[test]

@@ -349,7 +349,7 @@ rare_hook! {
     MPI_Comm_connect (port_name: *const c_char, info: A::Handle, root: c_int, comm: A::Handle, newcomm: *mut A::Handle)
     note { object: comm, peer: root }
     bytes { }
-    before { traffic::collectives::enter(comm) }
+    before { debugger::dynamic::before_connect, traffic::collectives::enter(comm) }
     after { objects::comms::connect(comm, newcomm), debugger::dynamic::after_connect, traffic::collectives::leave() }
 }
 rare_hook! {

@@ -20,9 +20,10 @@ enum Class<'a> {
     Outside(bool, String),
 }
 
-/// A line, with the call of its first rank.
+/// A line, with its first rank and the call of that.
 struct Line<'a> {
     evidence: Evidence,
+    first: ProcessIndex,
     call: Option<&'a Call>,
     alike: bool,
 }
@@ -36,7 +37,7 @@ pub fn evidence(snapshot: &Snapshot, blocked: &Blocked) -> Vec<Evidence> {
         let stuck = blocked.stuck.get(index as usize).copied().unwrap_or(false);
         for (class, call) in classes(&words, index, process, stuck) {
             let line = *known.entry(class).or_insert_with_key(|class| {
-                lines.push(new(class, call));
+                lines.push(new(class, index, call));
                 lines.len() - 1
             });
             if let Some(line) = lines.get_mut(line) {
@@ -80,7 +81,7 @@ fn number(need: &Need) -> u64 {
     if let Need::Collective(collective) = need { collective.number } else { 0 }
 }
 
-fn new<'a>(class: &Class<'a>, call: Option<&'a Call>) -> Line<'a> {
+fn new<'a>(class: &Class<'a>, first: ProcessIndex, call: Option<&'a Call>) -> Line<'a> {
     let (stuck, function, place, what) = match class {
         Class::Inside(stuck, function, place, _) => (*stuck, Some(*function), *place, String::new()),
         Class::Outside(stuck, what) => (*stuck, None, None, what.clone()),
@@ -93,7 +94,7 @@ fn new<'a>(class: &Class<'a>, call: Option<&'a Call>) -> Line<'a> {
         since_s: None,
         stuck,
     };
-    Line { evidence, call, alike: true }
+    Line { evidence, first, call, alike: true }
 }
 
 impl Line<'_> {
@@ -110,6 +111,8 @@ impl Line<'_> {
     fn say(mut self, words: &Words<'_>) -> Evidence {
         if let Some(call) = self.call {
             self.evidence.what = if self.alike { words.call(call) } else { words.calls(call) };
+        } else if self.evidence.ranks.len() > 1 {
+            self.evidence.what = words.activity_of(self.first, self.evidence.ranks.len());
         }
         self.evidence
     }

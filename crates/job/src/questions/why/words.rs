@@ -275,16 +275,22 @@ impl<'a> Words<'a> {
 
     /// What a process does, in its most telling thread.
     pub fn activity(&self, index: ProcessIndex) -> String {
+        self.activity_of(index, 1)
+    }
+
+    /// The same, said of so many that do alike.
+    pub fn activity_of(&self, index: ProcessIndex, count: usize) -> String {
         let Some(process) = self.process(index) else { return "not known".to_owned() };
+        let has = if count == 1 { "has" } else { "have" };
         match &process.condition {
             Condition::Starting if process.calls().next().is_none() => {
                 return match process.threads.iter().find(|thread| !thread.ended) {
-                    Some(thread) => format!("has not called MPI_Init yet: {}", outside(&thread.idle)),
-                    None => "has not called MPI_Init yet".to_owned(),
+                    Some(thread) => format!("{has} not called MPI_Init yet: {}", outside(&thread.idle)),
+                    None => format!("{has} not called MPI_Init yet"),
                 };
             }
-            Condition::Finalized => return "has finalized MPI".to_owned(),
-            Condition::Ended(how) => return format!("has ended: {how}"),
+            Condition::Finalized => return format!("{has} finalized MPI"),
+            Condition::Ended(how) => return format!("{has} ended: {how}"),
             Condition::Unseen(why) => return format!("cannot be seen: {why}"),
             Condition::Starting | Condition::Running => {}
         }

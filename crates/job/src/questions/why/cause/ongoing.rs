@@ -103,7 +103,7 @@ impl Case<'_> {
             ranks(&waiting),
             verb(&waiting, "waits", "wait"),
             ranks(&held),
-            self.words.activity(first)
+            self.words.activity_of(first, held.len())
         );
         let unseen = self.process(first).is_some_and(|p| matches!(p.condition, Condition::Unseen(_)));
         let next = match kind {
@@ -151,7 +151,8 @@ impl Case<'_> {
             return Some(Reason::new(kind, verdict, "see the line of the call").blaming(self.culprit(index)));
         };
         let others = self.words.members(free.iter().copied());
-        let verdict = format!("{verdict}; {}: {}", ranks(&others), self.words.activity(first));
+        let doing = self.words.activity_of(first, others.len());
+        let verdict = format!("{verdict}; {}: {doing}", ranks(&others));
         let next = format!("look at what those ranks do: {}", self.attach(first));
         let mut reason = Reason::new(Kind::SLOW, verdict, &next);
         reason.culprits.extend(free.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));

@@ -46,7 +46,7 @@ impl Case<'_> {
             "{who} {} for {}, which {}",
             verb(&waiting, "waits", "wait"),
             ranks(&gone),
-            self.words.activity(one)
+            self.words.activity_of(one, gone.len())
         );
         let mut reason = Reason::new(Kind::RANK_GONE, verdict, WHY_GONE);
         reason.culprits.extend(missed.into_iter().take(MOST_LINKS).map(|rank| self.culprit(rank)));
