@@ -68,7 +68,7 @@ fn listed_and_reached(hosts: &Hosts, host: &str, library: &Library) {
     let listed = places(list, |entry| Some(usize::from(entry["world"] != first)));
     assert_eq!(listed, all(), "{} from {host}: {}", library.name, outcome.describe());
     assert_eq!(procs["problems"], Value::Array(Vec::new()), "{} from {host}: {procs:#}", library.name);
-    let outcome = run(&["attach", "--batch", "print (int)getpid()"]);
+    let outcome = run(&["attach", "--batch", "bt 1"]);
     let answers: Value = serde_json::from_str(outcome.stdout.trim()).unwrap_or(Value::Null);
     let outputs = answers["outputs"].as_array().into_iter().flatten();
     let reached = outputs.filter(|output| output["error"].is_null() && output["text"].is_string());

@@ -174,7 +174,8 @@ impl Remote {
         let answer = lines.rfind(|line| line.first() == Some(&b'{')).unwrap_or_default();
         serde_json::from_slice(answer).map_err(|e| {
             let silent = outcome.stdout.is_empty() || !outcome.stderr.is_empty();
-            let why = if silent { last_words(&outcome) } else { format!("the answer is not understood ({e})") };
+            let why =
+                if silent { last_words(&outcome) } else { format!("the answer is not understood ({e})") };
             Error::Remote { host: host.to_owned(), why }
         })
     }
